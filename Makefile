@@ -1,0 +1,100 @@
+# Set-up and checks; `make help` lists the commands. One virtualenv, .venv, serves them all.
+
+PYTHON ?= python3
+ATLAS_PORT ?= 8501
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCK := .lock
+INSTALL := $(BIN)/python -m pip install --constraint constraints.txt
+PYTEST := $(BIN)/python -m pytest -q
+PARALLEL := -n auto --maxprocesses 4 --dist loadfile
+
+define REFUSE_OLD_PYTHON
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "ATLAS needs Python 3.11 or newer, but $(PYTHON) is: $$($(PYTHON) --version 2>&1)."; \
+	echo "Name another one, for example: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+endef
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check format bench lock clean browser
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:8501 (ATLAS_PORT changes the port)
+	@$(BIN)/streamlit run app.py --server.port $(ATLAS_PORT)
+
+test: export HF_HUB_OFFLINE = 1
+test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
+	@failed=0; \
+	echo "==> unit, contract and integration tests"; \
+	$(PYTEST) $(PARALLEL) tests/unit tests/contract tests/integration || failed=1; \
+	echo "==> page and browser tests"; \
+	$(PYTEST) tests/ui tests/e2e || failed=1; \
+	exit $$failed
+
+check: export HF_HUB_OFFLINE = 1
+check: $(VENV)/.dev ## format, lint, types, import rules, fast tests
+	@failed=0; \
+	echo "==> ruff"; $(BIN)/ruff format --check . || failed=1; $(BIN)/ruff check . || failed=1; \
+	echo "==> mypy"; $(BIN)/mypy || failed=1; \
+	echo "==> import-linter"; $(BIN)/lint-imports --no-cache --no-logo || failed=1; \
+	echo "==> fast tests"; $(PYTEST) $(PARALLEL) tests/unit tests/contract || failed=1; \
+	exit $$failed
+
+format: $(VENV)/.dev ## format, and mend what the linter can mend
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+bench: $(VENV)/.run ## measure speed and recall (takes minutes; by hand, not in CI)
+	@$(BIN)/python -m benchmarks
+
+lock: ## renew constraints.txt from the ranges in pyproject.toml; torch stays
+	$(REFUSE_OLD_PYTHON)
+	@echo "==> resolving into $(LOCK)"
+	@$(PYTHON) -m venv --clear $(LOCK)
+	@$(LOCK)/bin/python -m pip install "$$(grep '^torch==' constraints.txt)" --editable '.[dev]'
+	@grep '^#' constraints.txt > $(LOCK)/constraints.txt
+	@$(LOCK)/bin/python -m pip list --format=freeze --exclude pip --exclude wheel --exclude atlas-memory \
+		| awk -F== '{ name = tolower($$1); gsub(/[-_.]+/, "-", name); sub(/\+.*/, "", $$2); print name "==" $$2 }' \
+		| LC_ALL=C sort -t= -k1,1 >> $(LOCK)/constraints.txt
+	@mv $(LOCK)/constraints.txt constraints.txt
+	@rm -rf $(LOCK)
+	@echo "==> constraints.txt renewed; run make check and make test before committing it"
+
+clean: ## remove the virtualenv, builds and caches; never a store
+	rm -rf $(VENV) $(LOCK) build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.created:
+	$(REFUSE_OLD_PYTHON)
+	@echo "==> creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The build backend is installed first and used without isolation, so that it is locked like all the rest.
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/.created
+	@echo "==> installing ATLAS and its locked dependencies (a few minutes the first time)"
+	@$(INSTALL) setuptools
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@echo "==> installing the tools for development"
+	@$(INSTALL) --no-build-isolation --editable '.[dev]'
+	@touch $@
+
+browser:
+	@if command -v chromium >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && $$as_root true 2>/dev/null; then \
+		echo "==> installing chromium for the browser tests"; \
+		$$as_root apt-get update -qq; \
+		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+			&& exit 0; \
+	fi; \
+	echo "The browser tests need Chromium, which could not be installed from here. On Debian: sudo apt-get install chromium"; \
+	[ -z "$$CI" ]

@@ -1,0 +1,69 @@
+"""ATLAS memory: see, trust and curate what an agent has learned.
+
+import atlas
+
+with atlas.open_memory("my-agent") as memory:
+    memory.experience.store(trajectory)
+    for experience in memory.experience.search(task):
+        ...
+"""
+
+from atlas.core.errors import (
+    AtlasError,
+    EmbeddingModelMismatch,
+    EmbeddingUnavailable,
+    ImportFailed,
+    InvalidInput,
+    NotFound,
+    PlanOutdated,
+    ReadOnlyStore,
+    SchemaTooNew,
+    StoreDamaged,
+    StoreError,
+    StoreUnavailable,
+    UndoRefused,
+)
+from atlas.core.settings import RankingWeights, Settings
+from atlas.core.types import (
+    Experience,
+    Hit,
+    Marks,
+    Operation,
+    Outcome,
+    Step,
+    Task,
+    Trajectory,
+    Usage,
+    VerificationSpec,
+)
+from atlas.memory.system import MemorySystem, open_memory
+
+__all__ = [
+    "AtlasError",
+    "EmbeddingModelMismatch",
+    "EmbeddingUnavailable",
+    "Experience",
+    "Hit",
+    "ImportFailed",
+    "InvalidInput",
+    "Marks",
+    "MemorySystem",
+    "NotFound",
+    "Operation",
+    "Outcome",
+    "PlanOutdated",
+    "RankingWeights",
+    "ReadOnlyStore",
+    "SchemaTooNew",
+    "Settings",
+    "Step",
+    "StoreDamaged",
+    "StoreError",
+    "StoreUnavailable",
+    "Task",
+    "Trajectory",
+    "UndoRefused",
+    "Usage",
+    "VerificationSpec",
+    "open_memory",
+]

@@ -1,0 +1,214 @@
+"""Trajectories and experiences as JSON and back, without loss, refusing what JSON cannot hold.
+
+One codec serves the ledger, `atlas export` and `atlas import`, so a record reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, VerificationSpec
+
+MAX_DEPTH = 100
+"""How deep values may nest; deeper ones are refused, as recursive readers of them would fail."""
+
+Json = dict[str, Any]
+
+
+def to_text(value: Any) -> str:
+    """Canonical JSON: sorted keys, no spaces, no NaN.
+
+    Raises:
+        InvalidInput: Something in the value is not JSON (NaN, a lone surrogate, a set, too deep …).
+    """
+    check_json(value, "value")
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def check_json(value: Any, where: str, depth: int = 0) -> None:
+    """Raise `InvalidInput`, naming the place, unless the value is JSON that the ledger can hold."""
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"{where} nests more than {MAX_DEPTH} levels deep; flatten it")
+    if isinstance(value, str):
+        check_text(value, where)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(f"{where} is {value}, which JSON cannot hold; leave it out or use null")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InvalidInput(f"{where} has the key {key!r}; keys should be strings")
+            check_text(key, where)
+            check_json(item, f"{where}.{key[:40]}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for position, item in enumerate(value):
+            check_json(item, f"{where}[{position}]", depth + 1)
+    elif value is not None and not isinstance(value, int | bool):
+        raise InvalidInput(f"{where} is of type {type(value).__name__}, which JSON cannot hold")
+
+
+def check_text(text: str, where: str) -> None:
+    """Raise `InvalidInput` where a text holds what UTF-8 storage cannot: lone surrogates or NUL."""
+    if "\x00" in text:
+        raise InvalidInput(f"{where} holds a NUL character; remove it")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{where} holds a lone surrogate at character {error.start}; it is not valid text"
+        ) from error
+
+
+def encode_trajectory(trajectory: Trajectory) -> Json:
+    """A trajectory as JSON values; `decode_trajectory` gives it back equal."""
+    encoded = asdict(trajectory)
+    encoded["timestamp"] = _encode_instant(trajectory.timestamp)
+    check_json(encoded, "trajectory")
+    _check_score(trajectory.outcome)
+    return encoded
+
+
+def decode_trajectory(encoded: Json) -> Trajectory:
+    """The trajectory that `encode_trajectory` encoded.
+
+    Raises:
+        InvalidInput: A field is missing or of the wrong type; the message names it.
+    """
+    _check_object(encoded, "trajectory")
+    extra = {"id": _text(encoded, "id")} if "id" in encoded else {}
+    return Trajectory(
+        task=_decode_task(_object(encoded, "task")),
+        steps=_decode_steps(encoded),
+        outcome=_decode_outcome(_object(encoded, "outcome")),
+        agent_id=_text(encoded, "agent_id", ""),
+        timestamp=_decode_instant(encoded.get("timestamp"), "timestamp"),
+        metadata=_object(encoded, "metadata", {}),
+        **extra,
+    )
+
+
+def encode_experience(experience: Experience) -> Json:
+    """An experience as JSON values; `decode_experience` gives it back equal."""
+    encoded = asdict(experience)
+    encoded["created_at"] = _encode_instant(experience.created_at)
+    check_json(encoded, "experience")
+    _check_score(experience.outcome)
+    return encoded
+
+
+def decode_experience(encoded: Json) -> Experience:
+    """The experience that `encode_experience` encoded.
+
+    Raises:
+        InvalidInput: A field is missing or of the wrong type; the message names it.
+    """
+    _check_object(encoded, "experience")
+    created_at = _decode_instant(encoded.get("created_at"), "created_at")
+    if created_at is None:
+        raise InvalidInput("created_at is missing; give an ISO 8601 time")
+    return Experience(
+        id=_text(encoded, "id"),
+        task=_decode_task(_object(encoded, "task")),
+        outcome=_decode_outcome(_object(encoded, "outcome")),
+        created_at=created_at,
+        metadata=_object(encoded, "metadata", {}),
+        steps=_decode_steps(encoded),
+        trajectory_summary=_text(encoded, "trajectory_summary", ""),
+        embedding_text=_text(encoded, "embedding_text", ""),
+        solution_output=_text(encoded, "solution_output", ""),
+        feedback=_text(encoded, "feedback", ""),
+        trajectory_id=_text(encoded, "trajectory_id", ""),
+        agent_id=_text(encoded, "agent_id", ""),
+    )
+
+
+def _decode_task(encoded: Json) -> Task:
+    verification = _object(encoded, "verification", {})
+    return Task(
+        id=_text(encoded, "id"),
+        domain=_text(encoded, "domain", ""),
+        description=_text(encoded, "description"),
+        context=_object(encoded, "context", {}),
+        verification=VerificationSpec(_text(verification, "method", ""), _object(verification, "parameters", {})),
+    )
+
+
+def _decode_steps(encoded: Json) -> tuple[Step, ...]:
+    steps = encoded.get("steps", [])
+    if not isinstance(steps, list | tuple):
+        raise InvalidInput(f"steps should be a list, but is of type {type(steps).__name__}")
+    return tuple(_decode_step(step, position) for position, step in enumerate(steps))
+
+
+def _decode_step(step: Any, position: int) -> Step:
+    if not isinstance(step, dict):
+        raise InvalidInput(f"steps[{position}] should be an object, but is of type {type(step).__name__}")
+    return Step(
+        thought=_text(step, "thought", ""),
+        action=_text(step, "action", ""),
+        observation=_text(step, "observation", ""),
+        metadata=_object(step, "metadata", {}),
+    )
+
+
+def _decode_outcome(encoded: Json) -> Outcome:
+    success = encoded.get("success")
+    if success is not None and not isinstance(success, bool):
+        raise InvalidInput(f"outcome.success should be true, false or null, but is {success!r}")
+    score = encoded.get("partial_score")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+        raise InvalidInput(f"outcome.partial_score should be a number or null, but is {score!r}")
+    error_info = encoded.get("error_info")
+    if error_info is not None and not isinstance(error_info, str):
+        raise InvalidInput(f"outcome.error_info should be a text or null, but is of type {type(error_info).__name__}")
+    outcome = Outcome(success, score, error_info, _object(encoded, "verification_details", {}))
+    _check_score(outcome)
+    return outcome
+
+
+def _check_score(outcome: Outcome) -> None:
+    if outcome.partial_score is not None and not 0 <= outcome.partial_score <= 1:
+        raise InvalidInput(f"outcome.partial_score should be in [0, 1], but is {outcome.partial_score}")
+
+
+def _check_object(value: Any, name: str) -> None:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} should be an object, but is of type {type(value).__name__}")
+
+
+def _object(encoded: Json, name: str, default: Json | None = None) -> Json:
+    value = encoded.get(name, default)
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{name} should be an object, but is {'missing' if value is None else type(value).__name__}")
+    return dict(value)
+
+
+def _text(encoded: Json, name: str, default: str | None = None) -> str:
+    value = encoded.get(name, default)
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
+    return value
+
+
+def _encode_instant(instant: datetime | None) -> str | None:
+    if instant is not None and instant.tzinfo is None:
+        raise InvalidInput(f"the time {instant} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
+    return None if instant is None else instant.astimezone(UTC).isoformat()
+
+
+def _decode_instant(value: Any, name: str) -> datetime | None:
+    if value is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{name} should be an ISO 8601 time such as 2026-05-01T12:00:00+00:00, but is {value!r}"
+        ) from error
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant

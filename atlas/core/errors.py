@@ -1,0 +1,77 @@
+"""Every error that ATLAS raises on purpose.
+
+    AtlasError
+    ├── InvalidInput            an argument, a filter or a record that cannot be used as it is
+    ├── NotFound                an id that the store does not hold
+    ├── StoreError              something about the store directory
+    │   ├── StoreUnavailable    locked, full, not writable, or not there
+    │   ├── StoreDamaged        the ledger cannot be read; nothing was overwritten
+    │   ├── SchemaTooNew        written by a newer version of ATLAS
+    │   ├── ReadOnlyStore       opened for reading only
+    │   └── EmbeddingModelMismatch
+    ├── UndoRefused             undone already, or changed since
+    ├── PlanOutdated            the store has changed since a plan was made
+    ├── EmbeddingUnavailable    no weights for an embedding model
+    ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
+    └── BlockingCall            a sync method called from the loop that would have to run it
+
+Messages say what was expected, what came, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class AtlasError(Exception):
+    """Base of all errors that a user of ATLAS can act on."""
+
+
+class InvalidInput(AtlasError, ValueError):
+    """A value that cannot be used as it is."""
+
+
+class NotFound(AtlasError, LookupError):
+    """No record or operation has this id."""
+
+
+class StoreError(AtlasError):
+    """Base of the errors about a store directory."""
+
+
+class StoreUnavailable(StoreError, OSError):
+    """The store cannot be reached or written right now; it is unchanged."""
+
+
+class StoreDamaged(StoreError):
+    """The ledger cannot be read. Nothing was overwritten."""
+
+
+class SchemaTooNew(StoreError):
+    """The store was written by a newer version of ATLAS."""
+
+
+class ReadOnlyStore(StoreError):
+    """A write to a store that was opened for reading only."""
+
+
+class EmbeddingModelMismatch(StoreError):
+    """The embedder is not the one that the store's vectors were made with."""
+
+
+class UndoRefused(AtlasError):
+    """An operation that cannot be undone; the message says why."""
+
+
+class PlanOutdated(AtlasError):
+    """The store has changed since the plan was made; make a new one."""
+
+
+class EmbeddingUnavailable(AtlasError):
+    """The embedding model's weights cannot be loaded."""
+
+
+class ImportFailed(AtlasError):
+    """A file that cannot be imported; the message names the file, and the row where there is one."""
+
+
+class BlockingCall(AtlasError, RuntimeError):
+    """A sync method was called from the event loop that would have to run its body."""

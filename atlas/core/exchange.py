@@ -1,0 +1,186 @@
+"""One experience with everything that is known of it, as one line of JSON and back, without loss.
+
+`atlas export` writes such lines and `atlas import` reads them, so a store can be moved, diffed and kept elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from atlas.core.codec import Json, check_json, decode_experience, decode_trajectory, encode_experience
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Experience, Marks, Trajectory, Usage, Vectors
+
+LENGTH_TOLERANCE = 1e-2
+"""How far from 1 the length of an imported vector may be; a zero vector is taken as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedExperience:
+    """An experience, what was said and done with it since, and, where wanted, its vectors."""
+
+    experience: Experience
+    marks: Marks
+    usage: Usage
+    vectors: Vectors | None = None
+    embedding_model: str = ""
+    """The model that made the vectors; empty where there are none."""
+
+
+def encode_line(exported: ExportedExperience) -> str:
+    """The experience as one JSON object on one line, without the line break; `decode_line` gives it back equal.
+
+    Raises:
+        InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
+    """
+    line: Json = {
+        "kind": "experience",
+        "experience": encode_experience(exported.experience),
+        "marks": _encode_marks(exported.marks),
+        "usage": _encode_usage(exported.usage),
+        "embedding_model": exported.embedding_model,
+    }
+    check_json(line, "line")
+    if exported.vectors is not None and len(exported.vectors):
+        line["vectors"] = _encode_vectors(exported.vectors)
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def decode_line(obj: Json) -> ExportedExperience | Trajectory:
+    """What a line holds: an experience as `encode_line` wrote it, or `{"kind": "trajectory", "trajectory": {…}}`.
+
+    Raises:
+        InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
+    """
+    if not isinstance(obj, dict):
+        raise InvalidInput(f"the line should be an object, but is of type {type(obj).__name__}")
+    check_json({name: value for name, value in obj.items() if name != "vectors"}, "line")
+    kind = obj.get("kind")
+    if kind == "trajectory":
+        return decode_trajectory(_object(obj, "trajectory"))
+    if kind != "experience":
+        raise InvalidInput(f"kind should be 'experience' or 'trajectory', but is {_shown(kind)}")
+    return ExportedExperience(
+        experience=decode_experience(_object(obj, "experience")),
+        marks=_decode_marks(_object(obj, "marks", {})),
+        usage=_decode_usage(_object(obj, "usage", {})),
+        vectors=_decode_vectors(obj.get("vectors")),
+        embedding_model=_text(obj, "embedding_model"),
+    )
+
+
+def _encode_marks(marks: Marks) -> Json:
+    return {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note}
+
+
+def _decode_marks(encoded: Json) -> Marks:
+    tags, pinned = encoded.get("tags", []), encoded.get("pinned", False)
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise InvalidInput(f"marks.tags should be a list of texts, but is {_shown(tags)}")
+    if not isinstance(pinned, bool):
+        raise InvalidInput(f"marks.pinned should be true or false, but is {_shown(pinned)}")
+    return Marks(tags=tuple(tags), pinned=pinned, note=_text(encoded, "note", "marks."))
+
+
+def _encode_usage(usage: Usage) -> Json:
+    return {
+        "n_uses": usage.n_uses,
+        "n_successes": usage.n_successes,
+        "last_used_at": _encode_instant(usage.last_used_at, "last_used_at"),
+        "n_retrieved": usage.n_retrieved,
+        "last_retrieved_at": _encode_instant(usage.last_retrieved_at, "last_retrieved_at"),
+    }
+
+
+def _decode_usage(encoded: Json) -> Usage:
+    usage = Usage(
+        n_uses=_count(encoded, "n_uses"),
+        n_successes=_count(encoded, "n_successes"),
+        last_used_at=_decode_instant(encoded, "last_used_at"),
+        n_retrieved=_count(encoded, "n_retrieved"),
+        last_retrieved_at=_decode_instant(encoded, "last_retrieved_at"),
+    )
+    if usage.n_successes > usage.n_uses:
+        raise InvalidInput(f"usage.n_successes should be at most n_uses, {usage.n_uses}, but is {usage.n_successes}")
+    return usage
+
+
+def _encode_vectors(vectors: Vectors) -> list[list[float]]:
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise InvalidInput(f"vectors should be finite and of shape (n, dim), but are of shape {vectors.shape}")
+    rows: list[list[float]] = vectors.astype(np.float32).astype(np.float64).tolist()
+    return rows
+
+
+def _decode_vectors(value: Any) -> Vectors | None:
+    if value is None or value == []:
+        return None
+    if not isinstance(value, list) or not all(isinstance(row, list) and row for row in value):
+        raise InvalidInput(f"vectors should be a list of lists of numbers, but is {_shown(value)}")
+    if len({len(row) for row in value}) != 1:
+        raise InvalidInput("vectors should be rows of one length, but their lengths differ")
+    if not all(type(number) in (int, float) for row in value for number in row):
+        raise InvalidInput("vectors should hold numbers only")
+    return _checked(value)
+
+
+def _checked(rows: list[list[float]]) -> Vectors:
+    try:
+        wide = np.asarray(rows, dtype=np.float64)
+    except OverflowError as error:
+        raise InvalidInput("vectors should hold numbers between -1 and 1, but one is too large") from error
+    lengths = np.linalg.norm(wide, axis=1)
+    odd = ~((np.abs(lengths - 1) <= LENGTH_TOLERANCE) | (lengths == 0))
+    if odd.any():
+        position = int(np.argmax(odd))
+        raise InvalidInput(f"vectors[{position}] should be of length 1, but is of length {lengths[position]:.3g}")
+    return wide.astype(np.float32)
+
+
+def _encode_instant(instant: datetime | None, name: str) -> str | None:
+    if instant is not None and instant.tzinfo is None:
+        raise InvalidInput(f"usage.{name} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
+    return None if instant is None else instant.astimezone(UTC).isoformat()
+
+
+def _decode_instant(encoded: Json, name: str) -> datetime | None:
+    value = encoded.get(name)
+    if value is None:
+        return None
+    try:
+        instant = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"usage.{name} should be an ISO 8601 time, but is {_shown(value)}") from error
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
+
+
+def _count(encoded: Json, name: str) -> int:
+    value = encoded.get(name, 0)
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise InvalidInput(f"usage.{name} should be a whole number, 0 or more, but is {_shown(value)}")
+    return value
+
+
+def _object(encoded: Json, name: str, default: Json | None = None) -> Json:
+    value = encoded.get(name, default)
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} should be an object, but is {'missing' if value is None else _shown(value)}")
+    return value
+
+
+def _text(encoded: Json, name: str, prefix: str = "") -> str:
+    value = encoded.get(name, "")
+    if not isinstance(value, str):
+        raise InvalidInput(f"{prefix}{name} should be a text, but is {_shown(value)}")
+    return value
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool | float | str):
+        return repr(value)[:60]
+    return f"of type {type(value).__name__}"

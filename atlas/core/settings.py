@@ -1,0 +1,112 @@
+"""Every option of ATLAS: its environment variable, its default and its unit."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from atlas.core.errors import InvalidInput
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingWeights:
+    """How much each signal may add to a hit's rank value, in units of cosine similarity.
+
+    Two hits whose similarities differ by more than the weights' sum are never swapped.
+    """
+
+    success: float = 0.05
+    """Added in full for a success, halved where the outcome is unknown, nothing for a failure."""
+
+    use: float = 0.02
+    """Times the share of tasks it helped with; half of it where it was never used."""
+
+    recency: float = 0.01
+    """Times a weight that halves every `recency_half_life_days`."""
+
+    recency_half_life_days: float = 90.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Options, read once where a store is opened and passed down; never global."""
+
+    store: Path = Path(".atlas")
+    """ATLAS_STORE: the store directory."""
+
+    embedding_model: str = ""
+    """ATLAS_EMBEDDING_MODEL: a model's name; empty means the store's own, or the default for a new store."""
+
+    device: str = "auto"
+    """ATLAS_DEVICE: `auto`, `cpu`, `cuda` or `mps`."""
+
+    batch_size: int = 32
+    """ATLAS_BATCH_SIZE: texts embedded at once."""
+
+    hub_timeout_seconds: float = 3.0
+    """ATLAS_HUB_TIMEOUT_SECONDS: how long a new store waits for the model hub before it uses the bundled model."""
+
+    read_only: bool = False
+    """ATLAS_READ_ONLY: 1 opens stores for reading only."""
+
+    actor: str = field(default_factory=lambda: os.environ.get("USER") or _login())
+    """ATLAS_ACTOR: who the history says did it."""
+
+    busy_timeout_seconds: float = 60.0
+    """ATLAS_BUSY_TIMEOUT_SECONDS: how long a write waits for other writers."""
+
+    exact_max_rows: int = 25_000
+    """ATLAS_EXACT_MAX_ROWS: vectors up to which a query scans them all in memory instead of asking the index."""
+
+    index_lag_rows: int = 5_000
+    """ATLAS_INDEX_LAG_ROWS: rows that the index may be behind before a writer catches it up."""
+
+    max_import_megabytes: int = 2_048
+    """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
+
+    ranking: RankingWeights = field(default_factory=RankingWeights)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Settings as the ATLAS_* variables give them.
+
+        Raises:
+            InvalidInput: A variable's value is not of its option's type.
+        """
+        environ = os.environ if environ is None else environ
+        types = get_type_hints(cls)
+        given = {
+            option.name: _parse(
+                f"ATLAS_{option.name.upper()}", environ[f"ATLAS_{option.name.upper()}"], types[option.name]
+            )
+            for option in fields(cls)
+            if environ.get(f"ATLAS_{option.name.upper()}") and option.name != "ranking"
+        }
+        return cls(**given)
+
+
+def _parse(name: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() in {"1", "true", "yes", "on"}:
+            return True
+        if text.lower() in {"0", "false", "no", "off"}:
+            return False
+        raise InvalidInput(f"{name} should be 1 or 0, but is {text!r}")
+    try:
+        value = kind(text)
+    except ValueError as error:
+        raise InvalidInput(f"{name} should be of type {kind.__name__}, but is {text!r}") from error
+    if kind in (int, float) and not value > 0:
+        raise InvalidInput(f"{name} should be positive, but is {text!r}")
+    return value
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"

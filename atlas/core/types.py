@@ -1,0 +1,217 @@
+"""The nouns of ATLAS: tasks, attempts at them, and what is remembered of those attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+"""Shape (n, dim), rows of unit length."""
+
+Vector = npt.NDArray[np.float32]
+"""Shape (dim,), unit length."""
+
+T = TypeVar("T")
+
+
+def new_id() -> str:
+    """A fresh id for a record or an operation: 32 hexadecimal digits."""
+    return uuid4().hex
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationSpec:
+    """How it is decided whether an attempt succeeded."""
+
+    method: str = ""
+    """For example `tests`, `reward`, `exact_match`; empty where nobody said."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Something an agent was asked to do."""
+
+    id: str
+    """The same for every attempt at the same task."""
+
+    domain: str
+    """What the task's source calls its field; empty where it says nothing. Never embedded on its own."""
+
+    description: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    """What was given with the task; values that JSON can hold."""
+
+    verification: VerificationSpec = field(default_factory=VerificationSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One turn of an attempt: what the agent thought, did and saw."""
+
+    thought: str = ""
+    action: str = ""
+    observation: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended."""
+
+    success: bool | None
+    """None where the source does not say; unknown is never counted as a failure."""
+
+    partial_score: float | None = None
+    """In [0, 1], or None."""
+
+    error_info: str | None = None
+    verification_details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """`succeeded`, `failed` or `unknown`."""
+        return {True: "succeeded", False: "failed", None: "unknown"}[self.success]
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One attempt at a task, from the first step to the outcome."""
+
+    task: Task
+    steps: tuple[Step, ...]
+    outcome: Outcome
+    agent_id: str = ""
+    timestamp: datetime | None = None
+    """When it ended, with a time zone; None where the source does not say."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What the source says of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
+
+    id: str = field(default_factory=new_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experience:
+    """What is remembered of one attempt."""
+
+    id: str
+    task: Task
+    trajectory_summary: str
+    outcome: Outcome
+    embedding_text: str
+    """The text whose embedding finds this experience."""
+
+    created_at: datetime
+    """When the attempt ended, or, where its source does not say, when it was stored."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    solution_output: str = ""
+    feedback: str = ""
+    trajectory_id: str = ""
+    agent_id: str = ""
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def task_input(self) -> str:
+        """The task's description, by the name that the memory pillar's specification uses."""
+        return self.task.description
+
+    @property
+    def success(self) -> bool | None:
+        """`outcome.success`."""
+        return self.outcome.success
+
+    @property
+    def timestamp(self) -> datetime:
+        """`created_at`, by the name that the memory pillar's specification uses."""
+        return self.created_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Generic[T]):
+    """One retrieved memory and why it was retrieved."""
+
+    item: T
+    similarity: float
+    """Cosine with the query, in [-1, 1]."""
+
+    signals: Mapping[str, float]
+    """Each signal's contribution to `rank_value`, by name; they add up to it."""
+
+    @property
+    def rank_value(self) -> float:
+        """What hits are ordered by, highest first."""
+        return sum(self.signals.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryResult:
+    """What a vector store found, best first; the four lists have one length."""
+
+    ids: list[str]
+    distances: list[float]
+    """1 − similarity for a vector query; 1 / (1 + BM25) for a text query: lower is closer."""
+
+    metadatas: list[dict[str, Any]]
+    documents: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What people have said about a record since it was stored."""
+
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    """A pinned record is never pruned."""
+
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What agents have done with a record since it was stored."""
+
+    n_uses: int = 0
+    """Tasks that it was used for and whose outcome was recorded."""
+
+    n_successes: int = 0
+    last_used_at: datetime | None = None
+    n_retrieved: int = 0
+    """Searches that returned it."""
+
+    last_retrieved_at: datetime | None = None
+
+
+NO_MARKS = Marks()
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One change to a store that can be undone as a whole."""
+
+    id: str
+    kind: str
+    """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark` or `undo`."""
+
+    actor: str
+    """Who did it."""
+
+    created_at: datetime
+    reason: str
+    counts: Mapping[str, int]
+    """How many records were `added`, `changed` or `removed`, and how many `marked`."""
+
+    undoes: str | None = None
+    """The operation that this one took back."""
+
+    undone_by: str | None = None
+    """The operation that took this one back."""

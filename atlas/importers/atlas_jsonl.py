@@ -1,0 +1,27 @@
+"""ATLAS's own JSONL: what `atlas export` writes, and trajectories that a program wrote with the same codec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from atlas.core.exchange import decode_line
+from atlas.importers.reading import Record, lines
+from atlas.importers.rows import Item, Limits, Row, convert
+from atlas.importers.sniffing import record_keys
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether lines hold an experience, or a trajectory that says that it is one."""
+    return any("experience" in keys or {"kind", "trajectory"} <= keys for keys in record_keys(head))
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The experiences and trajectories of a file, one a line."""
+    for record in lines(path, limits):
+        yield convert(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
+
+
+def _item(record: Record) -> Item:
+    return decode_line(record.value())

@@ -1,0 +1,124 @@
+"""Chat messages as steps: what the agent did is the action, what came back until it spoke again the observation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from atlas.core.types import Step
+from atlas.importers.fields import as_list, as_object, as_text, without_blobs
+
+AGENT = "assistant"
+SYSTEM = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation."""
+
+    role: str
+    """`assistant` is the agent; all others are what it observes."""
+
+    text: str = ""
+    thought: str = ""
+    calls: tuple[str, ...] = ()
+    """Tool calls, each as `name(arguments)`."""
+
+    tool: str = ""
+    """The tool that answers; empty where a person does."""
+
+    @property
+    def speaker(self) -> str:
+        """The role, and the tool where it is one: `user`, `tool search`."""
+        return f"{self.role} {self.tool}".strip()
+
+
+def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
+    """The system prompt that a conversation begins with, and the rest of it."""
+    n_system = next((n for n, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
+    return "\n\n".join(message.text for message in messages[:n_system]), list(messages[n_system:])
+
+
+def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
+    """The conversation as steps, nothing left out.
+
+    What comes before the agent's first message is the observation of a step without an action. A step's metadata says
+    in `observation_from` who spoke.
+    """
+    bounds = [n for n, message in enumerate(messages) if message.role == AGENT] + [len(messages)]
+    opening = [_step(None, messages[: bounds[0]])] if bounds[0] else []
+    return (*opening, *(_step(messages[start], messages[start + 1 : end]) for start, end in pairwise(bounds)))
+
+
+def final_action(steps: Sequence[Step], calls: Sequence[str]) -> str:
+    """The last of the given tool calls and what the agent said after it; without calls its last words."""
+    actions = [step.action for step in steps if step.action]
+    last_call = next((n for n in reversed(range(len(actions))) if actions[n] in calls), len(actions) - 1)
+    return "\n\n".join(actions[max(last_call, 0) :])
+
+
+def call(name: str, arguments: Any) -> str:
+    """A tool call as people write it: `name(arguments)`, with the arguments as JSON."""
+    shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return f"{name}({shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a message says, and what its author thought before."""
+
+    text: str
+    thought: str = ""
+
+
+def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
+    """A message's content, which is a text, nothing, or a list of parts; pictures and sounds become `[image]` ….
+
+    Args:
+        value: The content.
+        name: How messages call the field.
+        resolve: Gives the text that a text stands for.
+    """
+    if value is None or isinstance(value, str):
+        return Content(without_blobs(resolve(as_text(value, name))))
+    parts = [_part(part, f"{name}[{n}]", resolve) for n, part in enumerate(as_list(value, name))]
+    return Content(_joined(part.text for part in parts), _joined(part.thought for part in parts))
+
+
+def _part(part: Any, name: str, resolve: Callable[[str], str]) -> Content:
+    if isinstance(part, str):
+        return Content(without_blobs(resolve(part)))
+    part = as_object(part, name)
+    kind = as_text(part.get("type"), f"{name}.type")
+    if kind == "text" or (not kind and "text" in part):
+        return Content(without_blobs(resolve(as_text(part.get("text"), f"{name}.text"))))
+    if kind in ("reasoning", "thinking"):
+        thought = as_text(part.get("reasoning", part.get("thinking")), f"{name}.{kind}")
+        return Content("", "[redacted]" if part.get("redacted") else without_blobs(resolve(thought)))
+    return Content(f"[{kind.removesuffix('_url')[:40] or 'unknown'}]")
+
+
+def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
+    heard = {"observation_from": ", ".join(dict.fromkeys(reply.speaker for reply in replies))} if replies else {}
+    if turn is None:
+        return Step(observation=_observation(replies), metadata=heard)
+    spoken = turn.text if turn.calls else ""
+    return Step(
+        thought=_joined([turn.thought, spoken]),
+        action="\n".join(turn.calls) or turn.text,
+        observation=_observation(replies),
+        metadata=heard,
+    )
+
+
+def _observation(replies: Sequence[Message]) -> str:
+    if len(replies) == 1:
+        return replies[0].text
+    return _joined(f"[{reply.speaker}] {reply.text}" for reply in replies)
+
+
+def _joined(texts: Any) -> str:
+    return "\n\n".join(text for text in texts if text)

@@ -1,0 +1,108 @@
+"""Values of known types out of JSON of unknown making; every refusal names the field."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+
+Json = dict[str, Any]
+
+_BASE64 = re.compile(r"data:([a-z]{1,20})/[\w.+-]{1,100};base64,[A-Za-z0-9+/=]+")
+
+
+def as_object(value: Any, name: str) -> Json:
+    """The value as an object."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{name} should be an object, but is {shown(value)}")
+    return value
+
+
+def as_list(value: Any, name: str) -> list[Any]:
+    """The value as a list; none where it is null."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise InvalidInput(f"{name} should be a list, but is {shown(value)}")
+    return value
+
+
+def as_text(value: Any, name: str) -> str:
+    """The value as a text; empty where it is null."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name} should be a text, but is {shown(value)}")
+    return value
+
+
+def required_text(row: Json, key: str, name: str) -> str:
+    """A text that is there and not blank."""
+    value = as_text(row.get(key), name)
+    if not value.strip():
+        raise InvalidInput(f"{name} should be a text, but is {'empty' if key in row else 'missing'}")
+    return value
+
+
+def as_label(value: Any, name: str) -> str:
+    """An id, which may be a text or a whole number, as a text."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise InvalidInput(f"{name} should be a text or a whole number, but is {shown(value)}")
+    return str(value)
+
+
+def as_number(value: Any, name: str) -> float | int | None:
+    """A finite number, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise InvalidInput(f"{name} should be a number, but is {shown(value)}")
+    if isinstance(value, float) and math.isinf(value):
+        raise InvalidInput(f"{name} should be a finite number, but is {shown(value)}")
+    return value
+
+
+def as_instant(value: Any, name: str) -> datetime | None:
+    """An ISO 8601 time in UTC, which it is taken for where it names no zone; None where it is null or empty."""
+    if not value:
+        return None
+    try:
+        instant = datetime.fromisoformat(value)
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{name} should be an ISO 8601 time, but is {shown(value)}") from error
+
+
+def without_blobs(text: str) -> str:
+    """The text with every base64 data URL replaced by its kind, such as `[image]`."""
+    return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
+
+
+def kept(value: Any) -> Any:
+    """A JSON value without what cannot or should not be kept: NaN and infinities become null, blobs their kind."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str):
+        return without_blobs(value)
+    if isinstance(value, list):
+        return [kept(item) for item in value]
+    if isinstance(value, dict):
+        return {key: kept(item) for key, item in value.items()}
+    return value
+
+
+def present(**values: Any) -> Json:
+    """The values that are there: without None and empty texts."""
+    return {name: value for name, value in values.items() if value is not None and value != ""}
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: short, and never the whole of a long one."""
+    if isinstance(value, str):
+        return repr(value[:40])
+    if value is None or isinstance(value, bool | float):
+        return "missing" if value is None else repr(value)
+    return f"of type {type(value).__name__}"

@@ -1,0 +1,71 @@
+"""What an Inspect sample's scores say of its outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.importers.fields import Json, as_object, as_text, kept, without_blobs
+
+PARTIAL = 0.5
+"""What Inspect counts a partially correct answer, `P`, as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What all scorers together say."""
+
+    success: bool | None
+    partial_score: float | None
+    values: Mapping[str, Any]
+    """Each scorer's value as the log has it."""
+
+
+def scores(sample: Json) -> Mapping[str, Json]:
+    """The scores by scorer; old logs have a single one without a name."""
+    single = sample.get("score")
+    found = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
+    return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in found.items()}
+
+
+def verdict(sample: Json) -> Verdict:
+    """A failure where any scorer says so, a success where all that know say so; else unknown.
+
+    The partial score is the mean of the scores that are numbers in [0, 1].
+    """
+    found = scores(sample)
+    known = [_success(score.get("value")) for score in found.values()]
+    numbers = [number for score in found.values() if (number := _number(score.get("value"))) is not None]
+    return Verdict(
+        success=False if False in known else True if True in known else None,
+        partial_score=sum(numbers) / len(numbers) if numbers else None,
+        values={scorer: kept(score.get("value")) for scorer, score in found.items()},
+    )
+
+
+def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
+    """What the scorers explain, without explanations that only repeat the answer."""
+    said = {}
+    for scorer, score in scores(sample).items():
+        explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()
+        if explanation and explanation != answer.strip():
+            said[scorer] = explanation
+    return "\n\n".join(said.values() if len(said) == 1 else (f"{scorer}: {text}" for scorer, text in said.items()))
+
+
+def _success(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return {"C": True, "I": False}.get(value)
+    return {1.0: True, 0.0: False}.get(value) if isinstance(value, int | float) else None
+
+
+def _number(value: Any) -> float | None:
+    if value == "P":
+        return PARTIAL
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 or math.isnan(value):
+        return None
+    return float(value)

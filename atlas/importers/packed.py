@@ -1,0 +1,86 @@
+"""Reading a packed file (zip) that may be hostile: what it declares is checked, and what it holds is counted."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.importers.rows import MEGABYTE, Limits
+
+RATIO_FREE_BYTES = 16 * MEGABYTE
+"""Up to this size an entry may be packed as tightly as it likes."""
+
+_ENTRY_MARK = b"PK\x01\x02"
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""The others cannot be unpacked in bounded pieces."""
+
+_UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+"""What `zipfile` raises for damaged, encrypted and unknown entries."""
+
+
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
+    """The zip file, once its directory is known to be of a bearable size and its entries to unpack to one.
+
+    Raises:
+        ImportFailed: It is no zip file, is cut off, has too many entries, or unpacks to too much.
+    """
+    _check_entries(path, limits)
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
+        raise ImportFailed(f"the file is not a readable zip file, or is cut off: {error}") from error
+    with archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > limits.max_file_bytes:
+            raise ImportFailed(
+                f"the file unpacks to {unpacked / MEGABYTE:,.0f} MB, more than the "
+                f"{limits.max_file_bytes / MEGABYTE:,.0f} MB that are allowed; set ATLAS_MAX_IMPORT_MEGABYTES"
+            )
+        yield archive
+
+
+def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits) -> bytes:
+    """What an entry unpacks to.
+
+    Raises:
+        InvalidInput: It is too large, packed too tightly, encrypted, or damaged; the message names it.
+    """
+    _check_declared(entry, limits)
+    try:
+        with archive.open(entry) as stream:
+            raw = stream.read(limits.max_document_bytes + 1)
+    except _UNPACKING as error:
+        raise InvalidInput(f"{entry.filename} cannot be unpacked: {error}") from error
+    if len(raw) > limits.max_document_bytes:
+        raise InvalidInput(f"{entry.filename} unpacks to more than {limits.max_document_bytes / MEGABYTE:,.0f} MB")
+    return raw
+
+
+def _check_declared(entry: zipfile.ZipInfo, limits: Limits) -> None:
+    size, packed = entry.file_size, max(entry.compress_size, 1)
+    if size > limits.max_document_bytes:
+        raise InvalidInput(
+            f"{entry.filename} unpacks to {size / MEGABYTE:,.0f} MB, more than the "
+            f"{limits.max_document_bytes / MEGABYTE:,.0f} MB that are read at once"
+        )
+    if size > RATIO_FREE_BYTES and size / packed > limits.max_ratio:
+        raise InvalidInput(f"{entry.filename} unpacks to {size / packed:,.0f} times its size, which no log does")
+    if entry.compress_type not in _METHODS:
+        raise InvalidInput(f"{entry.filename} is packed by method {entry.compress_type}; pack it with deflate")
+
+
+def _check_entries(path: Path, limits: Limits) -> None:
+    """Count the entries before the directory is read, as reading it takes memory for each."""
+    n_entries, tail = 0, b""
+    with path.open("rb") as handle:
+        while chunk := handle.read(MEGABYTE):
+            n_entries += (tail + chunk).count(_ENTRY_MARK)
+            tail = chunk[-len(_ENTRY_MARK) + 1 :]
+            if n_entries > limits.max_entries:
+                raise ImportFailed(f"the file holds more than {limits.max_entries:,} entries; unpack and split it")

@@ -1,0 +1,186 @@
+"""Reading files that nobody can vouch for: bounded in memory, and precise about what is wrong where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.importers.rows import MEGABYTE, Limits
+from atlas.importers.spans import spans
+
+HEAD_BYTES = 64 * 1024
+BOM = b"\xef\xbb\xbf"
+_UTF_16_OR_32 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of JSONL or one element of a JSON list, still as bytes."""
+
+    position: int
+    raw: bytes
+    end: int
+    """Bytes of the file up to its end."""
+
+    problem: str = ""
+    """Why it was not read; empty where it was."""
+
+    def value(self) -> Any:
+        """The JSON value.
+
+        Raises:
+            InvalidInput: It is not JSON, or was not read; the message says why.
+        """
+        if self.problem:
+            raise InvalidInput(self.problem)
+        return parse_json(self.raw)
+
+
+def read_head(path: Path, limits: Limits) -> bytes:
+    """The first 64 KiB of a file, without a byte order mark.
+
+    Raises:
+        ImportFailed: The file is empty, too large, or its text is not UTF-8 but a wider encoding.
+    """
+    size = path.stat().st_size
+    if size > limits.max_file_bytes:
+        raise ImportFailed(
+            f"the file is of {_megabytes(size)}, more than the {_megabytes(limits.max_file_bytes)} that are allowed; "
+            "set ATLAS_MAX_IMPORT_MEGABYTES or split it"
+        )
+    with path.open("rb") as handle:
+        head = handle.read(HEAD_BYTES)
+    if not head.removeprefix(BOM).strip():
+        raise ImportFailed("the file is empty" if len(head) < HEAD_BYTES else "the file begins with nothing but blanks")
+    if head.startswith(_UTF_16_OR_32) or (b"\x00" in head[:4] and head[:4].strip(b"\x00")[:1] in (b"[", b"{")):
+        raise ImportFailed("the file is not UTF-8, but seems to be UTF-16 or UTF-32; save it as UTF-8")
+    return head.removeprefix(BOM)
+
+
+def parse_json(raw: bytes) -> Any:
+    """A JSON value; NaN and infinities are read, and left to whoever keeps the value.
+
+    Raises:
+        InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
+    """
+    try:
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
+    except InvalidInput:
+        raise
+    except UnicodeDecodeError as error:
+        byte = raw[error.start]
+        raise InvalidInput(
+            f"is not UTF-8: byte 0x{byte:02x} at byte {error.start + 1} of the row; convert it"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            f"is not JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1} of the row"
+        ) from error
+    except ValueError as error:  # Python's limit on the digits of a number
+        raise InvalidInput("holds a number of too many digits; write it as a text") from error
+    except RecursionError as error:
+        raise InvalidInput("nests too deeply; flatten it") from error
+
+
+def records(path: Path, limits: Limits) -> Iterator[Record]:
+    """The rows of a JSONL file, or the elements of a file that holds one JSON list.
+
+    Raises:
+        ImportFailed: As `read_head`.
+    """
+    if read_head(path, limits).lstrip().startswith(b"["):
+        yield from _elements(path, limits)
+    else:
+        yield from lines(path, limits)
+
+
+def lines(path: Path, limits: Limits) -> Iterator[Record]:
+    """The lines of a JSONL file but for the blank ones; one that is too long is passed over and says so.
+
+    Raises:
+        ImportFailed: As `read_head`.
+    """
+    read_head(path, limits)
+    end = 0
+    with path.open("rb") as handle:
+        for position, (line, length) in enumerate(_bounded_lines(handle, limits.max_row_bytes), start=1):
+            end += length
+            line = line.removeprefix(BOM) if position == 1 else line
+            if length > limits.max_row_bytes:
+                yield Record(position, b"", end, _too_large("line", length, limits.max_row_bytes))
+            elif line.strip():
+                yield Record(position, line.rstrip(b"\r\n"), end)
+
+
+def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
+    """The bytes between two offsets.
+
+    Raises:
+        InvalidInput: There are more of them than the limit.
+    """
+    if end - start > limit:
+        raise InvalidInput(_too_large("row", end - start, limit))
+    handle.seek(start)
+    return handle.read(end - start)
+
+
+def read_document(path: Path, limits: Limits) -> bytes:
+    """All of a file that holds one document.
+
+    Raises:
+        ImportFailed: As `read_head`, or it is too large to be read as a whole.
+    """
+    read_head(path, limits)
+    size = path.stat().st_size
+    if size > limits.max_document_bytes:
+        raise ImportFailed(_too_large("document", size, limits.max_document_bytes))
+    return path.read_bytes().removeprefix(BOM)
+
+
+def _elements(path: Path, limits: Limits) -> Iterator[Record]:
+    position, end = 0, 0
+    with path.open("rb") as handle:
+        try:
+            for position, span in enumerate(spans(path), start=1):
+                end = span.end
+                yield _element(handle, position, span.start, span.end, limits)
+        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+            yield Record(position + 1, b"", end, str(error))
+
+
+def _element(handle: BinaryIO, position: int, start: int, end: int, limits: Limits) -> Record:
+    try:
+        return Record(position, read_span(handle, start, end, limits.max_row_bytes), end)
+    except InvalidInput as error:
+        return Record(position, b"", end, str(error))
+
+
+def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
+    """Lines and their lengths; of a line beyond the limit only its beginning is held."""
+    while line := handle.readline(limit + 1):
+        length = len(line)
+        rest = line
+        while not rest.endswith(b"\n") and (rest := handle.readline(MEGABYTE)):
+            length += len(rest)
+        yield line, length
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in values if names.count(name) > 1)
+        raise InvalidInput(f"has the key {twice[:60]!r} twice in one object; keep one of them")
+    return values
+
+
+def _too_large(what: str, size: int, limit: int) -> str:
+    return f"the {what} is of {_megabytes(size)}, more than the {_megabytes(limit)} that are read at once; split it"
+
+
+def _megabytes(n_bytes: int) -> str:
+    return f"{n_bytes / MEGABYTE:,.1f} MB"

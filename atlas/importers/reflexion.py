@@ -1,0 +1,145 @@
+"""Reflexion's logs: programming attempts (HumanEval, MBPP, LeetCode) as JSONL, ALFWorld trials as a JSON list.
+
+The logs hold the agent's reflections and its last solution, not the solutions in between: each reflection becomes a
+step with that thought, and the solution, where there is one, the action of the last step.
+
+Source:
+    https://github.com/noahshinn/reflexion
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
+from atlas.importers.fields import Json, as_label, as_list, as_object, as_text, present, required_text, shown
+from atlas.importers.reading import Record, records
+from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.sniffing import record_keys
+
+MAX_LIST_CHARACTERS = 2**20
+"""Of a text that holds a list; a longer one is taken as one reflection."""
+
+SOLUTION_KEYS = ("canonical_solution", "cannonical_solution")
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether rows are programming problems with `is_solved`, or trials with a memory and `is_success`."""
+    return any({"is_solved", "prompt"} <= keys or {"is_success", "memory"} <= keys for keys in record_keys(head))
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The attempts of a file."""
+    for record in records(path, limits):
+        yield convert(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
+
+
+def _trajectory(record: Record) -> Trajectory:
+    row = as_object(record.value(), "the row")
+    return _household(row) if "is_success" in row else _programming(row)
+
+
+def _household(row: Json) -> Trajectory:
+    name = as_label(row.get("name"), "name")
+    return _attempt(
+        task=Task(f"alfworld/{name}", "alfworld", f"ALFWorld household task {name}"),
+        source="reflexion/alfworld",
+        success=_flag(row.get("is_success"), "is_success"),
+        reflections=_texts(row.get("memory"), "memory"),
+    )
+
+
+def _programming(row: Json) -> Trajectory:
+    benchmark = _benchmark(row)
+    return _attempt(
+        task=_problem(row, benchmark),
+        source=f"reflexion/{benchmark}" if benchmark else "reflexion",
+        success=_flag(row.get("is_solved"), "is_solved"),
+        reflections=_texts(row.get("reflections"), "reflections"),
+        solution=as_text(row.get("solution"), "solution"),
+        strategy="reflexion" if "reflections" in row else "simple",
+    )
+
+
+def _attempt(
+    *, task: Task, source: str, success: bool | None, reflections: list[str], solution: str = "", strategy: str = ""
+) -> Trajectory:
+    steps = [Step(thought=reflection) for reflection in reflections]
+    if solution:
+        steps.append(Step(action=solution))
+    feedback = "\n\n".join(reflections)
+    metadata = present(source=source, strategy=strategy, solution=solution, feedback=feedback)
+    return Trajectory(task=task, steps=tuple(steps), outcome=Outcome(success), metadata=metadata)
+
+
+def _benchmark(row: Json) -> str:
+    """`mbpp`, `humaneval` or `leetcode`, as the row's own id or keys tell; empty where they do not."""
+    name = str(row.get("name", row.get("task_id"))).lower()
+    known = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
+    return known or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only
+
+
+def _problem(row: Json, benchmark: str) -> Task:
+    name = as_label(row.get("name", row.get("task_id")), "name" if "name" in row else "task_id")
+    prompt = required_text(row, "prompt", "prompt")
+    entry_point = as_text(row.get("entry_point"), "entry_point")
+    expected = next((as_text(row[key], key) for key in SOLUTION_KEYS if key in row), "")
+    return Task(
+        id=name if not benchmark or name.lower().startswith(benchmark) else f"{benchmark}/{name}",
+        domain=benchmark,
+        description=describe(prompt, entry_point),
+        context=present(
+            entry_point=entry_point,
+            prompt=prompt,
+            test=as_text(row.get("test"), "test"),
+            language=as_text(row.get("language"), "language"),
+        ),
+        verification=VerificationSpec("tests", present(canonical_solution=expected)),
+    )
+
+
+def describe(prompt: str, entry_point: str = "") -> str:
+    """What a function stub asks for: its docstring, then its signature; the prompt itself where it has none."""
+    start = max(prompt.find(f"def {entry_point}("), 0) if entry_point else 0
+    start = prompt.find("def ", start)
+    quotes = [at for at in (prompt.find(quote, start) for quote in ('"""', "'''")) if at >= 0]
+    if start < 0 or not quotes:
+        return prompt.strip()
+    begin = min(quotes)
+    end = prompt.find(prompt[begin : begin + 3], begin + 3)
+    prose = inspect.cleandoc(prompt[begin + 3 : end if end >= 0 else len(prompt)]).strip()
+    signature = prompt[start:begin].strip().removesuffix(":")
+    return f"{prose}\n\n{signature}" if prose else prompt.strip()
+
+
+def _flag(value: Any, name: str) -> bool | None:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    raise InvalidInput(f"{name} should be true or false, but is {shown(value)}")
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    """Reflections, which some logs hold as a list and others as a text that holds a list."""
+    texts = as_list(_listed(value) if isinstance(value, str) else value, name)
+    return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
+
+
+def _listed(text: str) -> list[Any]:
+    if text.lstrip().startswith("[") and len(text) <= MAX_LIST_CHARACTERS:
+        for parse in (json.loads, ast.literal_eval):
+            try:
+                value = parse(text.strip())
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
+                continue
+            if isinstance(value, list):
+                return value
+    return [text]

@@ -1,0 +1,90 @@
+"""What every importer yields: rows, each with what was read from it or the reason why it was refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from atlas.core.codec import encode_experience, encode_trajectory
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience
+from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
+
+Item = Trajectory | ExportedExperience
+
+MEGABYTE = 2**20
+REASON_LENGTH = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Sizes above which an import refuses to read, so that no input can fill the memory."""
+
+    max_file_bytes: int = 2_048 * MEGABYTE
+    """Of a whole file; of what a packed file unpacks to as well."""
+
+    max_row_bytes: int = 32 * MEGABYTE
+    """Of one line of JSONL, or of one element of a JSON list."""
+
+    max_document_bytes: int = 256 * MEGABYTE
+    """Of a JSON document that is read as a whole: one run, or one sample of a log."""
+
+    max_entries: int = 100_000
+    """Of the files in a packed file."""
+
+    max_ratio: int = 200
+    """How many times its packed size a packed file of more than 16 MB may unpack to."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """The limits that follow from the settings."""
+        return cls(max_file_bytes=settings.max_import_megabytes * MEGABYTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a file: an item, or the reason why there is none."""
+
+    position: int
+    """Line of a JSONL file, element of a JSON list, sample of a log; the first is 1."""
+
+    item: Item | None
+    reason: str = ""
+    """Why the row was refused, on one line; empty where there is an item."""
+
+    offset: int = 0
+    """Bytes of the file up to the end of this row."""
+
+    n_bytes: int = 0
+    """Bytes of JSON that the row was read from."""
+
+
+def one_line(reason: str) -> str:
+    """The reason without line breaks and without characters that a terminal would act on, at a readable length."""
+    text = " ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
+    return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
+
+
+def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
+    """The row that `make` gives, refused with the reason where it fails or where the ledger could not hold it."""
+    try:
+        item = make()
+        _check(item)
+    except InvalidInput as error:
+        reason = str(error)
+    except RecursionError:
+        reason = "nests too deeply; flatten it"
+    except Exception as error:  # noqa: BLE001 - one row of an import: whatever is wrong with it, the others go on
+        reason = f"cannot be read: {type(error).__name__}: {error}"
+    else:
+        return Row(position, item, offset=offset, n_bytes=n_bytes)
+    return Row(position, None, one_line(reason), offset=offset, n_bytes=n_bytes)
+
+
+def _check(item: Item) -> None:
+    if isinstance(item, ExportedExperience):
+        encode_experience(item.experience)
+    else:
+        encode_trajectory(item)

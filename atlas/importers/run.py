@@ -1,0 +1,236 @@
+"""Importing files and directories: every row is either handed on or reported, and one that is bad stops no other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from atlas.core.errors import ImportFailed
+from atlas.core.settings import Settings
+from atlas.importers.formats import FORMATS, Format, detect
+from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
+
+BATCH_ITEMS = 256
+BATCH_BYTES = 32 * MEGABYTE
+MAX_REJECTIONS = 100
+
+Progress = Callable[[int, int], None]
+"""Bytes read so far, and bytes of all files."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddCount:
+    """What became of a batch."""
+
+    added: int
+    skipped: int
+    """Items that were there already."""
+
+
+class Sink(Protocol):
+    """Where an import puts what it reads."""
+
+    def add(self, items: list[Item], source: str) -> AddCount:
+        """Store the items, which all come from the named format."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A row that was not imported, and why."""
+
+    path: Path
+    row: int
+    """Its position, from 1; 0 means the file as a whole."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        place = f", row {self.row}" if self.row else ""
+        return f"{one_line(str(self.path))}{place}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReport:
+    """What an import did; `read` is `added` + `skipped` + the rows among `rejected`."""
+
+    read: int
+    """Rows that were looked at."""
+
+    added: int
+    skipped: int
+    """Rows that the store had already."""
+
+    rejected: int
+    """Rows, and files as a whole, that were refused."""
+
+    rejections: tuple[Rejection, ...]
+    """The first 100 of them."""
+
+    files: int
+
+
+def import_paths(
+    sink: Sink,
+    paths: Sequence[Path],
+    *,
+    format: str = "auto",
+    strict: bool = False,
+    settings: Settings,
+    on_progress: Progress | None = None,
+) -> ImportReport:
+    """Read files, and the files under directories, and hand what they hold to the sink in batches.
+
+    Args:
+        sink: Stores the items.
+        paths: Files and directories.
+        format: A name in `FORMATS`, or `auto` to tell each file's format by what is in it.
+        strict: Stop at the first row or file that is refused; what came before it has been handed over.
+        settings: Gives the largest size of a file.
+        on_progress: Called whenever a batch has been stored and a file has been read.
+
+    Raises:
+        ImportFailed: A path does not exist or the format is unknown, before anything is stored; or, with `strict`,
+            a row or a file was refused.
+    """
+    chosen, limits = _format(format), Limits.of(settings)
+    files = _files(paths)
+    run = _Run(sink, strict=strict, on_progress=on_progress, total_bytes=sum(file.size for file in files))
+    for file in files:
+        run.take_file(file.path, file.size, _rows(file.path, chosen, limits))
+    run.flush()
+    return run.report(len(files))
+
+
+class _File(NamedTuple):
+    path: Path
+    size: int
+    """In bytes."""
+
+
+class _Sourced(NamedTuple):
+    source: str
+    row: Row
+
+
+class _Run:
+    """The state of one import: what has been counted, and the batch that has not been handed over yet."""
+
+    def __init__(self, sink: Sink, *, strict: bool, on_progress: Progress | None, total_bytes: int) -> None:
+        self._sink = sink
+        self._strict = strict
+        self._on_progress = on_progress
+        self._total_bytes = total_bytes
+        self._done_bytes = 0
+        self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
+        self._rejections: list[Rejection] = []
+        self._items: list[Item] = []
+        self._items_bytes = 0
+        self._source = ""
+
+    def take_file(self, path: Path, size: int, rows: Iterator[_Sourced]) -> None:
+        """Hand a file's rows on, and note what was refused."""
+        start = self._done_bytes
+        for source, row in rows:
+            self._done_bytes = start + min(row.offset, size)
+            self._n_read += row.position > 0
+            if row.item is None:
+                self._reject(Rejection(path, row.position, row.reason))
+            else:
+                self._take(row.item, row.n_bytes, source)
+        self._done_bytes = start + size
+        self._tell_progress()
+
+    def flush(self) -> None:
+        """Hand over what has been collected."""
+        items, self._items, self._items_bytes = self._items, [], 0
+        if items:
+            count = self._sink.add(items, self._source)
+            self._n_added += count.added
+            self._n_skipped += count.skipped
+            self._tell_progress()
+
+    def report(self, n_files: int) -> ImportReport:
+        """What has been done so far."""
+        return ImportReport(
+            read=self._n_read,
+            added=self._n_added,
+            skipped=self._n_skipped,
+            rejected=self._n_rejected,
+            rejections=tuple(self._rejections),
+            files=n_files,
+        )
+
+    def _take(self, item: Item, n_bytes: int, source: str) -> None:
+        if source != self._source:
+            self.flush()
+            self._source = source
+        self._items.append(item)
+        self._items_bytes += n_bytes
+        if len(self._items) >= BATCH_ITEMS or self._items_bytes >= BATCH_BYTES:
+            self.flush()
+
+    def _reject(self, rejection: Rejection) -> None:
+        self._n_rejected += 1
+        if len(self._rejections) < MAX_REJECTIONS:
+            self._rejections.append(rejection)
+        if self._strict:
+            self.flush()
+            raise ImportFailed(f"{rejection}; {self._n_added} were added before. Mend it, or import without --strict")
+
+    def _tell_progress(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self._done_bytes, self._total_bytes)
+
+
+def _rows(path: Path, chosen: Format | None, limits: Limits) -> Iterator[_Sourced]:
+    """The rows of a file with its format's name; where the file cannot be read, or not to its end, row 0 says why."""
+    try:
+        reader = chosen or detect(path, limits)
+        for row in reader.read(path, limits):
+            yield _Sourced(reader.name, row)
+    except ImportFailed as error:
+        yield _Sourced("", Row(0, None, one_line(str(error))))
+    except OSError as error:
+        yield _Sourced("", Row(0, None, one_line(f"the file cannot be read: {error.strerror or error}")))
+
+
+def _format(name: str) -> Format | None:
+    if name == "auto":
+        return None
+    if name not in FORMATS:
+        raise ImportFailed(f"there is no format {name!r}; known: auto, {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def _files(paths: Sequence[Path]) -> list[_File]:
+    """The files to read, with their sizes; those under a directory in the order of their names."""
+    found: list[_File] = []
+    for path in paths:
+        if path.is_dir():
+            found += _walk(path)
+        elif path.is_file():
+            found.append(_File(path, _size(path)))
+        else:
+            there = path.exists()
+            raise ImportFailed(f"{path} {'is neither a file nor a directory' if there else 'does not exist'}")
+    return found
+
+
+def _walk(directory: Path) -> list[_File]:
+    def refuse(error: OSError) -> None:
+        raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}") from error
+
+    walked = os.walk(directory, onerror=refuse)
+    paths = sorted(Path(parent, name) for parent, _, names in walked for name in names)
+    return [_File(path, _size(path)) for path in paths if path.is_file()]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # it went away since; reading it will say so
+        return 0

@@ -1,0 +1,36 @@
+"""What the first bytes of a file tell of its structure, even where they stop in the middle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+MAX_LINES = 20
+_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
+
+
+def record_keys(head: bytes) -> list[frozenset[str]]:
+    """The keys of each of the first objects of a JSONL file or of a JSON list, as far as the head shows them."""
+    if head.lstrip().startswith(b"["):
+        return [frozenset(_keys(head, level=2))]
+    lines = [line for line in head.splitlines() if line.lstrip().startswith(b"{")]
+    return [frozenset(_keys(line, level=1)) for line in lines[:MAX_LINES]]
+
+
+def document_keys(head: bytes) -> frozenset[str]:
+    """The outermost keys of a JSON object; none where the file is not one."""
+    return frozenset(_keys(head, level=1)) if head.lstrip().startswith(b"{") else frozenset()
+
+
+def _keys(text: bytes, level: int) -> Iterator[str]:
+    depth, string = 0, b""
+    for match in _MARK.finditer(text):
+        mark = match[0]
+        if mark in b"[{":
+            depth += 1
+        elif mark in b"]}":
+            depth -= 1
+        elif mark == b":" and depth == level:
+            yield string.decode("utf-8", "replace")
+        elif mark != b":":
+            string = mark[1:-1]

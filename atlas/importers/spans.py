@@ -1,0 +1,161 @@
+"""Where the elements of a large JSON document begin and end, found without holding the document in memory.
+
+Each element can then be read on its own: one that is broken, too large or not quite JSON (Inspect writes NaN) costs
+itself and not the rest of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from atlas.core.errors import ImportFailed
+
+CHUNK_BYTES = 2**20
+MAX_KEY_BYTES = 4_096
+
+_STRING_REST = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_TO_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
+_TO_MARK = re.compile(rb'(?:[^"\[\]{},:]++|' + _STRING + rb")*+", re.DOTALL)
+_QUOTE = ord('"')
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where one element lies."""
+
+    key: str
+    """The member's name; empty for an element of the outermost list."""
+
+    start: int
+    end: int
+    """Offsets in bytes; `end` is that of the first byte behind it."""
+
+    expanded: bool = False
+    """Whether this is one element of the list that the member holds."""
+
+
+class _Token(NamedTuple):
+    mark: str
+    """A bracket, a comma or a colon."""
+
+    at: int
+    depth: int
+    """Lists and objects around it; the one that it opens or closes does not count."""
+
+
+def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
+    """The elements of the outermost list, or the members of the outermost object.
+
+    Args:
+        path: A file that holds one JSON document.
+        expand: Name of a member whose list is given element by element.
+
+    Raises:
+        ImportFailed: The document is not a list or an object, ends too early, or has text behind it.
+    """
+    with path.open("rb") as handle, path.open("rb") as keys:
+        yield from _Splitter(keys, expand).split(_tokens(handle))
+
+
+class _Splitter:
+    def __init__(self, keys: BinaryIO, expand: str) -> None:
+        self._keys = keys
+        self._expand = expand
+        self._key = ""
+        self._start = -1
+        self._named = False
+        self._expanded = False
+
+    def split(self, tokens: Iterator[_Token]) -> Iterator[Span]:
+        opened = self._open(tokens)
+        for token in tokens:
+            if token.depth == 0:
+                yield from self._end(token.at)
+                self._check_close(opened, token)
+                return
+            yield from self._inside(token, is_object=opened.mark == "{")
+        raise ImportFailed("the file ends too early, in the middle of the document; it seems to be cut off")
+
+    def _open(self, tokens: Iterator[_Token]) -> _Token:
+        token = next(tokens, None)
+        if token is None or token.mark not in "[{":
+            raise ImportFailed("the file should hold a JSON list or object, but holds neither")
+        self._keys.seek(0)
+        if self._keys.read(min(token.at, MAX_KEY_BYTES)).removeprefix(b"\xef\xbb\xbf").strip():
+            raise ImportFailed("the file should begin with a JSON list or object, but other text comes first")
+        self._start = token.at + 1
+        return token
+
+    def _inside(self, token: _Token, *, is_object: bool) -> Iterator[Span]:
+        if self._expanded and (token.depth, token.mark) in ((2, ","), (1, "]")):
+            yield from self._end(token.at)
+            self._expanded = token.mark == ","
+            self._start = token.at + 1 if self._expanded else -1
+        elif token.depth == 1 and token.mark == ",":
+            yield from self._end(token.at)
+            self._start, self._named = token.at + 1, False
+        elif token.depth == 1 and token.mark == ":" and is_object and not self._named:
+            self._key, self._start, self._named = self._read_key(token.at), token.at + 1, True
+        elif token.depth == 1 and token.mark == "[" and self._expand and self._key == self._expand:
+            self._expanded, self._start = True, token.at + 1
+
+    def _end(self, at: int) -> Iterator[Span]:
+        if self._start >= 0 and not self._is_blank(at):
+            yield Span(self._key, self._start, at, self._expanded)
+
+    def _is_blank(self, at: int) -> bool:
+        if at - self._start > MAX_KEY_BYTES:
+            return False
+        self._keys.seek(self._start)
+        return not self._keys.read(at - self._start).strip()
+
+    def _read_key(self, at: int) -> str:
+        self._keys.seek(self._start)
+        raw = self._keys.read(min(at - self._start, MAX_KEY_BYTES))
+        return raw.strip().strip(b'"').decode("utf-8", "replace")
+
+    def _check_close(self, opened: _Token, closed: _Token) -> None:
+        if opened.mark + closed.mark not in ("[]", "{}"):
+            raise ImportFailed(f"the document opens with {opened.mark} and ends with {closed.mark}")
+        self._keys.seek(closed.at + 1)
+        if self._keys.read(CHUNK_BYTES).strip():
+            raise ImportFailed("other text follows the end of the JSON document")
+
+
+def _tokens(handle: BinaryIO) -> Iterator[_Token]:
+    """The marks outside of strings, of the two outermost levels."""
+    depth, base, in_string = 0, 0, False
+    while chunk := _chunk(handle):
+        at = _string_end(chunk) if in_string else 0
+        while (at := _next_mark(chunk, at, depth)) < len(chunk) and chunk[at] != _QUOTE:
+            depth -= chunk[at] in b"]}"
+            if depth <= 2:
+                yield _Token(chr(chunk[at]), base + at, depth)
+            depth += chunk[at] in b"[{"
+            at += 1
+        in_string = at != len(chunk)
+        base += len(chunk)
+
+
+def _chunk(handle: BinaryIO) -> bytes:
+    """The next piece of the file, which never ends between a backslash and what it escapes."""
+    chunk = handle.read(CHUNK_BYTES)
+    n_backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
+    return chunk + handle.read(1) if n_backslashes % 2 else chunk
+
+
+def _string_end(chunk: bytes) -> int:
+    """Where the string ends in which the chunk begins; behind the chunk where it goes on."""
+    match = _STRING_REST.match(chunk)
+    return match.end() if match else len(chunk) + 1
+
+
+def _next_mark(chunk: bytes, at: int, depth: int) -> int:
+    """Where the next mark that matters at this depth stands, or a quote whose string goes on in the next chunk."""
+    match = (_TO_BRACKET if depth > 2 else _TO_MARK).match(chunk, at) if at <= len(chunk) else None
+    return match.end() if match else at

@@ -1,0 +1,1 @@
+"""Adapters to outside systems, one file each."""

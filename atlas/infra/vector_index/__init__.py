@@ -1,0 +1,1 @@
+"""Nearest-neighbour indexes: exact in memory, and ChromaDB on disk."""

@@ -1,0 +1,187 @@
+"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, thrown away when in doubt.
+
+Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
+`query` what others have added since it opened; and damaged HNSW files crash the whole process on opening (a segmentation
+fault, not an error). So every use holds one inter-process lock, a client is opened anew when another process has written,
+and the files are compared with what their last writer left before they are opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from atlas.core.types import Vector, Vectors
+
+BATCH = 1_000
+HNSW = {"space": "cosine", "ef_search": 100, "ef_construction": 100}
+
+
+class IndexUnusable(Exception):
+    """The index's files are gone, damaged or half written; clear it and follow the ledger from its start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """What the last writer left: how far it had followed which ledger, and its files."""
+
+    ledger_id: str = ""
+    revision: int = 0
+    files: str = ""
+    """A digest over the HNSW files; opening other ones could crash the process."""
+
+
+class ChromaIndex:
+    """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
+
+    def __init__(self, directory: Path, collection: str) -> None:
+        self._directory = directory / collection
+        self._name = collection
+        self._lock = FileLock(directory.with_name(f"{directory.name}-{collection}.lock"))
+        self._client: Any = None
+        self._collection: Any = None
+        self._opened: Seal | None = None
+
+    @contextmanager
+    def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
+        """Hold the lock over several calls; False where another process kept it for longer than the timeout."""
+        try:
+            self._lock.acquire(timeout=timeout_seconds)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._lock.release()
+
+    def seal(self) -> Seal:
+        """What the last writer left; an empty seal where nobody finished writing."""
+        try:
+            return Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return Seal()
+
+    def set_seal(self, ledger_id: str, revision: int) -> None:
+        """Finish writing: let go of the files, then say how far they have followed which ledger."""
+        with self._lock:
+            self.close()
+            self._directory.mkdir(parents=True, exist_ok=True)
+            seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest())
+            temporary = self._seal_path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+            temporary.replace(self._seal_path)
+
+    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Hold these vectors under these keys, in place of what the keys held."""
+        with self._lock, self._explained():
+            collection = self._to_write()
+            for start in range(0, len(keys), BATCH):
+                end = start + BATCH
+                collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget these keys; unknown ones are ignored."""
+        with self._lock, self._explained():
+            collection = self._to_write()
+            for start in range(0, len(keys), BATCH):
+                collection.delete(ids=list(keys[start : start + BATCH]))
+
+    def query(self, vector: Vector, k: int) -> list[tuple[str, float]]:
+        """At most k keys with their similarity, highest first; about one in a hundred of the true ones may be missing."""
+        if k <= 0:
+            return []
+        with self._lock, self._explained():
+            collection = self._to_read()
+            n_results = min(k, collection.count())
+            if not n_results:
+                return []
+            found = collection.query(query_embeddings=vector[None], n_results=n_results, include=["distances"])
+            return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+
+    def count(self) -> int:
+        """How many keys it holds."""
+        with self._lock, self._explained():
+            return int(self._to_read().count())
+
+    def clear(self) -> None:
+        """Forget everything, whatever state the files are in."""
+        with self._lock:
+            self.close()
+            if self._directory.is_dir():
+                shutil.rmtree(self._directory)
+            else:
+                self._directory.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        if self._client is not None:
+            self._client.close()
+        self._client = self._collection = self._opened = None
+
+    @property
+    def _seal_path(self) -> Path:
+        return self._directory / "seal.json"
+
+    def _to_write(self) -> Any:
+        """The collection, with its seal broken until the writer sets a new one."""
+        if self._collection is None or self._opened != Seal():
+            self._open(self._checked_seal())
+            self._seal_path.unlink(missing_ok=True)
+            self._opened = Seal()
+        return self._collection
+
+    def _to_read(self) -> Any:
+        seal = self.seal()
+        if self._collection is None or self._opened != seal:
+            self._open(self._checked_seal())
+        return self._collection
+
+    def _checked_seal(self) -> Seal:
+        seal = self.seal()
+        if self._directory.exists() and seal.files != self._digest():
+            raise IndexUnusable("the index's files are not those that its last writer left")
+        return seal
+
+    def _open(self, seal: Seal) -> None:
+        import chromadb  # slow to import: about a second
+        from chromadb.config import Settings
+
+        self.close()
+        self._directory.mkdir(parents=True, exist_ok=True)
+        settings = Settings(anonymized_telemetry=False, is_persistent=True)
+        self._client = chromadb.PersistentClient(str(self._directory), settings=settings)
+        self._client.clear_system_cache()  # else the next client on this path gets this one's files, deleted or not
+        self._collection = self._client.get_or_create_collection(
+            self._name, configuration={"hnsw": HNSW}, embedding_function=None
+        )
+        self._opened = seal
+
+    def _digest(self) -> str:
+        """Over every file that ChromaDB reads without checking it."""
+        digest = hashlib.blake2b(digest_size=16)
+        for path in sorted(self._directory.glob("*/*")):
+            digest.update(path.relative_to(self._directory).as_posix().encode())
+            with path.open("rb") as file:
+                for block in iter(lambda: file.read(1 << 20), b""):
+                    digest.update(block)
+        return digest.hexdigest()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
+        from chromadb.errors import ChromaError
+
+        try:
+            yield
+        except (ChromaError, OSError, ValueError, RuntimeError, KeyError) as error:
+            self.close()
+            raise IndexUnusable(str(error)) from error

@@ -1,0 +1,1 @@
+"""The memories and what they are made of."""

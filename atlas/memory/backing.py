@@ -1,0 +1,136 @@
+"""The store behind a memory: a ledger's, or any object with the specification's five methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.types import Marks, QueryResult, Usage, Vectors
+from atlas.protocols.infra import VectorStore, Where
+from atlas.storage.vector_store import LedgerVectorStore
+
+
+def backing(vector_store: VectorStore, dimension: int) -> LedgerVectorStore | PlainStore:
+    """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for."""
+    return (
+        vector_store
+        if isinstance(vector_store, LedgerVectorStore | PlainStore)
+        else PlainStore(vector_store, dimension)
+    )
+
+
+class PlainStore:
+    """A store with `add, query, delete, get, count` alone, as a memory needs it: no history, no marks, no usage kept."""
+
+    operation_id: str | None = None
+
+    def __init__(self, vector_store: VectorStore, dimension: int) -> None:
+        self._store = vector_store
+        self._dimension = dimension
+        self.add = vector_store.add
+        self.delete = vector_store.delete
+        self.get = vector_store.get
+
+    def within(self, kind: str, reason: str = "") -> PlainStore:
+        """Itself: it keeps no history."""
+        return self
+
+    async def count(self, where: Where | None = None) -> int:
+        """How many records there are."""
+        return await (self._store.count() if where is None else self._store.count(where))
+
+    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
+        """The k nearest records."""
+        return await self._store.query(embedding, k, where)
+
+    async def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Replace records, by deleting and adding them; `NotFound` where one is not there."""
+        present = {row["id"] for row in await self.get(ids)}
+        for record_id in ids:
+            if record_id not in present:
+                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
+        await self.delete(ids)
+        await self.add(ids, embeddings, metadatas, documents)
+
+    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+        """What the store itself finds."""
+        return await self._store.search_text(text, k, where)
+
+    async def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Every record; a store that cannot list them is asked for the nearest of any vector, as many as it holds."""
+        if hasattr(self._store, "scan"):
+            return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+        n_records = await self._store.count()
+        if not n_records:
+            return []
+        found = await self._store.query([1.0] + [0.0] * (self._dimension - 1), n_records)
+        rows = zip(found.ids, found.metadatas, found.documents, strict=True)
+        return [{"id": record_id, "metadata": metadata, "document": document} for record_id, metadata, document in rows]
+
+    async def vectors(self) -> dict[str, Vectors]:
+        """The vectors of every record."""
+        rows = await self.get([row["id"] for row in await self.scan()])
+        return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
+
+    async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """None: it cannot look a text up."""
+        return {}
+
+    async def known_hashes(self, hashes: Sequence[str]) -> set[str]:
+        """Those of the content hashes that some record has."""
+        held = {row["metadata"].get("content_hash") for row in await self.scan()}
+        return held & set(hashes)
+
+    async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+        """Nothing is known."""
+        return {record_id: Usage() for record_id in ids}
+
+    async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
+        """Nothing is marked."""
+        return {record_id: Marks() for record_id in ids}
+
+    async def restore_marks(self, marks: Mapping[str, Marks]) -> None:
+        """Refused, unless there are none."""
+        if marks:
+            await self.mark(marks)
+
+    async def restore_usage(self, usage: Mapping[str, Usage]) -> None:
+        """Not kept."""
+
+    async def moment(self) -> int:
+        """It has no history, so there is one moment."""
+        return 0
+
+    async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
+        """Remove records; it cannot tell whether they have changed."""
+        await self.delete(list(ids))
+        return len(ids)
+
+    def note_retrievals(self, ids: Sequence[str]) -> None:
+        """Not kept."""
+
+    async def record_use(self, record_id: str, success: bool, task_id: str = "") -> None:
+        """Refused: it has no place for it."""
+        raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
+
+    async def mark(self, marks: Mapping[str, Marks]) -> None:
+        """Refused: it has no place for it."""
+        raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")

@@ -1,0 +1,135 @@
+"""All memories of one store behind one object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from atlas.core.errors import NotFound
+from atlas.core.settings import Settings
+from atlas.core.types import Operation, Trajectory
+from atlas.infra.clock import SystemClock
+from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
+from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.protocols.infra import Clock, Embedder, LLMClient
+from atlas.storage.store import EmbeddingModel, Store
+
+
+class MemorySystemImpl:
+    """The memories of an agent; each is optional, so that what one contributes can be measured."""
+
+    def __init__(self, experience: ChromaExperienceMemory | None = None, *, storage: Store | None = None) -> None:
+        self._experience = experience
+        self._storage = storage
+
+    @property
+    def experience_memory(self) -> ChromaExperienceMemory | None:
+        """Attempts at tasks."""
+        return self._experience
+
+    @property
+    def experience(self) -> ChromaExperienceMemory:
+        """Attempts at tasks.
+
+        Raises:
+            NotFound: This system was put together without them.
+        """
+        if self._experience is None:
+            raise NotFound("this memory system has no experience memory")
+        return self._experience
+
+    @property
+    def storage(self) -> Store:
+        """The store that the memories share.
+
+        Raises:
+            NotFound: This system was put together without one.
+        """
+        if self._storage is None:
+            raise NotFound("this memory system has no store; open one with atlas.open_memory")
+        return self._storage
+
+    def store(self, trajectory: Trajectory) -> dict[str, Any]:
+        """Remember an attempt in every memory that takes it; the ids, by memory."""
+        return {"experience": self.experience.store(trajectory)} if self._experience else {}
+
+    def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+        """What was done to the store, newest first."""
+        return self.storage.history(limit, offset)
+
+    def undo(self, operation_id: str, *, reason: str = "") -> Operation:
+        """Take an operation back, exactly; see `atlas.storage.undo.undo` for when that is refused."""
+        return self.storage.undo(operation_id, reason=reason)
+
+    def close(self) -> None:
+        """Catch the index up and let go of every file."""
+        if self._storage is not None:
+            self._storage.close()
+
+    def __enter__(self) -> MemorySystemImpl:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+MemorySystem = MemorySystemImpl
+
+
+def open_memory(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    embedder: Embedder | None = None,
+    llm: LLMClient | None = None,
+    read_only: bool = False,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> MemorySystem:
+    """Open an agent's memory, creating it where there is none.
+
+    Args:
+        path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
+        embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
+            `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
+        llm: A language model, for the steps that can use one.
+        read_only: Open without writing anything, not even what was retrieved.
+        settings: Options; those of the ATLAS_* variables where it is None.
+        announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
+
+    Raises:
+        EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
+        StoreError: The store cannot be opened; the message says what to do.
+    """
+    settings = settings or Settings.from_environment()
+    clock = clock or SystemClock()
+    storage = Store.open(
+        path or settings.store, read_only=read_only or settings.read_only, settings=settings, clock=clock
+    )
+    embedder = embedder or _embedder_for(storage, settings, announce or _warn)
+    storage.bind(EmbeddingModel(embedder.model_name, embedder.dimension), checksum=getattr(embedder, "checksum", ""))
+    experience = ChromaExperienceMemory(
+        embedder, storage.vector_store(COLLECTION), weights=settings.ranking, clock=clock
+    )
+    return MemorySystemImpl(experience, storage=storage)
+
+
+def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> Embedder:
+    bound = storage.model
+    if bound is not None:
+        name = settings.embedding_model or bound.name
+    else:
+        choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
+        announce(choice.announcement)
+        name = choice.name
+    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, stacklevel=3)

@@ -1,0 +1,1 @@
+"""What the parts of ATLAS need of one another, and of outside systems."""

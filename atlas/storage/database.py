@@ -1,0 +1,172 @@
+"""Connections to the ledger's SQLite file: one for each thread, explicit transactions, and errors a person can act on."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from atlas.core.errors import ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+
+
+class Database:
+    """A SQLite file in WAL mode. Safe for many threads and many processes; after a fork it reconnects by itself."""
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self._local = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose statements inside the block all see one state of the store."""
+        with self._translated():
+            connection = self._connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def session(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, each statement its own transaction; for its temporary tables, which outlive reads."""
+        with self._translated():
+            yield self._connection()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A connection in a write transaction: committed at the block's end, rolled back on any error.
+
+        Raises:
+            ReadOnlyStore: The store was opened for reading only.
+            StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
+        """
+        if self.read_only:
+            raise ReadOnlyStore(
+                f"the store at {self.path.parent} was opened for reading only; open it without read_only"
+            )
+        with self._translated():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+    def close(self) -> None:
+        """Close every thread's connection; a later use opens a new one."""
+        with self._lock:
+            connections, self._open = self._open, []
+            self._local = threading.local()
+        if self._pid == os.getpid():
+            for connection in connections:
+                connection.close()
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
+        with self._translated():
+            copy = sqlite3.connect(target)
+            try:
+                self._connection().backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._pid != os.getpid():  # SQLite's connections must not be used across a fork
+            self._pid, self._open, self._local, self._lock = os.getpid(), [], threading.local(), threading.Lock()
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+            with self._lock:
+                self._open.append(connection)
+        return connection
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rwc'}"
+        try:
+            return self._prepare(uri)
+        except sqlite3.OperationalError:
+            # WAL needs to create a -shm file beside the ledger; a directory that cannot be written has no writers.
+            if not self.read_only or os.access(self.path.parent, os.W_OK) or _has_content(self.path, "-wal"):
+                raise
+            return self._prepare(f"{uri}&immutable=1")
+
+    def _prepare(self, uri: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not self.read_only:
+                connection.execute("PRAGMA page_size = 8192")
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -32000")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGED:
+            return damaged(self.path, str(error))
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreUnavailable(
+                f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; nothing was written. "
+                "Try again, or look for a stuck process"
+            )
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            return StoreUnavailable(
+                f"the disk that holds {self.path} is full or failing ({error}); nothing was written"
+            )
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            return StoreUnavailable(
+                f"{self.path} cannot be opened for {'reading' if self.read_only else 'writing'} ({error}); check the "
+                "permissions of the file and its directory, or open the store with ATLAS_READ_ONLY=1"
+            )
+        return error
+
+
+def damaged(path: Path, what: str) -> StoreDamaged:
+    """The error for a ledger that cannot be read, with what to do."""
+    return StoreDamaged(
+        f"the ledger {path} is damaged ({what}). Nothing was changed. Copy the whole directory somewhere safe first; then "
+        f"restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable with: "
+        f"sqlite3 {path} .recover"
+    )
+
+
+def _has_content(path: Path, suffix: str) -> bool:
+    beside = path.with_name(path.name + suffix)
+    return beside.exists() and beside.stat().st_size > 0
+
+
+def _uri_path(path: Path) -> str:
+    return path.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")

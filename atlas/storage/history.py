@@ -1,0 +1,189 @@
+"""What was done to a store: operations, and each touched record as it was before.
+
+Every writing transaction names its operation; the first one creates the operation's row and later ones add to it, so
+that an import of many batches is one operation, and what was committed before a crash can still be undone.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from atlas.core.errors import NotFound
+from atlas.core.types import Operation
+
+COUNTS = ("added", "changed", "removed", "marked")
+
+RECORD = "record"
+MARKS = "marks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationDraft:
+    """An operation that is about to write."""
+
+    id: str
+    kind: str
+    actor: str
+    reason: str = ""
+    undoes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One record's step within an operation."""
+
+    seq: int
+    aspect: str
+    """`record` or `marks`."""
+
+    collection: str
+    record_id: str
+    state_before: int
+    state_after: int
+    before: dict[str, Any] | None
+    """The record, or its marks, before; None where there was nothing."""
+
+    vectors: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A record, or its marks, as it was before a change."""
+
+    before: str | None
+    """JSON; None where there was nothing."""
+
+    vectors: bytes
+    """The record's vectors, one after another."""
+
+
+class Recorder:
+    """Writes one operation's changes into the history, inside the ledger's own transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, draft: OperationDraft, at: datetime) -> None:
+        self._connection = connection
+        self._draft = draft
+        self._tally = dict.fromkeys(COUNTS, 0)
+        connection.execute(
+            "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (draft.id, draft.kind, draft.actor, at.isoformat(), draft.reason, draft.undoes),
+        )
+
+    def add(
+        self,
+        count: str,
+        aspect: str,
+        collection: str,
+        record_id: str,
+        image: Image,
+        *,
+        is_new: bool = False,
+        state_after: int | None = None,
+    ) -> None:
+        """Keep a before-image, and count it.
+
+        Args:
+            count: One of `COUNTS`.
+            is_new: The record never existed, so no earlier state is looked up.
+            state_after: The earlier state that an undo brings back; a new one where it is None.
+        """
+        self._tally[count] += 1
+        earlier = 0 if is_new else current_state(self._connection, collection, record_id, aspect)
+        self._connection.execute(
+            "INSERT INTO changes (operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (self._draft.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors),
+        )
+
+    def close(self) -> None:
+        """Add what was counted to the operation's totals."""
+        totals = ", ".join(f"{count} = {count} + ?" for count in COUNTS)
+        self._connection.execute(
+            f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self._draft.id)
+        )
+
+
+def current_state(connection: sqlite3.Connection, collection: str, record_id: str, aspect: str) -> int:
+    """The name of the state that a record is in; 0 before its first change."""
+    row = connection.execute(
+        "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1",
+        (collection, record_id, aspect),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
+    """The operation that touched a change's record last."""
+    row = connection.execute(
+        "SELECT operation FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1",
+        (change.collection, change.record_id, change.aspect),
+    ).fetchone()
+    return read_operation(connection, row[0])
+
+
+def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
+    """One operation, by its id or by a beginning of it that no other shares.
+
+    Raises:
+        NotFound: No operation, or several, begin so.
+    """
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations WHERE substr(id, 1, ?) = ? LIMIT 2", (len(operation_id), operation_id)
+    ).fetchall()
+    if len(rows) != 1 or not operation_id:
+        raise NotFound(
+            f"{'no' if not rows else 'more than one'} operation begins with {operation_id!r}; see: atlas history"
+        )
+    return _operation(rows[0])
+
+
+def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> list[Operation]:
+    """Operations, newest first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (limit, offset)
+    ).fetchall()
+    return [_operation(row) for row in rows]
+
+
+def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[Change]:
+    """An operation's changes, latest first."""
+    rows = connection.execute(
+        "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
+        "FROM changes "
+        "WHERE operation = ? ORDER BY seq DESC",
+        (operation_id,),
+    )
+    for seq, aspect, collection, record_id, state_before, state_after, before, vectors in rows.fetchall():
+        yield Change(
+            seq=seq,
+            aspect=aspect,
+            collection=collection,
+            record_id=record_id,
+            state_before=state_before,
+            state_after=state_after,
+            before=json.loads(before) if before is not None else None,
+            vectors=vectors or b"",
+        )
+
+
+_COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
+
+
+def _operation(row: tuple[Any, ...]) -> Operation:
+    operation_id, kind, actor, created_at, reason, undoes, undone_by, *counts = row
+    return Operation(
+        id=operation_id,
+        kind=kind,
+        actor=actor,
+        created_at=datetime.fromisoformat(created_at),
+        reason=reason,
+        undoes=undoes,
+        undone_by=undone_by,
+        counts={name: count for name, count in zip(COUNTS, counts, strict=True) if count},
+    )

@@ -1,0 +1,304 @@
+"""The ledger: every record, its text, its vectors and its history, in one SQLite file.
+
+A write is acknowledged when its transaction has committed. Revisions count up with every written row, so whoever
+remembers the last one it has seen can ask for what came after.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, ReadOnlyStore
+from atlas.core.types import Operation, Vectors, new_id
+from atlas.protocols.infra import Clock
+from atlas.storage import history
+from atlas.storage.database import Database
+from atlas.storage.history import OperationDraft
+from atlas.storage.records import (
+    LIGHT_COLUMNS,
+    RECORD_COLUMNS,
+    Entry,
+    LedgerWriter,
+    Position,
+    Record,
+    read_model,
+    read_record,
+    read_revision,
+    read_vectors,
+    text_hash,
+)
+from atlas.storage.schema import prepare_schema
+from atlas.storage.where import where_sql
+
+
+class SqliteLedger:
+    """The truth of a store. All methods are synchronous and may be called from any thread and process."""
+
+    def __init__(
+        self, path: Path, *, clock: Clock, read_only: bool = False, busy_timeout_seconds: float = 60.0
+    ) -> None:
+        if read_only and not path.exists():
+            raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
+        self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
+        self.clock = clock
+        prepare_schema(self.database)
+
+    def close(self) -> None:
+        """Close the connections; a later call opens new ones."""
+        self.database.close()
+
+    # Reading
+
+    def get(self, collection: str, ids: Sequence[str], *, with_vectors: bool = True) -> dict[str, Record]:
+        """The live records among `ids`, by id."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT r.seq, {RECORD_COLUMNS} FROM records r WHERE r.collection = ? AND r.deleted = 0 "
+                "AND r.id IN (SELECT value FROM json_each(?))",
+                (collection, json.dumps(list(ids))),
+            ).fetchall()
+            return {row[1]: read_record(connection, row, with_vectors) for row in rows}
+
+    def scan(
+        self,
+        collection: str,
+        where: Mapping[str, Any] | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Record]:
+        """Live records sorted by a metadata key, or as they were added; those without the key come last.
+
+        They come without vectors and content, so that a large store can be looked through.
+        """
+        condition = where_sql(collection, where)
+        direction = "DESC" if descending else "ASC"
+        join, order = "", f"r.seq {direction}"
+        joined: tuple[str, ...] = ()
+        if order_by:
+            join = (
+                "LEFT JOIN (SELECT seq, min(value) AS value FROM attributes WHERE key = (SELECT key FROM attribute_keys "
+                "WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
+            )
+            order, joined = f"a.value IS NULL, a.value {direction}, r.seq", (collection, order_by)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
+                (*joined, *condition.parameters, -1 if limit is None else limit, offset),
+            ).fetchall()
+            return [read_record(connection, row, with_vectors=False) for row in rows]
+
+    def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
+        """How many live records pass a filter."""
+        condition = where_sql(collection, where)
+        with self.database.read() as connection:
+            row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
+            return int(row.fetchone()[0])
+
+    def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
+        """How many live records hold each value of a metadata key, most frequent first."""
+        condition = where_sql(collection, where)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT a.value, count(*) FROM attributes a JOIN records r ON r.seq = a.seq WHERE a.key = "
+                f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {condition.text} "
+                "GROUP BY a.value ORDER BY count(*) DESC, a.value",
+                (collection, key, *condition.parameters),
+            ).fetchall()
+        return dict(rows)
+
+    def matching_ids(self, collection: str, where: Mapping[str, Any] | None = None) -> list[str]:
+        """The ids of the live records that pass a filter, in the order they were added."""
+        condition = where_sql(collection, where)
+        with self.database.read() as connection:
+            rows = connection.execute(f"SELECT r.id FROM records r WHERE {condition.text}", condition.parameters)
+            return [row[0] for row in rows.fetchall()]
+
+    def search_text(
+        self, collection: str, text: str, k: int, where: Mapping[str, Any] | None = None
+    ) -> list[tuple[str, float]]:
+        """Ids and BM25 values, higher is better, of the k live records that match any of a text's words."""
+        words = _literal_query(text)
+        if not words or k <= 0:
+            return []
+        condition = where_sql(collection, where)
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.id, -bm25(records_fts, 2.0, 1.0) AS value FROM records_fts JOIN records r "
+                f"ON r.seq = records_fts.rowid WHERE records_fts MATCH ? AND {condition.text} "
+                "ORDER BY value DESC, r.seq LIMIT ?",
+                (words, *condition.parameters, k),
+            ).fetchall()
+        return [(record_id, float(value)) for record_id, value in rows]
+
+    def known_hashes(self, collection: str, hashes: Sequence[str]) -> set[str]:
+        """Those of the content hashes that a live record has."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT content_hash FROM records WHERE collection = ? AND deleted = 0 "
+                "AND content_hash IN (SELECT value FROM json_each(?))",
+                (collection, json.dumps(list(hashes))),
+            ).fetchall()
+        return {row[0] for row in rows}
+
+    def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of those of the texts that some live record holds, each of shape (n_windows, dim)."""
+        found: dict[str, Vectors] = {}
+        with self.database.read() as connection:
+            for document in dict.fromkeys(documents):
+                row = connection.execute(
+                    "SELECT seq FROM records WHERE text_hash = ? AND deleted = 0 LIMIT 1", (text_hash(document),)
+                ).fetchone()
+                if row:
+                    found[document] = read_vectors(connection, row[0])
+        return found
+
+    def revision(self) -> int:
+        """The newest revision of the whole store, marks included."""
+        with self.database.read() as connection:
+            return read_revision(connection)
+
+    def collections(self) -> list[str]:
+        """The collections that hold, or held, any record."""
+        with self.database.read() as connection:
+            rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
+        return [row[0] for row in rows]
+
+    def position(self, collection: str) -> Position:
+        """Where a collection is now: cheap enough to ask before every query."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) FROM records WHERE collection = ?",
+                (collection,),
+            ).fetchone()
+            return Position(row[0], int(row[1] or 0))
+
+    def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
+        """What changed in a collection after a revision, oldest change first; deletions come without vectors."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
+                "ORDER BY revision LIMIT ?",
+                (collection, since, limit),
+            ).fetchall()
+            return [
+                Entry(id=record_id, revision=revision, n_windows=n_windows, vectors=read_vectors(connection, seq))
+                for seq, record_id, revision, n_windows in rows
+            ]
+
+    def moment(self) -> int:
+        """The newest change in the history; give it to `remove` as `unchanged_since`."""
+        with self.database.read() as connection:
+            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0])
+
+    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+        """The history, newest first."""
+        with self.database.read() as connection:
+            return history.read_operations(connection, limit, offset)
+
+    def operation(self, operation_id: str) -> Operation:
+        """One operation, by its id or an unambiguous beginning of it; `NotFound` where there is none."""
+        with self.database.read() as connection:
+            return history.read_operation(connection, operation_id)
+
+    # The embedding model that the vectors were made with
+
+    def model(self) -> tuple[str, int] | None:
+        """Name and dimension of the embedding model that the store is bound to; None before it is bound."""
+        with self.database.read() as connection:
+            return read_model(connection)
+
+    def bind_model(self, name: str, dimension: int) -> None:
+        """Bind a store that has no model yet; one that has is left as it is."""
+        with self.database.write() as connection:
+            for key, value in (("embedding_model", name), ("embedding_dimension", dimension)):
+                connection.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", (key, str(value)))
+
+    # Writing
+
+    def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
+        """A new operation; it reaches the history with its first write."""
+        return OperationDraft(id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes)
+
+    def add(self, collection: str, records: Sequence[Record], operation: OperationDraft, *, model: str) -> None:
+        """Write new records.
+
+        Args:
+            model: The model that made the vectors.
+
+        Raises:
+            InvalidInput: A live record has one of the ids, or one id comes twice.
+            EmbeddingModelMismatch: The store's vectors are of another model.
+        """
+        with self.database.write() as connection:
+            writer = LedgerWriter(connection, operation, self.clock.now())
+            writer.check_vectors(records, model)
+            for record in records:
+                if writer.exists(collection, record.id):
+                    raise InvalidInput(
+                        f"the record {record.id!r} is in {collection!r} already; use update to change it"
+                    )
+                writer.put("added", collection, record)
+            writer.close()
+
+    def update(self, collection: str, records: Sequence[Record], operation: OperationDraft, *, model: str) -> None:
+        """Replace live records.
+
+        Raises:
+            NotFound: One of them is not there.
+            EmbeddingModelMismatch: The store's vectors are of another model.
+        """
+        with self.database.write() as connection:
+            writer = LedgerWriter(connection, operation, self.clock.now())
+            writer.check_vectors(records, model)
+            for record in records:
+                if not writer.exists(collection, record.id):
+                    raise NotFound(f"there is no record {record.id!r} in {collection!r}; it may have been deleted")
+                writer.put("changed", collection, record)
+            writer.close()
+
+    def remove(
+        self, collection: str, ids: Sequence[str], operation: OperationDraft, *, unchanged_since: int | None = None
+    ) -> int:
+        """Delete records, keeping them in the history; how many there were.
+
+        Args:
+            unchanged_since: A `moment`; refuse if a record that was there then has changed, or its marks.
+
+        Raises:
+            PlanOutdated: One has.
+        """
+        with self.database.write() as connection:
+            if unchanged_since is not None:
+                _check_unchanged(connection, collection, unchanged_since)
+            writer = LedgerWriter(connection, operation, self.clock.now())
+            present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
+            for record_id in present:
+                writer.remove("removed", collection, record_id)
+            writer.close()
+            return len(present)
+
+
+def _check_unchanged(connection: sqlite3.Connection, collection: str, moment: int) -> None:
+    """New records do not count: they take nothing away from what a plan was made on."""
+    row = connection.execute(
+        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation WHERE c.seq > ? AND c.collection = ? "
+        "AND c.before IS NOT NULL LIMIT 1",
+        (moment, collection),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(
+            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan anew"
+        )
+
+
+def _literal_query(text: str) -> str:
+    """An FTS5 query for any of a text's words, whatever characters they hold."""
+    words = dict.fromkeys(word for word in text.replace("\x00", " ").split() if any(c.isalnum() for c in word))
+    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)

@@ -1,0 +1,160 @@
+"""Marks and the ledger together: undoable, crash-safe, and part of every filter.
+
+A change of marks is committed to the ledger first, with its before-image, as *pending*; then the JSON file is replaced
+and the pending rows are dropped. Whoever finds pending rows (after a crash, say) finishes the way. Readers lay pending
+rows over the file, so they never see half of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from atlas.core.codec import check_json
+from atlas.core.errors import NotFound
+from atlas.core.types import NO_MARKS, Marks
+from atlas.storage.history import OperationDraft
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.metadata import TinyMetadataStore, decode_marks, encode_marks
+from atlas.storage.records import LedgerWriter
+
+FILES = {
+    "atlas_experiences": "experiences_meta.json",
+    "atlas_concepts": "concepts_meta.json",
+    "atlas_strategies": "strategies_meta.json",
+    "atlas_journal": "journal_meta.json",
+}
+
+
+def marks_file(collection: str) -> str:
+    """The name of a collection's marks file."""
+    return FILES.get(collection, f"{collection}_meta.json")
+
+
+class MarksBook:
+    """The marks of every collection of a store."""
+
+    def __init__(self, directory: Path, ledger: SqliteLedger) -> None:
+        self._directory = directory
+        self._ledger = ledger
+        self._files: dict[str, TinyMetadataStore] = {}
+
+    def read(self, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
+        """The marks of each record; empty ones where nobody marked it."""
+        with self._ledger.database.read() as connection:
+            return self.read_within(connection, collection, ids)
+
+    def read_within(self, connection: sqlite3.Connection, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
+        """`read`, as part of a transaction."""
+        every = self._every(connection, collection)
+        return {record_id: every.get(record_id, NO_MARKS) for record_id in ids}
+
+    def every(self, collection: str) -> dict[str, Marks]:
+        """The marks of every record of a collection that has any."""
+        with self._ledger.database.read() as connection:
+            return self._every(connection, collection)
+
+    def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
+        """Set records' marks.
+
+        Raises:
+            NotFound: One of the records is not there.
+            InvalidInput: A tag or note that JSON cannot hold.
+        """
+        for value in marks.values():
+            check_json(encode_marks(value), "marks")
+        with self._ledger.database.write() as connection:
+            writer = LedgerWriter(connection, operation, self._ledger.clock.now())
+            held = self.read_within(connection, collection, list(marks))
+            for record_id, value in marks.items():
+                if not writer.exists(collection, record_id):
+                    raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+                writer.mark(collection, record_id, _encode(held[record_id]), _encode(value))
+            writer.close()
+        self.settle()
+
+    def settle(self) -> None:
+        """Bring the JSON files up to what the ledger has committed."""
+        if self._ledger.database.read_only:
+            return
+        with self._ledger.database.read() as connection:
+            pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
+        for collection in {row[0] for row in pending}:
+            self._file(collection).replace({row[1]: _decode(row[2]) for row in pending if row[0] == collection})
+        if pending:
+            with self._ledger.database.write() as connection:
+                # A newer value that another process has committed meanwhile stays pending.
+                connection.executemany(
+                    "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND marks = ?", pending
+                )
+
+    def prepare_filters(self, collection: str) -> None:
+        """Let this thread's reads filter on `marks.…`: fill its temporary table, if marks have changed since it did."""
+        with self._ledger.database.session() as connection:
+            self._fill(connection, collection)
+
+    def _fill(self, connection: sqlite3.Connection, collection: str) -> None:
+        _create_table(connection)
+        pending = _pending(connection, collection)
+        version = f"{self._file(collection).version()} {sorted(pending.items())}"
+        row = connection.execute(
+            "SELECT version FROM temp.marks_version WHERE collection = ?", (collection,)
+        ).fetchone()
+        if row and row[0] == version:
+            return
+        connection.execute("DELETE FROM temp.marks WHERE collection = ?", (collection,))
+        connection.executemany(
+            "INSERT INTO temp.marks VALUES (?, ?, ?, ?)", _filter_rows(collection, self._every(connection, collection))
+        )
+        connection.execute("INSERT OR REPLACE INTO temp.marks_version VALUES (?, ?)", (collection, version))
+
+    def _every(self, connection: sqlite3.Connection, collection: str) -> dict[str, Marks]:
+        # Pending rows are read first: what is settled after that is in the file already.
+        pending = _pending(connection, collection)
+        every = self._file(collection).all() | {record_id: _decode(text) for record_id, text in pending.items()}
+        return {record_id: marks for record_id, marks in every.items() if marks != NO_MARKS}
+
+    def _file(self, collection: str) -> TinyMetadataStore:
+        if collection not in self._files:
+            self._files[collection] = TinyMetadataStore(self._directory / marks_file(collection))
+        return self._files[collection]
+
+
+def uses_marks(where: object) -> bool:
+    """Whether a filter asks for marks anywhere."""
+    if isinstance(where, Mapping):
+        return any(str(key).startswith("marks.") or uses_marks(value) for key, value in where.items())
+    return isinstance(where, list | tuple) and any(uses_marks(part) for part in where)
+
+
+def _pending(connection: sqlite3.Connection, collection: str) -> dict[str, str]:
+    return dict(
+        connection.execute("SELECT record_id, marks FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
+    )
+
+
+def _create_table(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS marks (collection TEXT, name TEXT, value, record_id TEXT, "
+        "PRIMARY KEY (collection, name, value, record_id)) WITHOUT ROWID"
+    )
+    connection.execute("CREATE TEMP TABLE IF NOT EXISTS marks_version (collection TEXT PRIMARY KEY, version TEXT)")
+
+
+def _filter_rows(collection: str, every: Mapping[str, Marks]) -> Iterable[tuple[str, str, object, str]]:
+    for record_id, marks in every.items():
+        for tag in dict.fromkeys(marks.tags):
+            yield collection, "tags", tag, record_id
+        yield collection, "pinned", marks.pinned, record_id
+        if marks.note:
+            yield collection, "note", marks.note, record_id
+
+
+def _encode(marks: Marks) -> str:
+    return json.dumps(encode_marks(marks), sort_keys=True, ensure_ascii=False)
+
+
+def _decode(text: str) -> Marks:
+    return decode_marks(json.loads(text))

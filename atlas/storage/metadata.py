@@ -1,0 +1,153 @@
+"""Marks of one collection in a small, readable JSON file (TinyDB) that can be diffed and kept under version control."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+from tinydb import TinyDB
+from tinydb.storages import Storage
+from tinydb.table import Document, Table
+
+from atlas.core.errors import StoreDamaged
+from atlas.core.types import NO_MARKS, Marks
+
+
+class AtomicJSONStorage(Storage):
+    """TinyDB's JSON file, replaced as a whole or not at all, and parsed again only when it has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._cached: dict[str, dict[str, Any]] | None = None
+        self._cached_version: object = None
+        self._batch: dict[str, dict[str, Any]] | None = None
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Write once, at the block's end, what the block wrote; nothing if it failed."""
+        self._batch = self.read() or {}
+        try:
+            yield
+            batch, self._batch = self._batch, None
+            self.write(batch)
+        finally:
+            self._batch = None
+
+    def version(self) -> object:
+        """Changes whenever the file is replaced."""
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def read(self) -> dict[str, dict[str, Any]] | None:
+        """The file's content, as a copy that the caller may change; None before the first write."""
+        if self._batch is not None:
+            return self._batch
+        version = self.version()
+        if version is None:
+            return None
+        if version != self._cached_version:
+            self._cached, self._cached_version = self._parse(), version
+        return copy.deepcopy(self._cached)
+
+    def write(self, data: dict[str, dict[str, Any]]) -> None:
+        """Replace the file: written beside it, flushed to the disk, then renamed."""
+        if self._batch is not None:
+            self._batch = data
+            return
+        text = json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False)
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_directory(self._path.parent)
+
+    def _parse(self) -> dict[str, dict[str, Any]]:
+        try:
+            parsed = json.loads(self._path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise StoreDamaged(
+                f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend the file by hand, or move "
+                "it away: its tags, pins and notes are lost then, but no record is"
+            ) from error
+        if not isinstance(parsed, dict):
+            raise StoreDamaged(
+                f"the marks in {self._path} should be a JSON object; mend the file by hand, or move it away"
+            )
+        return parsed
+
+
+class _RecordTable(Table):
+    document_id_class = str  # type: ignore[assignment]  # record ids are texts; TinyDB allows any class here
+
+
+class TinyMetadataStore:
+    """Marks by record id. Many processes may replace marks at once; a crash leaves the old file or the new one."""
+
+    def __init__(self, path: Path) -> None:
+        self._storage = AtomicJSONStorage(path)
+        self._threads = threading.RLock()
+        self._lock = FileLock(path.with_name(path.name + ".lock"))
+        database = TinyDB(storage=lambda: self._storage)
+        database.table_class = _RecordTable
+        self._table = database.table("marks", cache_size=0)
+
+    def get(self, ids: Sequence[str]) -> dict[str, Marks]:
+        """The marks of those of the records that have any."""
+        every = self.all()
+        return {record_id: every[record_id] for record_id in ids if record_id in every}
+
+    def all(self) -> dict[str, Marks]:
+        """The marks of every record that has any."""
+        with self._threads:
+            return {str(document.doc_id): decode_marks(document) for document in self._table.all()}
+
+    def replace(self, marks: Mapping[str, Marks]) -> None:
+        """Set the marks of some records; empty marks remove the record's entry."""
+        with self._threads, self._lock, self._storage.batch():
+            for record_id, value in marks.items():
+                self._replace_one(record_id, value)
+
+    def version(self) -> object:
+        """Changes whenever any process has replaced marks."""
+        return self._storage.version()
+
+    def _replace_one(self, record_id: str, marks: Marks) -> None:
+        if self._table.contains(doc_id=record_id):  # type: ignore[arg-type]
+            self._table.remove(doc_ids=[record_id])  # type: ignore[list-item]
+        if marks != NO_MARKS:
+            self._table.insert(Document(encode_marks(marks), doc_id=record_id))  # type: ignore[arg-type]
+
+
+def encode_marks(marks: Marks) -> dict[str, Any]:
+    """Marks as JSON; empty ones as an empty object."""
+    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note}
+    return {name: value for name, value in encoded.items() if value}
+
+
+def decode_marks(encoded: Mapping[str, Any]) -> Marks:
+    """Marks from JSON; what is missing is empty."""
+    return Marks(tags=tuple(encoded.get("tags", ())), pinned=bool(encoded.get("pinned")), note=encoded.get("note", ""))
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

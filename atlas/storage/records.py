@@ -1,0 +1,279 @@
+"""Records of the ledger: one row a record, written with its before-image, read back whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.codec import to_text
+from atlas.core.errors import EmbeddingModelMismatch
+from atlas.core.types import Vectors
+from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder
+
+FLOAT = np.dtype("<f4")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One row of a collection, as it is written and read."""
+
+    id: str
+    metadata: Mapping[str, Any]
+    """What can be filtered and sorted by: texts, numbers, truths, lists of them."""
+
+    document: str
+    """The text that was embedded."""
+
+    vectors: Vectors | None
+    """Shape (n_windows, dim); None where it was read without them."""
+
+    search_text: str = ""
+    """What keyword search finds besides the document."""
+
+    content: str = ""
+    """The whole record as its component encodes it."""
+
+    content_hash: str = ""
+    """Equal for records that say the same; empty where nobody asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A point in a ledger's life. After a restore the ledger has another id, and its revisions begin anew."""
+
+    ledger_id: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What a follower of the ledger learns of one record."""
+
+    id: str
+    revision: int
+    n_windows: int
+    """The most vectors it ever had."""
+
+    vectors: Vectors
+    """Shape (n_windows, dim), empty for a deleted record."""
+
+
+class LedgerWriter:
+    """Writes records and marks inside an open transaction, each with its before-image, under one operation."""
+
+    def __init__(self, connection: sqlite3.Connection, operation: OperationDraft, at: datetime) -> None:
+        self._connection = connection
+        self._recorder = Recorder(connection, operation, at)
+        self._at = at.isoformat()
+        self._revision = read_revision(connection)
+        self._keys: dict[tuple[str, str], int] = {}
+
+    def check_vectors(self, records: Sequence[Record], model: str) -> None:
+        """Refuse vectors of another model, which no query could compare with the store's own."""
+        bound = read_model(self._connection)
+        for record in records:
+            if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
+                raise mismatch(bound, (model, record.vectors.shape[1]))
+
+    def exists(self, collection: str, record_id: str) -> bool:
+        """Whether a live record has this id."""
+        row = self._find(collection, record_id)
+        return row is not None and not row.deleted
+
+    def put(
+        self, count: str, collection: str, record: Record, *, stored_at: str = "", state: int | None = None
+    ) -> None:
+        """Write a record over whatever has its id: nothing, a tombstone or an older version.
+
+        Args:
+            count: What the history counts it as: `added` or `changed`.
+            stored_at: When it was stored first; kept, or now, where empty.
+            state: The earlier state that an undo brings back.
+        """
+        assert record.vectors is not None
+        found = self._find(collection, record.id)
+        image = self._image(found.seq) if found and not found.deleted else Image(None, b"")
+        self._recorder.add(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
+        seq = self._write_row(collection, found, record, stored_at)
+        self._connection.executemany(
+            "INSERT INTO vectors VALUES (?, ?, ?)",
+            [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(record.vectors)],
+        )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)",
+            [(self._key(collection, name), value, seq) for name, value in _attribute_values(record.metadata)],
+        )
+
+    def remove(self, count: str, collection: str, record_id: str, *, state: int | None = None) -> None:
+        """Make a live record a tombstone."""
+        found = self._find(collection, record_id)
+        assert found is not None
+        self._recorder.add(count, RECORD, collection, record_id, self._image(found.seq), state_after=state)
+        self._clear(found.seq)
+        self._connection.execute(
+            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', document = '', "
+            "search_text = '', content = '' WHERE seq = ?",
+            (self._next_revision(), found.seq),
+        )
+
+    def mark(self, collection: str, record_id: str, before: str, after: str, *, state: int | None = None) -> None:
+        """Put a record's marks on their way to their file; both as JSON."""
+        self._recorder.add("marked", MARKS, collection, record_id, Image(before, b""), state_after=state)
+        self._connection.execute(
+            "INSERT OR REPLACE INTO pending_marks VALUES (?, ?, ?)", (collection, record_id, after)
+        )
+        self._next_revision()
+
+    def close(self) -> None:
+        """Write the counts and the revision back."""
+        self._recorder.close()
+        self._connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(self._revision),))
+
+    def _find(self, collection: str, record_id: str) -> _Row | None:
+        row = self._connection.execute(
+            "SELECT seq, deleted, n_windows, stored_at FROM records WHERE collection = ? AND id = ?",
+            (collection, record_id),
+        ).fetchone()
+        return _Row(*row) if row else None
+
+    def _write_row(self, collection: str, found: _Row | None, record: Record, stored_at: str) -> int:
+        assert record.vectors is not None
+        columns = (
+            self._next_revision(),
+            max(found.n_windows if found else 0, len(record.vectors)),
+            record.content_hash,
+            text_hash(record.document),
+            stored_at or (found.stored_at if found and not found.deleted else self._at),
+            to_text(record.metadata),
+            record.document,
+            record.search_text,
+            record.content,
+        )
+        if found:
+            self._clear(found.seq)
+            self._connection.execute(
+                "UPDATE records SET deleted = 0, revision = ?, n_windows = ?, content_hash = ?, text_hash = ?, "
+                "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
+                (*columns, found.seq),
+            )
+            return found.seq
+        cursor = self._connection.execute(
+            "INSERT INTO records (collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
+            "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (collection, record.id, *columns),
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def _clear(self, seq: int) -> None:
+        self._connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
+        self._connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
+
+    def _image(self, seq: int) -> Image:
+        names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
+        row = self._connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
+        vectors = read_vectors(self._connection, seq)
+        fields = dict(zip(names, row, strict=True)) | {"n_vectors": len(vectors)}
+        return Image(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
+
+    def _key(self, collection: str, name: str) -> int:
+        if (collection, name) not in self._keys:
+            self._connection.execute(
+                "INSERT OR IGNORE INTO attribute_keys (collection, name) VALUES (?, ?)", (collection, name)
+            )
+            row = self._connection.execute(
+                "SELECT key FROM attribute_keys WHERE collection = ? AND name = ?", (collection, name)
+            ).fetchone()
+            self._keys[collection, name] = row[0]
+        return self._keys[collection, name]
+
+    def _next_revision(self) -> int:
+        self._revision += 1
+        return self._revision
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    seq: int
+    deleted: int
+    n_windows: int
+    stored_at: str
+
+
+def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:
+    """The record that a before-image holds."""
+    return Record(
+        id=record_id,
+        metadata=json.loads(image["metadata"]),
+        document=image["document"],
+        search_text=image["search_text"],
+        content=image["content"],
+        content_hash=image["content_hash"],
+        vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
+    )
+
+
+def text_hash(text: str) -> bytes:
+    """What equal documents have in common."""
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+
+def mismatch(bound: tuple[str, int], given: tuple[str, int]) -> EmbeddingModelMismatch:
+    """The error for a store and an embedder that do not belong together."""
+    return EmbeddingModelMismatch(
+        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {given[0]!r} ({given[1]}-d). "
+        f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {given[0]}"
+    )
+
+
+LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash"
+RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash"
+
+
+def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vectors: bool) -> Record:
+    seq, record_id, metadata, document, search_text, content, content_hash = row
+    return Record(
+        id=record_id,
+        metadata=json.loads(metadata),
+        document=document,
+        search_text=search_text,
+        content=content,
+        content_hash=content_hash,
+        vectors=read_vectors(connection, seq) if with_vectors else None,
+    )
+
+
+def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:
+    rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
+    if not rows:
+        return _no_vectors()
+    stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(row[0] for row in rows), FLOAT).reshape(len(rows), -1)
+    return stacked
+
+
+def _no_vectors() -> Vectors:
+    return np.zeros((0, 0), np.float32)
+
+
+def _attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in metadata.items():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, str | int | float):
+                yield name, item
+
+
+def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
+    return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
+
+
+def read_revision(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()[0])

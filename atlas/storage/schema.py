@@ -1,0 +1,176 @@
+"""The ledger's tables, and the way from an older schema to this one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from atlas.core.errors import SchemaTooNew
+from atlas.storage.database import Database, damaged
+
+APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
+SCHEMA_VERSION = 1
+
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES ('revision', '0');
+INSERT INTO meta VALUES ('ledger_id', lower(hex(randomblob(16))));  -- another one after each restore
+
+-- One row a record. A deleted one stays as an empty tombstone, so that every follower of revisions learns of it.
+-- Narrow columns first: SQLite reads a row's start without its overflow pages.
+CREATE TABLE records (
+    seq          INTEGER PRIMARY KEY,
+    collection   TEXT    NOT NULL,
+    id           TEXT    NOT NULL,
+    revision     INTEGER NOT NULL,
+    deleted      INTEGER NOT NULL DEFAULT 0,
+    n_windows    INTEGER NOT NULL,               -- the most vectors it ever had: what an index may hold of it
+    content_hash TEXT    NOT NULL,
+    text_hash    BLOB    NOT NULL,               -- of the document: the same text is embedded once
+    stored_at    TEXT    NOT NULL,
+    metadata     TEXT    NOT NULL,
+    document     TEXT    NOT NULL,
+    search_text  TEXT    NOT NULL,
+    content      TEXT    NOT NULL,
+    UNIQUE (collection, id)
+);
+CREATE INDEX records_by_revision ON records (collection, revision);
+CREATE INDEX records_live        ON records (collection, seq) WHERE deleted = 0;
+CREATE INDEX records_by_text     ON records (text_hash) WHERE deleted = 0;
+CREATE INDEX records_by_hash     ON records (collection, content_hash) WHERE deleted = 0;
+
+CREATE TABLE vectors (
+    seq    INTEGER NOT NULL REFERENCES records (seq),
+    window INTEGER NOT NULL,
+    vector BLOB    NOT NULL,                     -- float32, little endian, unit length
+    UNIQUE (seq, window)
+);
+
+-- Metadata once more, a row a value, for filters and sorting.
+CREATE TABLE attribute_keys (key INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (collection, name));
+CREATE TABLE attributes (key INTEGER NOT NULL, value NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (key, value, seq)) WITHOUT ROWID;
+CREATE INDEX attributes_by_record ON attributes (seq, key);
+
+CREATE VIRTUAL TABLE records_fts USING fts5 (
+    document, search_text, content = 'records', content_rowid = 'seq', tokenize = "porter unicode61 remove_diacritics 2"
+);
+CREATE TRIGGER records_fts_insert AFTER INSERT ON records BEGIN
+    INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
+END;
+CREATE TRIGGER records_fts_update AFTER UPDATE OF document, search_text ON records BEGIN
+    INSERT INTO records_fts (records_fts, rowid, document, search_text)
+        VALUES ('delete', old.seq, old.document, old.search_text);
+    INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
+END;
+
+-- History: what was done, and each touched record as it was before. `state_after` names the state that a change left
+-- behind; undoing restores the earlier name, so "changed since" is a comparison of two numbers.
+CREATE TABLE operations (
+    seq        INTEGER PRIMARY KEY,
+    id         TEXT    NOT NULL UNIQUE,
+    kind       TEXT    NOT NULL,
+    actor      TEXT    NOT NULL,
+    created_at TEXT    NOT NULL,
+    reason     TEXT    NOT NULL,
+    undoes     TEXT,
+    undone_by  TEXT,
+    added      INTEGER NOT NULL DEFAULT 0,
+    changed    INTEGER NOT NULL DEFAULT 0,
+    removed    INTEGER NOT NULL DEFAULT 0,
+    marked     INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE changes (
+    seq          INTEGER PRIMARY KEY,
+    operation    TEXT    NOT NULL REFERENCES operations (id),
+    aspect       TEXT    NOT NULL,               -- 'record' or 'marks'
+    collection   TEXT    NOT NULL,
+    record_id    TEXT    NOT NULL,
+    state_before INTEGER NOT NULL,
+    state_after  INTEGER,                        -- NULL: a state of its own, named by `seq`
+    before       TEXT,                           -- JSON; NULL where there was nothing
+    vectors      BLOB                            -- the record's vectors before, one after another
+);
+CREATE INDEX changes_by_operation ON changes (operation, seq);
+CREATE INDEX changes_by_record    ON changes (collection, record_id, aspect, seq);
+
+-- Marks on their way to their JSON file: committed here first, so that a crash between the two loses nothing.
+CREATE TABLE pending_marks (collection TEXT NOT NULL, record_id TEXT NOT NULL, marks TEXT NOT NULL, PRIMARY KEY (collection, record_id));
+
+-- What agents did with a record: each use with its outcome, and totals that are kept in the same transaction.
+CREATE TABLE events (
+    seq        INTEGER PRIMARY KEY,
+    collection TEXT    NOT NULL,
+    record_id  TEXT    NOT NULL,
+    kind       TEXT    NOT NULL,                 -- 'use'
+    success    INTEGER NOT NULL,
+    task_id    TEXT    NOT NULL,
+    created_at TEXT    NOT NULL,
+    actor      TEXT    NOT NULL
+);
+CREATE INDEX events_by_record ON events (collection, record_id, seq);
+CREATE TABLE usage (
+    collection        TEXT    NOT NULL,
+    record_id         TEXT    NOT NULL,
+    n_uses            INTEGER NOT NULL DEFAULT 0,
+    n_successes       INTEGER NOT NULL DEFAULT 0,
+    last_used_at      TEXT,
+    n_retrieved       INTEGER NOT NULL DEFAULT 0,
+    last_retrieved_at TEXT,
+    PRIMARY KEY (collection, record_id)
+) WITHOUT ROWID;
+"""
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
+"""From each older schema version, the step to the next."""
+
+
+def prepare_schema(database: Database) -> None:
+    """Create the tables in an empty file, or bring an older schema up to this one in one transaction, after a copy.
+
+    Raises:
+        SchemaTooNew: A newer version of ATLAS wrote the store.
+        StoreDamaged: The file is a SQLite file, but not a ledger.
+    """
+    with database.read() as connection:
+        version = _check_version(connection, database.path)
+    if version == SCHEMA_VERSION or database.read_only:
+        return
+    if version:
+        database.copy_to(_copy_name(database.path, version))
+    with database.write() as connection:
+        version = _check_version(connection, database.path)  # another process may have come first
+        if version == 0:
+            _run_script(connection, SCHEMA)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        for older in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
+            MIGRATIONS[older](connection)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if n_tables and application != APPLICATION_ID:
+        raise damaged(path, "it is a SQLite file of another program")
+    if version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{path} has schema {version}, but this version of ATLAS knows schemas up to {SCHEMA_VERSION}. "
+            "Update ATLAS; the store is unchanged"
+        )
+    return version
+
+
+def _copy_name(path: Path, version: int) -> Path:
+    return path.with_name(f"{path.stem}.schema-{version}.sqlite")
+
+
+def _run_script(connection: sqlite3.Connection, script: str) -> None:
+    """Run statements inside the caller's transaction; `executescript` would commit it first."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""

@@ -1,0 +1,232 @@
+"""A store directory: opening, binding it to an embedding model, its history, closing it."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from filelock import FileLock
+
+from atlas.core.errors import NotFound, ReadOnlyStore, StoreUnavailable
+from atlas.core.settings import Settings
+from atlas.core.types import Operation
+from atlas.infra.clock import SystemClock
+from atlas.infra.vector_index.chroma import ChromaIndex
+from atlas.protocols.infra import Clock
+from atlas.storage.database import damaged
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.marks import MarksBook
+from atlas.storage.nearest import Nearest
+from atlas.storage.records import mismatch
+from atlas.storage.schema import SCHEMA_VERSION
+from atlas.storage.undo import undo
+from atlas.storage.usage import RetrievalLog
+from atlas.storage.vector_store import Collection, LedgerVectorStore
+
+LEDGER = "atlas.sqlite"
+LABEL = "store.json"
+INDEX = "chroma"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """What a store's vectors are made with."""
+
+    name: str
+    dimension: int
+
+
+class Store:
+    """An open store directory. Use it as a context manager, or close it."""
+
+    def __init__(self, path: Path, ledger: SqliteLedger, settings: Settings) -> None:
+        self.path = path
+        self.ledger = ledger
+        self.settings = settings
+        self.marks = MarksBook(path, ledger)
+        self._collections: dict[str, Collection] = {}
+        self._retrievals = RetrievalLog(ledger)
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, read_only: bool = False, settings: Settings | None = None, clock: Clock | None = None
+    ) -> Store:
+        """Open a store directory, creating it unless it is opened for reading only.
+
+        Raises:
+            ReadOnlyStore: There is no store, and it may not be created.
+            StoreDamaged: The ledger cannot be read; nothing was changed.
+            StoreUnavailable: The directory cannot be written or read.
+            SchemaTooNew: A newer version of ATLAS wrote it.
+        """
+        path = Path(path).expanduser()
+        settings = settings or Settings()
+        if read_only:
+            if not (path / LEDGER).exists():
+                _check_not_lost(path)
+                raise ReadOnlyStore(f"there is no store at {path}, and one opened for reading only cannot be created")
+            return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
+        _make_directory(path)
+        with FileLock(path / "store.lock"):
+            _check_not_lost(path)
+            ledger = _open_ledger(path, settings, clock, read_only=False)
+        store = cls(path, ledger, settings)
+        store.marks.settle()
+        return store
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened for reading only."""
+        return self.ledger.database.read_only
+
+    @property
+    def model(self) -> EmbeddingModel | None:
+        """The embedding model that it is bound to; None in a new store."""
+        bound = self.ledger.model()
+        return EmbeddingModel(*bound) if bound else None
+
+    def bind(self, model: EmbeddingModel, *, checksum: str = "") -> None:
+        """Bind a new store to an embedding model.
+
+        Raises:
+            EmbeddingModelMismatch: It is bound to another one.
+        """
+        if self.model is None and not self.read_only:
+            self.ledger.bind_model(model.name, model.dimension)
+        bound = self.model
+        if bound is not None and bound != model:
+            raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
+        if not self.read_only and not (self.path / LABEL).exists():
+            self._write_label(model, checksum)
+
+    def vector_store(self, name: str) -> LedgerVectorStore:
+        """One collection.
+
+        Raises:
+            NotFound: The store is not bound to an embedding model yet.
+        """
+        return LedgerVectorStore(self.collection(name))
+
+    def collection(self, name: str) -> Collection:
+        """What the vector stores of a collection share."""
+        model = self.model
+        if model is None:
+            raise NotFound(
+                f"the store at {self.path} is not bound to an embedding model yet; open it with atlas.open_memory"
+            )
+        with self._lock:
+            held = self._collections.get(name)
+            if held is None or (held.model, held.dimension) != (model.name, model.dimension):
+                held = self._collections[name] = self._make_collection(name, model)
+            return held
+
+    def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+        """Operations, newest first."""
+        return self.ledger.operations(limit, offset)
+
+    def undo(self, operation_id: str, *, reason: str = "") -> Operation:
+        """Take an operation back; see `atlas.storage.undo.undo`."""
+        return undo(self.ledger, self.marks, operation_id, actor=self.settings.actor, reason=reason)
+
+    def catch_up(self) -> int:
+        """Bring every collection's index up to the ledger; how many records were taken in."""
+        if self.read_only or self.model is None:
+            return 0
+        return sum(self.collection(name).nearest.catch_up() for name in self.ledger.collections())
+
+    def close(self) -> None:
+        """Write what waits, catch the index up, and let go of every file. A later call opens them again."""
+        if not self.read_only:
+            self._retrievals.flush()
+            self.catch_up()
+        for held in self._collections.values():
+            held.nearest.close()
+        self.ledger.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _make_collection(self, name: str, model: EmbeddingModel) -> Collection:
+        index = None if self.read_only else ChromaIndex(self.path / INDEX, name)
+        nearest = Nearest(
+            self.ledger, name, index, dimension=model.dimension, exact_max_rows=self.settings.exact_max_rows
+        )
+        return Collection(
+            name=name,
+            ledger=self.ledger,
+            marks=self.marks,
+            nearest=nearest,
+            retrievals=self._retrievals,
+            settings=self.settings,
+            model=model.name,
+            dimension=model.dimension,
+        )
+
+    def _write_label(self, model: EmbeddingModel, checksum: str) -> None:
+        """Say beside the ledger what the store is, for people and other programs; the ledger is what decides."""
+        label: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "embedding_model": model.name,
+            "embedding_dimension": model.dimension,
+            "embedding_checksum": checksum,
+            "created_at": self.ledger.clock.now().isoformat(timespec="seconds"),
+        }
+        temporary = self.path / f".{LABEL}.{os.getpid()}"
+        temporary.write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(self.path / LABEL)
+
+
+def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> SqliteLedger:
+    _check_whole(path / LEDGER)
+    return SqliteLedger(
+        path / LEDGER,
+        clock=clock or SystemClock(),
+        read_only=read_only,
+        busy_timeout_seconds=settings.busy_timeout_seconds,
+    )
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the store directory {path} cannot be created ({error.strerror}); choose another with --store"
+        ) from error
+    if not os.access(path, os.W_OK):
+        raise StoreUnavailable(
+            f"the store directory {path} cannot be written; open it with ATLAS_READ_ONLY=1, or mend its permissions"
+        )
+
+
+def _check_not_lost(path: Path) -> None:
+    """A label without a ledger means that the ledger was lost, not that the store is new."""
+    ledger = path / LEDGER
+    if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
+        raise damaged(ledger, "it is missing or empty, though the store was in use")
+
+
+def _check_whole(ledger: Path) -> None:
+    """Refuse a file that ends before the pages that its header counts, unless its journal may still hold them."""
+    journal = ledger.with_name(ledger.name + "-wal")
+    if not ledger.exists() or not ledger.stat().st_size or (journal.exists() and journal.stat().st_size):
+        return
+    with ledger.open("rb") as file:
+        header = file.read(100)
+    page_size = int.from_bytes(header[16:18], "big")
+    n_pages = int.from_bytes(header[28:32], "big")
+    if header[:16] == b"SQLite format 3\x00" and ledger.stat().st_size < n_pages * (
+        65536 if page_size == 1 else page_size
+    ):
+        raise damaged(ledger, "it ends before its last page")

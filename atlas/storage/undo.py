@@ -1,0 +1,105 @@
+"""Taking an operation back: every record and mark that it touched becomes what it was before, exactly."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+
+from atlas.core.errors import UndoRefused
+from atlas.core.types import Operation
+from atlas.storage import history
+from atlas.storage.history import MARKS, Change
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.marks import MarksBook
+from atlas.storage.metadata import encode_marks
+from atlas.storage.records import LedgerWriter, record_from_image
+
+
+def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+    """Undo an operation as one new operation; undoing that one does it again.
+
+    Args:
+        operation_id: Its id, or a beginning of it that no other operation shares.
+
+    Raises:
+        NotFound: No such operation.
+        UndoRefused: It was undone already, or something that it touched has changed since.
+    """
+    with ledger.database.write() as connection:
+        operation = history.read_operation(connection, operation_id)
+        if operation.undone_by:
+            raise UndoRefused(
+                f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
+                f"to do it again: atlas undo {operation.undone_by[:8]}"
+            )
+        changes = list(history.read_changes(connection, operation.id))
+        _check_unchanged_since(connection, operation, changes)
+        why = reason or f"took back {operation.kind} {operation.id[:8]}"
+        draft = ledger.draft("undo", actor=actor, reason=why, undoes=operation.id)
+        writer = LedgerWriter(connection, draft, ledger.clock.now())
+        taker = _Taker(connection=connection, writer=writer, marks=marks)
+        for change in changes:
+            taker.take_back(change)
+        writer.close()
+        _link(connection, operation, draft.id)
+        done = history.read_operation(connection, draft.id)
+    marks.settle()
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taker:
+    connection: sqlite3.Connection
+    writer: LedgerWriter
+    marks: MarksBook
+
+    def take_back(self, change: Change) -> None:
+        if change.aspect == MARKS:
+            self._take_back_marks(change)
+        else:
+            self._take_back_record(change)
+
+    def _take_back_marks(self, change: Change) -> None:
+        held = self.marks.read_within(self.connection, change.collection, [change.record_id])[change.record_id]
+        self.writer.mark(
+            change.collection,
+            change.record_id,
+            json.dumps(encode_marks(held)),
+            json.dumps(change.before),
+            state=change.state_before,
+        )
+
+    def _take_back_record(self, change: Change) -> None:
+        is_there = self.writer.exists(change.collection, change.record_id)
+        if change.before is None:
+            if is_there:
+                self.writer.remove("removed", change.collection, change.record_id, state=change.state_before)
+            return
+        self.writer.put(
+            "changed" if is_there else "added",
+            change.collection,
+            record_from_image(change.record_id, change.before, change.vectors),
+            stored_at=change.before["stored_at"],
+            state=change.state_before,
+        )
+
+
+def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[Change]) -> None:
+    left_behind: dict[tuple[str, str, str], Change] = {}
+    for change in changes:  # latest first: what the operation left behind is its last change of each record
+        left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
+    for change in left_behind.values():
+        if history.current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
+            later = history.last_change(connection, change)
+            raise UndoRefused(
+                f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
+                f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
+                f"atlas undo {later.id[:8]}"
+            )
+
+
+def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:
+    connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
+    if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone anew
+        connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation.undoes,))

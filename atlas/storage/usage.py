@@ -1,0 +1,130 @@
+"""What agents did with records: each use with its outcome, and how often a search returned them.
+
+Kept in the ledger rather than with the marks: at 10,000 marked records, one use written through the JSON file costs a
+rewrite of all of it (see `benchmarks/usage.py` for both times), and a search would have to rewrite it too.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from atlas.core.types import NO_USAGE, Usage
+from atlas.storage.ledger import SqliteLedger
+
+FLUSH_SECONDS = 30.0
+FLUSH_RECORDS = 500
+
+
+def record_use(
+    ledger: SqliteLedger, collection: str, record_id: str, success: bool, *, task_id: str, actor: str
+) -> None:
+    """Add one use and its outcome, durably."""
+    at = ledger.clock.now().isoformat()
+    with ledger.database.write() as connection:
+        connection.execute(
+            "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
+            "VALUES (?, ?, 'use', ?, ?, ?, ?)",
+            (collection, record_id, success, task_id, at, actor),
+        )
+        connection.execute(
+            "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
+            "ON CONFLICT DO UPDATE SET n_uses = n_uses + 1, n_successes = n_successes + excluded.n_successes, "
+            "last_used_at = excluded.last_used_at",
+            (collection, record_id, success, at),
+        )
+
+
+class RetrievalLog:
+    """Counts what searches return, and writes the counts in batches: a search should not wait for the disk."""
+
+    def __init__(self, ledger: SqliteLedger) -> None:
+        self._ledger = ledger
+        self._waiting: dict[str, Counter[str]] = {}
+        self._flushed_at = time.monotonic()
+        self._lock = threading.Lock()
+
+    def note(self, collection: str, ids: Iterable[str]) -> None:
+        """Count these records as returned once more."""
+        if self._ledger.database.read_only:
+            return
+        with self._lock:
+            self._waiting.setdefault(collection, Counter()).update(ids)
+            n_waiting = sum(map(len, self._waiting.values()))
+            is_due = n_waiting >= FLUSH_RECORDS or time.monotonic() - self._flushed_at > FLUSH_SECONDS
+        if is_due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was counted."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+            self._flushed_at = time.monotonic()
+        for collection, counts in waiting.items():
+            record_retrievals(self._ledger, collection, counts)
+
+
+def record_retrievals(ledger: SqliteLedger, collection: str, counts: Mapping[str, int]) -> None:
+    """Add to how often searches returned each record."""
+    at = ledger.clock.now().isoformat()
+    with ledger.database.write() as connection:
+        connection.executemany(
+            "INSERT INTO usage (collection, record_id, n_retrieved, last_retrieved_at) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET n_retrieved = n_retrieved + excluded.n_retrieved, "
+            "last_retrieved_at = excluded.last_retrieved_at",
+            [(collection, record_id, count, at) for record_id, count in counts.items()],
+        )
+
+
+def restore_usage(ledger: SqliteLedger, collection: str, usage: Mapping[str, Usage]) -> None:
+    """Set the totals of records that were imported with theirs; records that have totals already keep them."""
+    with ledger.database.write() as connection:
+        connection.executemany(
+            "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    collection,
+                    record_id,
+                    u.n_uses,
+                    u.n_successes,
+                    _text(u.last_used_at),
+                    u.n_retrieved,
+                    _text(u.last_retrieved_at),
+                )
+                for record_id, u in usage.items()
+                if u != NO_USAGE
+            ],
+        )
+
+
+def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
+    """What happened to each record; nothing where nobody used or found it."""
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            "SELECT record_id, n_uses, n_successes, last_used_at, n_retrieved, last_retrieved_at FROM usage "
+            "WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
+            (collection, json.dumps(list(ids))),
+        ).fetchall()
+    found = {
+        record_id: Usage(
+            n_uses=n_uses,
+            n_successes=n_successes,
+            last_used_at=_instant(last_used_at),
+            n_retrieved=n_retrieved,
+            last_retrieved_at=_instant(last_retrieved_at),
+        )
+        for record_id, n_uses, n_successes, last_used_at, n_retrieved, last_retrieved_at in rows
+    }
+    return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _text(instant: datetime | None) -> str | None:
+    return instant.isoformat() if instant else None

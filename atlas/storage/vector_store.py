@@ -1,0 +1,292 @@
+"""The `VectorStore` over a ledger: durable, exact about filters, and undoable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.settings import Settings
+from atlas.core.types import Marks, QueryResult, Usage, Vector, Vectors
+from atlas.protocols.infra import Where
+from atlas.storage import usage
+from atlas.storage.history import OperationDraft
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.marks import MarksBook, uses_marks
+from atlas.storage.nearest import Found, Nearest
+from atlas.storage.records import Record
+from atlas.storage.usage import RetrievalLog
+
+APART = ("content", "search_text", "content_hash")
+"""Metadata that the ledger keeps in columns of its own: the whole record, further text to search, a hash of what it says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What the vector stores of one collection share."""
+
+    name: str
+    ledger: SqliteLedger
+    marks: MarksBook
+    nearest: Nearest
+    retrievals: RetrievalLog
+    settings: Settings
+    model: str
+    dimension: int
+
+
+class LedgerVectorStore:
+    """One collection of a store. `within` gives the same store with its writes joined into one operation."""
+
+    def __init__(self, collection: Collection, operation: OperationDraft | None = None) -> None:
+        self._collection = collection
+        self._ledger = collection.ledger
+        self._name = collection.name
+        self._operation = operation
+
+    def within(self, kind: str, reason: str = "") -> LedgerVectorStore:
+        """This store, all of whose writes belong to one operation in the history."""
+        return LedgerVectorStore(self._collection, self._draft(kind, reason))
+
+    @property
+    def operation_id(self) -> str | None:
+        """The operation that `within` began; it is in the history once something was written."""
+        return self._operation.id if self._operation else None
+
+    async def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Write new records; they are durable, and found by every process, when this returns."""
+        records = self._records(ids, embeddings, metadatas, documents)
+        await asyncio.to_thread(self._add, records)
+
+    async def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Replace records; `NotFound` where one is not there."""
+        records = self._records(ids, embeddings, metadatas, documents)
+        operation = self._operation or self._draft("edit")
+        await asyncio.to_thread(self._ledger.update, self._name, records, operation, model=self._collection.model)
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove records, keeping them in the history; unknown ids are ignored."""
+        operation = self._operation or self._draft("delete")
+        await asyncio.to_thread(self._ledger.remove, self._name, ids, operation)
+
+    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found, in the order of `ids`."""
+        found = await asyncio.to_thread(self._ledger.get, self._name, ids)
+        return [_row(found[record_id]) for record_id in ids if record_id in found]
+
+    async def count(self, where: Where | None = None) -> int:
+        """How many records pass a filter."""
+        return await asyncio.to_thread(self._count, where)
+
+    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
+        """The k nearest records that pass a filter: with one, exactly those that ranking all of them by hand would give."""
+        return await asyncio.to_thread(self._query, self._as_vector(embedding), k, where)
+
+    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+        """The k records that share the most telling words with a text, best first."""
+        return await asyncio.to_thread(self._search_text, text, k, where)
+
+    async def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Records in order, without vectors and content: `get` those that are looked at."""
+        return await asyncio.to_thread(self._scan, where, order_by, descending, limit, offset)
+
+    async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """How many records hold each value of a metadata key, most frequent first."""
+        return await asyncio.to_thread(self._count_by, key, where)
+
+    async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of those of the texts that the store has embedded already."""
+        return await asyncio.to_thread(self._ledger.vectors_of, documents)
+
+    async def vectors(self) -> dict[str, Vectors]:
+        """The vectors of every record, by id, each of shape (n_windows, dim)."""
+        entries = await asyncio.to_thread(self._ledger.follow, self._name, 0)
+        return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
+
+    async def known_hashes(self, hashes: Sequence[str]) -> set[str]:
+        """Those of the content hashes that some record has."""
+        return await asyncio.to_thread(self._ledger.known_hashes, self._name, hashes)
+
+    async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+        """What agents did with each record; searches of the last half minute may be missing."""
+        return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
+
+    async def record_use(self, record_id: str, success: bool, task_id: str = "") -> None:
+        """Add one use of a record and how it went; `NotFound` where it is not there."""
+        await asyncio.to_thread(self._record_use, record_id, success, task_id)
+
+    def note_retrievals(self, ids: Sequence[str]) -> None:
+        """Count what a search returned; written later, in batches."""
+        self._collection.retrievals.note(self._name, ids)
+
+    async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
+        """What people have said of each record."""
+        return await asyncio.to_thread(self._collection.marks.read, self._name, ids)
+
+    async def mark(self, marks: Mapping[str, Marks]) -> None:
+        """Say something of records, in place of what was said; `NotFound` where one is not there."""
+        operation = self._operation or self._draft("mark")
+        await asyncio.to_thread(self._collection.marks.write, self._name, marks, operation)
+
+    async def restore_marks(self, marks: Mapping[str, Marks]) -> None:
+        """`mark`, for imported records."""
+        if marks:
+            await self.mark(marks)
+
+    async def restore_usage(self, totals: Mapping[str, Usage]) -> None:
+        """Set the usage of imported records; those that have any keep theirs."""
+        await asyncio.to_thread(usage.restore_usage, self._ledger, self._name, totals)
+
+    async def moment(self) -> int:
+        """This point in the history; give it to `delete_unchanged`."""
+        return await asyncio.to_thread(self._ledger.moment)
+
+    async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
+        """Remove records, unless one that was there at the moment has changed since; how many there were.
+
+        Raises:
+            PlanOutdated: One has; nothing was removed.
+        """
+        operation = self._operation or self._draft("delete")
+        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, unchanged_since=moment)
+
+    def _record_use(self, record_id: str, success: bool, task_id: str) -> None:
+        if not self._ledger.get(self._name, [record_id], with_vectors=False):
+            raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
+        actor = self._collection.settings.actor
+        usage.record_use(self._ledger, self._name, record_id, success, task_id=task_id, actor=actor)
+
+    def _add(self, records: list[Record]) -> None:
+        operation = self._operation or self._draft("store")
+        self._ledger.add(self._name, records, operation, model=self._collection.model)
+        settings, nearest = self._collection.settings, self._collection.nearest
+        if nearest.is_behind(settings.index_lag_rows, settings.exact_max_rows):
+            nearest.catch_up(timeout_seconds=0)
+
+    def _count(self, where: Where | None) -> int:
+        self._prepare(where)
+        return self._ledger.count(self._name, where)
+
+    def _count_by(self, key: str, where: Where | None) -> dict[Any, int]:
+        self._prepare(where)
+        return self._ledger.count_by(self._name, key, where)
+
+    def _query(self, vector: Vector, k: int, where: Where | None) -> QueryResult:
+        nearest = self._collection.nearest
+        if not where:
+            return self._result(nearest.query(vector, k))
+        self._prepare(where)
+        ids = self._ledger.matching_ids(self._name, where)
+        return self._result(nearest.query_among(vector, k, ids))
+
+    def _search_text(self, text: str, k: int, where: Where | None) -> QueryResult:
+        self._prepare(where)
+        hits = self._ledger.search_text(self._name, text, k, where)
+        return self._result([(record_id, value / (1 + value)) for record_id, value in hits])
+
+    def _scan(
+        self, where: Where | None, order_by: str, descending: bool, limit: int | None, offset: int
+    ) -> list[dict[str, Any]]:
+        self._prepare(where)
+        records = self._ledger.scan(
+            self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
+        )
+        return [_row(record) for record in records]
+
+    def _prepare(self, where: Where | None) -> None:
+        if uses_marks(where):
+            self._collection.marks.prepare_filters(self._name)
+
+    def _result(self, found: Found) -> QueryResult:
+        records = self._ledger.get(self._name, [record_id for record_id, _ in found], with_vectors=False)
+        live = [(records[record_id], similarity) for record_id, similarity in found if record_id in records]
+        return QueryResult(
+            ids=[record.id for record, _ in live],
+            distances=[1.0 - similarity for _, similarity in live],
+            metadatas=[_metadata(record) for record, _ in live],
+            documents=[record.document for record, _ in live],
+        )
+
+    def _records(
+        self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
+    ) -> list[Record]:
+        lengths = {len(ids), len(embeddings), len(metadatas), len(documents)}
+        if len(lengths) != 1:
+            raise InvalidInput(
+                f"expected as many embeddings, metadatas and documents as ids, but got {len(ids)} ids, "
+                f"{len(embeddings)} embeddings, {len(metadatas)} metadatas and {len(documents)} documents"
+            )
+        return [
+            Record(
+                id=record_id,
+                metadata={name: value for name, value in metadata.items() if name not in APART},
+                document=document,
+                vectors=self._as_windows(embedding),
+                **{name: metadata[name] for name in APART if name in metadata},
+            )
+            for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)
+        ]
+
+    def _as_vector(self, embedding: npt.ArrayLike) -> Vector:
+        windows = self._as_windows(embedding)
+        if len(windows) != 1:
+            raise InvalidInput(f"a query should be one vector, but has {len(windows)}")
+        vector: Vector = windows[0]
+        return vector
+
+    def _as_windows(self, embedding: npt.ArrayLike) -> Vectors:
+        try:
+            windows = np.atleast_2d(np.asarray(embedding, np.float32))
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                f"an embedding should be numbers, of shape (dim,) or (n_windows, dim): {error}"
+            ) from error
+        expected = self._collection.dimension
+        if windows.ndim != 2 or windows.shape[1] != expected or not len(windows):
+            raise InvalidInput(
+                f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
+            )
+        lengths = np.linalg.norm(windows, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+        scaled: Vectors = windows / lengths
+        return scaled
+
+    def _draft(self, kind: str, reason: str = "") -> OperationDraft:
+        return self._ledger.draft(kind, actor=self._collection.settings.actor, reason=reason)
+
+
+def _row(record: Record) -> dict[str, Any]:
+    row = {"id": record.id, "metadata": _metadata(record), "document": record.document}
+    if record.vectors is not None:
+        row["embedding"] = record.vectors[0] if len(record.vectors) == 1 else record.vectors
+    return row
+
+
+def _metadata(record: Record) -> dict[str, Any]:
+    return {**record.metadata, "content": record.content, "content_hash": record.content_hash}

@@ -1,0 +1,86 @@
+"""Filters as SQL over the ledger's attributes, marks and usage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.filters import Combine, Compare, Filter, parse_where
+
+USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
+
+_OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """A condition on `records AS r`, and its parameters."""
+
+    text: str
+    parameters: tuple[Any, ...]
+
+
+def where_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
+    """The condition that holds for the live records of a collection that pass a filter.
+
+    Raises:
+        InvalidInput: The filter is malformed.
+    """
+    condition = _condition(collection, parse_where(where))
+    return Sql(f"r.collection = ? AND r.deleted = 0 AND {condition.text}", (collection, *condition.parameters))
+
+
+def _condition(collection: str, tree: Filter) -> Sql:
+    if isinstance(tree, Compare):
+        return _comparison(collection, tree)
+    return _combination(collection, tree)
+
+
+def _combination(collection: str, tree: Combine) -> Sql:
+    parts = [_condition(collection, part) for part in tree.parts]
+    if not parts:
+        return Sql("1" if tree.operator == "$and" else "0", ())
+    joint = " AND " if tree.operator == "$and" else " OR "
+    return Sql(f"({joint.join(part.text for part in parts)})", tuple(p for part in parts for p in part.parameters))
+
+
+def _comparison(collection: str, compare: Compare) -> Sql:
+    if compare.key == "id":
+        return _test("r.id", compare)
+    if compare.key.startswith("usage."):
+        return _usage(compare)
+    test = _test("value", compare)
+    if compare.key.startswith("marks."):
+        # The temporary table that `Marks` keeps in step with the JSON file; see atlas.storage.marks.
+        return Sql(
+            f"r.id IN (SELECT record_id FROM temp.marks WHERE collection = ? AND name = ? AND {test.text})",
+            (collection, compare.key.removeprefix("marks."), *test.parameters),
+        )
+    return Sql(
+        "r.seq IN (SELECT seq FROM attributes WHERE key = "
+        f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {test.text})",
+        (collection, compare.key, *test.parameters),
+    )
+
+
+def _usage(compare: Compare) -> Sql:
+    column = compare.key.removeprefix("usage.")
+    if column not in USAGE_COLUMNS:
+        raise InvalidInput(
+            f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
+        )
+    looked_up = f"(SELECT u.{column} FROM usage u WHERE u.collection = r.collection AND u.record_id = r.id)"
+    return _test(f"coalesce({looked_up}, 0)" if column.startswith("n_") else looked_up, compare)
+
+
+def _test(column: str, compare: Compare) -> Sql:
+    if compare.operator == "$in":
+        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(compare.value)),))
+    value = compare.value
+    # SQLite orders every text above every number; a comparison should only hold within one kind.
+    bound = " AND typeof({0}) = 'text'" if isinstance(value, str) else " AND typeof({0}) <> 'text'"
+    kind = bound.format(column) if compare.operator != "$eq" else ""
+    return Sql(f"{column} {_OPERATORS[compare.operator]} ?{kind}", (value,))

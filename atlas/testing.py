@@ -1,0 +1,198 @@
+"""Fakes for tests of code that uses ATLAS: scripted, deterministic, and no slower than they must be."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.filters import matches, parse_where
+from atlas.core.types import QueryResult, Vector, Vectors
+from atlas.protocols.infra import Where
+
+
+class HashEmbedder:
+    """An embedder without a model: texts that share words are near each other."""
+
+    def __init__(self, dimension: int = 64, model_name: str = "hash") -> None:
+        self.dimension = dimension
+        self.model_name = model_name
+        self.texts: list[str] = []
+        """Every text that it embedded, in order."""
+
+    def encode(self, text: str) -> Vector:
+        """The vector of one text."""
+        vector: Vector = self.encode_batch([text])[0]
+        return vector
+
+    def encode_batch(self, texts: list[str]) -> Vectors:
+        """The vectors of several texts."""
+        self.texts.extend(texts)
+        return np.stack([self._embed(text) for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)
+
+    def _embed(self, text: str) -> Vector:
+        total = np.zeros(self.dimension, np.float32)
+        for word in re.findall(r"\w+", text.lower()) or [text]:
+            seed = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
+            total += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
+        scaled: Vector = total / np.linalg.norm(total)
+        return scaled
+
+
+class ScriptedLLM:
+    """A language model that gives the answers it was told to, in order, and keeps what it was asked."""
+
+    def __init__(self, answers: Sequence[Any]) -> None:
+        self._answers = list(answers)
+        self.prompts: list[str] = []
+
+    async def complete(
+        self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
+    ) -> Any:
+        """The next answer; an `AssertionError` when they have run out."""
+        self.prompts.append(prompt)
+        assert self._answers, f"expected no further question, but was asked: {prompt[:200]!r}"
+        return self._answers.pop(0)
+
+
+class FixedClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, at: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._at = at
+
+    def now(self) -> datetime:
+        """Where it stands."""
+        return self._at
+
+    def advance(self, by: timedelta) -> None:
+        """Move it."""
+        self._at += by
+
+
+class MemoryVectorStore:
+    """A `VectorStore` in a dict: the reference for every other one."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    async def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Hold new records."""
+        _check_lengths(ids, embeddings, metadatas, documents)
+        for record_id in ids:
+            if record_id in self._rows or ids.count(record_id) > 1:
+                raise InvalidInput(f"the record {record_id!r} is there already; use update to change it")
+        self._put(ids, embeddings, metadatas, documents)
+
+    async def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Replace records."""
+        _check_lengths(ids, embeddings, metadatas, documents)
+        for record_id in ids:
+            if record_id not in self._rows:
+                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
+        self._put(ids, embeddings, metadatas, documents)
+
+    async def delete(self, ids: list[str]) -> None:
+        """Remove records."""
+        for record_id in ids:
+            self._rows.pop(record_id, None)
+
+    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found, in the order of `ids`."""
+        return [dict(self._rows[record_id]) for record_id in ids if record_id in self._rows]
+
+    async def count(self, where: Where | None = None) -> int:
+        """How many records pass a filter."""
+        return len(self._passing(where))
+
+    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
+        """The k records whose best window is nearest."""
+        vector = _unit(embedding)[0]
+        scored = [(float((_unit(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
+        return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
+
+    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+        """The records that share most words; a count of them, where a real store has BM25."""
+        words = set(re.findall(r"\w+", text.lower()))
+        scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing(where)]
+        found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+        return _result([(1.0 / (1.0 + value), row) for value, row in found[: max(k, 0)]])
+
+    async def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Records in order."""
+        rows = self._passing(where)
+        if order_by:
+            present = [row for row in rows if row["metadata"].get(order_by) is not None]
+            absent = [row for row in rows if row["metadata"].get(order_by) is None]
+            rows = sorted(present, key=lambda row: row["metadata"][order_by], reverse=descending) + absent
+        elif descending:
+            rows = rows[::-1]
+        return [dict(row) for row in rows[offset : None if limit is None else offset + limit]]
+
+    def _passing(self, where: Where | None) -> list[dict[str, Any]]:
+        tree = parse_where(where)
+        return [row for row in self._rows.values() if matches(tree, {**row["metadata"], "id": row["id"]})]
+
+    def _put(
+        self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
+    ) -> None:
+        for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True):
+            vectors = np.asarray(embedding, np.float32)
+            self._rows[record_id] = {
+                "id": record_id,
+                "embedding": vectors,
+                "metadata": dict(metadata),
+                "document": document,
+            }
+
+
+def _check_lengths(*columns: Sequence[Any]) -> None:
+    if len(set(map(len, columns))) != 1:
+        raise InvalidInput(
+            f"expected as many embeddings, metadatas and documents as ids, but got {[*map(len, columns)]}"
+        )
+
+
+def _unit(embedding: npt.ArrayLike) -> Vectors:
+    windows = np.atleast_2d(np.asarray(embedding, np.float32))
+    scaled: Vectors = windows / np.linalg.norm(windows, axis=1, keepdims=True)
+    return scaled
+
+
+def _searchable(row: dict[str, Any]) -> str:
+    return f"{row['document']} {row['metadata'].get('search_text', '')}".lower()
+
+
+def _result(found: list[tuple[float, dict[str, Any]]]) -> QueryResult:
+    return QueryResult(
+        ids=[row["id"] for _, row in found],
+        distances=[distance for distance, _ in found],
+        metadatas=[row["metadata"] for _, row in found],
+        documents=[row["document"] for _, row in found],
+    )

@@ -1,0 +1,25 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read by huggingface_hub when it is imported
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The directory of real agent runs; its tests are skipped where it is absent, but not in CI."""
+    directory = Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data")
+    if directory.is_dir():
+        return directory
+    message = f"no real agent runs at {directory}; set ATLAS_REAL_DATA to their directory"
+    if os.environ.get("CI"):
+        pytest.fail(message)
+    pytest.skip(message)

@@ -1,0 +1,114 @@
+"""The importers over runs that nobody here wrote."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from atlas.core.codec import to_text
+from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
+from atlas.importers import FORMATS, Limits, detect, import_paths
+
+
+def trajectories(path: Path) -> list[Trajectory]:
+    rows = list(detect(path).read(path, Limits()))
+    assert [(row.position, row.reason) for row in rows if row.item is None] == []
+    return [row.item for row in rows if isinstance(row.item, Trajectory)]
+
+
+def outcomes(path: Path) -> Counter[bool | None]:
+    return Counter(trajectory.outcome.success for trajectory in trajectories(path))
+
+
+def test_tau_bench_gives_all_its_runs(real_data):
+    runs = trajectories(real_data / "tau_bench" / "gpt-4o-airline.json")
+    assert len(runs) == 200
+    assert Counter(run.outcome.success for run in runs) == {True: 84, False: 116}
+    assert Counter(Counter(run.task.id for run in runs).values()) == {4: 50}
+    assert {run.metadata["trial"] for run in runs} == {0, 1, 2, 3}
+    assert sum(len(run.steps) for run in runs) == 2_654
+
+
+def test_nothing_of_a_tau_bench_conversation_is_lost_but_the_system_prompt(real_data):
+    path = real_data / "tau_bench" / "gpt-4o-airline.json"
+    for run, row in zip(trajectories(path), json.loads(path.read_text(encoding="utf-8")), strict=True):
+        told = "".join(step.thought + step.action + step.observation for step in run.steps)
+        for message in row["traj"][1:]:
+            assert (message["content"] or "") in told
+            assert all(call["function"]["arguments"] in told for call in message.get("tool_calls") or [])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mbpp_py_reflexion_gpt4.jsonl", {True: 306, False: 91}),
+        ("mbpp_py_simple_gpt4.jsonl", {True: 318, False: 79}),
+        ("humaneval_py_reflexion_gpt4.jsonl", {True: 150, False: 14}),
+        ("leetcode_hard_py_reflexion_gpt4.jsonl", {True: 2, False: 38}),
+        ("alfworld_reflexion_trial_0.json", {True: 84, False: 50}),
+        ("alfworld_reflexion_trial_5.json", {True: 118, False: 16}),
+        ("alfworld_reflexion_trial_14.json", {True: 134}),
+    ],
+)
+def test_reflexion_gives_every_attempt_with_its_outcome(real_data, name, expected):
+    attempts = trajectories(real_data / "reflexion" / name)
+    assert Counter(attempt.outcome.success for attempt in attempts) == expected
+    benchmark = name.partition("_")[0]
+    assert {attempt.metadata["source"] for attempt in attempts} == {f"reflexion/{benchmark}"}
+    assert len({attempt.task.id for attempt in attempts}) == len(attempts)
+
+
+def test_every_programming_task_is_described_in_words(real_data):
+    for path in sorted((real_data / "reflexion").glob("*.jsonl")):
+        for attempt in trajectories(path):
+            assert '"""' not in attempt.task.description
+            assert "def " in attempt.task.description
+
+
+def test_swe_agent_gives_every_run_with_an_unknown_outcome(real_data):
+    paths = sorted((real_data / "swe_agent").glob("*.traj"))
+    runs = [run for path in paths for run in trajectories(path)]
+    assert len(runs) == 22
+    assert {run.outcome.success for run in runs} == {None}
+    assert all(run.steps and run.task.description for run in runs)
+    assert not any("INSTRUCTIONS:" in run.task.description for run in runs)
+    assert sum("solution" in run.metadata for run in runs) == 21
+
+
+def test_inspect_gives_every_sample_and_refuses_the_invalid_log(real_data, sink):
+    directory = real_data / "inspect_ai"
+    report = import_paths(sink, [directory], settings=Settings())
+    refused = {rejection.path.name: rejection.reason for rejection in report.rejections}
+    assert set(refused) == {"LICENSE", "log__test_eval_log__log_invalid.txt"}
+    assert "header cannot be read: the file ends too early" in refused["log__test_eval_log__log_invalid.txt"]
+    assert (report.read, report.added) == (32, 32)
+    assert outcomes(next(directory.glob("*mj7k*.eval"))) == {True: 8, False: 2}
+    assert trajectories(directory / "log__test_eval_log__log_with_nan.txt") == []
+    assert all(";base64," not in to_text(item.task.context) + str(item.steps) for item in sink.items)
+
+
+def test_importing_the_real_files_twice_adds_nothing(real_data, sink):
+    paths = [real_data / "tau_bench", real_data / "reflexion" / "mbpp_py_reflexion_gpt4.jsonl"]
+    first = import_paths(sink, paths, settings=Settings())
+    second = import_paths(sink, paths, settings=Settings())
+    assert (first.added, first.skipped) == (597, 0)
+    assert (second.added, second.skipped) == (0, 597)
+
+
+def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
+    report = import_paths(sink, [real_data / "voyager", real_data / "protea"], settings=Settings())
+    assert report.added == 0
+    assert report.rejected == report.files
+
+
+def test_every_format_reads_something_real(real_data):
+    found = {
+        detect(path).name
+        for path in real_data.rglob("*")
+        if path.suffix in (".json", ".jsonl", ".traj", ".eval") and path.parent.name not in ("voyager", "protea")
+    }
+    assert found == set(FORMATS) - {"atlas"}

@@ -1,0 +1,99 @@
+"""τ-bench runs as trajectories."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.core.types import Step
+
+
+def test_a_run_becomes_a_trajectory_with_all_that_was_said_but_the_system_prompt(files, tau_row):
+    run = files.only("tau-bench", files.json("gpt-airline.json", [tau_row()]))
+    assert run.task.id == "tau-bench/airline/3"
+    assert run.task.domain == "airline"
+    assert run.task.description == "Cancel booking R1."
+    assert run.task.verification.parameters == {"outputs": ["R1"]}
+    user, tool = {"observation_from": "user"}, {"observation_from": "tool cancel"}
+    assert run.steps == (
+        Step(observation="Hello, please cancel.", metadata=user),
+        Step(action="Which one?", observation="R1", metadata=user),
+        Step(thought="Let me do it.", action='cancel({"id": "R1"})', observation="done", metadata=tool),
+        Step(action="It is cancelled.", observation="###STOP###", metadata=user),
+    )
+    assert run.metadata == {
+        "source": "tau-bench",
+        "trial": 2,
+        "reward": 1.0,
+        "user_id": "ann",
+        "solution": 'cancel({"id": "R1"})\n\nIt is cancelled.',
+    }
+    assert run.timestamp is None
+
+
+@pytest.mark.parametrize(
+    ("reward", "success", "score"),
+    [(1.0, True, 1.0), (1, True, 1), (0.0, False, 0.0), (0.5, None, 0.5), (None, None, None), (3.0, None, None)],
+)
+def test_the_reward_decides_the_outcome(files, tau_row, reward, success, score):
+    run = files.only("tau-bench", files.json("runs.json", [tau_row(reward=reward)]))
+    assert (run.outcome.success, run.outcome.partial_score) == (success, score)
+
+
+def test_a_missing_reward_is_unknown(files, tau_row):
+    row = {name: value for name, value in tau_row().items() if name != "reward"}
+    assert files.only("tau-bench", files.json("runs.json", [row])).outcome.success is None
+
+
+def test_the_domain_is_not_guessed_and_the_directory_does_not_matter(files, tau_row):
+    runs = [files.only("tau-bench", files.json(f"{folder}/runs.json", [tau_row()])) for folder in ("airline", "b")]
+    assert runs[0].task == runs[1].task
+    assert runs[0].task.domain == ""
+    assert runs[0].task.id.startswith("tau-bench/3-")
+
+
+def test_all_trials_of_a_task_share_its_id(files, tau_row):
+    rows = files.read("tau-bench", files.json("runs.json", [tau_row(trial=0), tau_row(trial=1)]))
+    assert len({row.item.task.id for row in rows}) == 1
+
+
+def test_a_run_that_broke_down_says_so(files, tau_row):
+    broken = tau_row(info={"error": "timed out"}, traj=[], reward=0.0)
+    run = files.only("tau-bench", files.json("retail.json", [broken]))
+    assert run.task.description == "τ-bench retail task 3"
+    assert run.outcome.error_info == "timed out"
+
+
+def test_pictures_are_named_and_not_kept(files, tau_row):
+    parts = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
+    run = files.only("tau-bench", files.json("runs.json", [tau_row(traj=[{"role": "user", "content": parts}])]))
+    assert run.steps[0].observation == "see\n\n[image]"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"task_id": None}, "task_id should be a text or a whole number, but is missing"),
+        ({"task_id": [1]}, "task_id should be a text or a whole number, but is of type list"),
+        ({"reward": "1"}, "reward should be a number, but is '1'"),
+        ({"reward": True}, "reward should be a number, but is True"),
+        ({"reward": float("nan")}, "reward should be a number, but is nan"),
+        ({"reward": float("inf")}, "reward should be a finite number, but is inf"),
+        ({"trial": "x"}, "trial should be a number, but is 'x'"),
+        ({"info": []}, "info should be an object, but is of type list"),
+        ({"info": {"task": {}}}, "info.task.instruction should be a text, but is missing"),
+        ({"info": {"task": {"instruction": 5}}}, "info.task.instruction should be a text, but is of type int"),
+        ({"traj": {}}, "traj should be a list, but is of type dict"),
+        ({"traj": ["hi"]}, "traj[0] should be an object, but is 'hi'"),
+        ({"traj": [{"content": "x"}]}, "traj[0].role should be a text, but is missing"),
+        ({"traj": [{"role": "user", "content": 5}]}, "traj[0].content should be a list, but is of type int"),
+        ({"traj": [{"role": "assistant", "tool_calls": [{}]}]}, "traj[0].tool_calls[0].function should be an object"),
+        ({"traj": [{"role": "user", "content": "\ud800"}]}, "observation holds a lone surrogate at character 0"),
+        ({"traj": [{"role": "user", "content": "a\x00b"}]}, "observation holds a NUL character"),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named_and_costs_its_row_only(files, tau_row, changes, reason):
+    path = files.json("runs.json", [tau_row(), tau_row(**changes), tau_row(trial=7)])
+    rows = files.read("tau-bench", path)
+    assert [row.position for row in rows] == [1, 2, 3]
+    assert [row.item is None for row in rows] == [False, True, False]
+    assert reason in rows[1].reason

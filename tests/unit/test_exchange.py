@@ -1,0 +1,154 @@
+"""Experiences as lines of JSON, and back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience, decode_line, encode_line
+from atlas.core.types import Experience, Marks, Outcome, Step, Task, Trajectory, Usage, VerificationSpec
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
+
+EXPERIENCE = Experience(
+    id="e1",
+    task=Task("t1", "travel", "Cancel a flight", {"tier": "gold"}, VerificationSpec("reward", {"at_least": 1})),
+    trajectory_summary="looked it up, cancelled it",
+    outcome=Outcome(True, 0.75, None, {"tests": [1, None, "x"]}),
+    embedding_text="Cancel a flight",
+    created_at=NOON,
+    metadata={"source": "tau-bench", "nested": {"list": [1.5, "zwei"]}},
+    solution_output="cancel(1)",
+    feedback="polite",
+    trajectory_id="r1",
+    agent_id="gpt",
+    steps=(Step("think", "act", "see", {"n": 1}), Step()),
+)
+EXPORTED = ExportedExperience(
+    experience=EXPERIENCE,
+    marks=Marks(tags=("a", "b"), pinned=True, note="keep"),
+    usage=Usage(n_uses=3, n_successes=2, last_used_at=NOON, n_retrieved=9, last_retrieved_at=NOON),
+)
+
+
+def line(**changes):
+    return json.loads(encode_line(EXPORTED)) | changes
+
+
+def test_an_experience_comes_back_equal():
+    assert decode_line(json.loads(encode_line(EXPORTED))) == EXPORTED
+
+
+def test_an_experience_is_one_line():
+    exported = replace(EXPORTED, marks=Marks(note="first\nsecond\u2028third"))
+    assert "\n" not in encode_line(exported)
+    assert decode_line(json.loads(encode_line(exported))) == exported
+
+
+@given(note=TEXTS, tags=st.lists(TEXTS), n_uses=st.integers(0, 2**62), description=TEXTS)
+def test_any_marks_and_texts_come_back_equal(note, tags, n_uses, description):
+    exported = replace(
+        EXPORTED,
+        experience=replace(EXPERIENCE, task=replace(EXPERIENCE.task, description=description)),
+        marks=Marks(tags=tuple(tags), note=note),
+        usage=Usage(n_uses=n_uses),
+    )
+    assert decode_line(json.loads(encode_line(exported))) == exported
+
+
+@given(arrays(np.float32, (3, 5), elements=st.floats(-1, 1, width=32)))
+def test_vectors_come_back_bit_for_bit(numbers):
+    lengths = np.linalg.norm(numbers.astype(np.float64), axis=1, keepdims=True)
+    vectors = np.where(lengths > 0.01, numbers / np.maximum(lengths, 0.01), 0).astype(np.float32)
+    decoded = decode_line(json.loads(encode_line(replace(EXPORTED, vectors=vectors, embedding_model="m"))))
+    assert isinstance(decoded, ExportedExperience)
+    assert decoded.vectors is not None
+    assert decoded.vectors.dtype == np.float32
+    np.testing.assert_array_equal(decoded.vectors, vectors)
+    assert decoded.embedding_model == "m"
+
+
+def test_times_in_other_zones_come_back_as_the_same_instant():
+    local = NOON.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    exported = replace(EXPORTED, usage=Usage(last_used_at=local))
+    decoded = decode_line(json.loads(encode_line(exported)))
+    assert isinstance(decoded, ExportedExperience)
+    assert decoded.usage.last_used_at == NOON
+
+
+def test_a_trajectory_is_read_as_well():
+    trajectory = {
+        "task": {"id": "t", "description": "d"},
+        "steps": [{"action": "go"}],
+        "outcome": {"success": None},
+        "timestamp": "2026-05-01T12:00:00Z",
+    }
+    decoded = decode_line({"kind": "trajectory", "trajectory": trajectory})
+    assert isinstance(decoded, Trajectory)
+    assert decoded.steps == (Step(action="go"),)
+    assert decoded.timestamp == NOON
+
+
+def test_marks_usage_and_vectors_may_be_left_out():
+    bare = {name: value for name, value in line().items() if name in ("kind", "experience")}
+    decoded = decode_line(bare)
+    assert decoded == ExportedExperience(experience=EXPERIENCE, marks=Marks(), usage=Usage())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "note"}, "kind should be 'experience' or 'trajectory', but is 'note'"),
+        ({"kind": None}, "kind should be"),
+        ({"experience": None}, "experience should be an object, but is missing"),
+        ({"marks": []}, "marks should be an object, but is of type list"),
+        ({"marks": {"tags": "a"}}, "marks.tags should be a list of texts, but is 'a'"),
+        ({"marks": {"tags": [1]}}, "marks.tags should be a list of texts"),
+        ({"marks": {"pinned": 1}}, "marks.pinned should be true or false"),
+        ({"marks": {"note": 5}}, "marks.note should be a text"),
+        ({"usage": {"n_uses": -1}}, "usage.n_uses should be a whole number"),
+        ({"usage": {"n_uses": True}}, "usage.n_uses should be a whole number"),
+        ({"usage": {"n_retrieved": 2**70}}, "usage.n_retrieved should be a whole number"),
+        ({"usage": {"n_uses": 1, "n_successes": 2}}, "usage.n_successes should be at most n_uses, 1"),
+        ({"usage": {"last_used_at": "tomorrow"}}, "usage.last_used_at should be an ISO 8601 time"),
+        ({"usage": {"last_used_at": 5}}, "usage.last_used_at should be an ISO 8601 time"),
+        ({"embedding_model": 7}, "embedding_model should be a text"),
+        ({"vectors": "AAAA"}, "vectors should be a list of lists of numbers"),
+        ({"vectors": [[]]}, "vectors should be a list of lists of numbers"),
+        ({"vectors": [[1.0], [0.6, 0.8]]}, "vectors should be rows of one length"),
+        ({"vectors": [["1"]]}, "vectors should hold numbers only"),
+        ({"vectors": [[True]]}, "vectors should hold numbers only"),
+        ({"vectors": [[float("nan")]]}, r"vectors\[0\] should be of length 1"),
+        ({"vectors": [[1.0], [3.0]]}, r"vectors\[1\] should be of length 1, but is of length 3"),
+        ({"vectors": [[10**400]]}, "vectors should hold numbers between -1 and 1"),
+        ({"marks": {"note": "\ud800"}}, "line.marks.note holds a lone surrogate"),
+        ({"marks": {"note": "a\x00b"}}, "line.marks.note holds a NUL"),
+        ({"extra": float("nan")}, "line.extra is nan"),
+    ],
+)
+def test_a_line_that_cannot_be_read_names_the_field(changes, message):
+    with pytest.raises(InvalidInput, match=message):
+        decode_line(line(**changes))
+
+
+def test_a_line_that_is_no_object_is_refused():
+    with pytest.raises(InvalidInput, match="the line should be an object, but is of type list"):
+        decode_line([])  # type: ignore[arg-type]
+
+
+def test_what_json_cannot_hold_is_not_written():
+    with pytest.raises(InvalidInput, match="note holds a lone surrogate"):
+        encode_line(replace(EXPORTED, marks=Marks(note="\ud800")))
+    with pytest.raises(InvalidInput, match=r"vectors should be finite and of shape \(n, dim\)"):
+        encode_line(replace(EXPORTED, vectors=np.array([[np.nan]], dtype=np.float32)))
+    with pytest.raises(InvalidInput, match="last_used_at has no time zone"):
+        encode_line(replace(EXPORTED, usage=Usage(last_used_at=datetime(2026, 1, 1))))
