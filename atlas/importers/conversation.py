@@ -35,6 +35,11 @@ class Message:
         """The role, and the tool where it is one: `user`, `tool search`."""
         return f"{self.role} {self.tool}".strip()
 
+    @property
+    def action(self) -> str:
+        """The tool calls, or else the text."""
+        return "\n".join(self.calls) or self.text
+
 
 def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
     """The system prompt that a conversation begins with, and the rest of it."""
@@ -53,11 +58,11 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
     return (*opening, *(_step(messages[start], messages[start + 1 : end]) for start, end in pairwise(bounds)))
 
 
-def final_action(steps: Sequence[Step], calls: Sequence[str]) -> str:
-    """The last of the given tool calls and what the agent said after it; without calls its last words."""
-    actions = [step.action for step in steps if step.action]
-    last_call = next((n for n in reversed(range(len(actions))) if actions[n] in calls), len(actions) - 1)
-    return "\n\n".join(actions[max(last_call, 0) :])
+def final_action(messages: Sequence[Message]) -> str:
+    """The agent's last tool call and what it said after that; without calls its last words."""
+    acting = [message for message in messages if message.role == AGENT and message.action]
+    last_call = max((n for n, message in enumerate(acting) if message.calls), default=len(acting) - 1)
+    return "\n\n".join(message.action for message in acting[max(last_call, 0) :])
 
 
 def call(name: str, arguments: Any) -> str:
@@ -108,7 +113,7 @@ def _step(turn: Message | None, replies: Sequence[Message]) -> Step:
     spoken = turn.text if turn.calls else ""
     return Step(
         thought=_joined([turn.thought, spoken]),
-        action="\n".join(turn.calls) or turn.text,
+        action=turn.action,
         observation=_observation(replies),
         metadata=heard,
     )

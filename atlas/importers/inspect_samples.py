@@ -88,24 +88,29 @@ def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
     messages = [_message(value, f"messages[{n}]", attachments) for n, value in _numbered(sample, "messages")]
     system, spoken = conversation.split_system(messages)
     task = _task(sample, header, attachments)
-    answer = _answer(sample, attachments)
-    steps = _steps(spoken, task.description, answer)
+    answer = _answer(sample, attachments) or conversation.final_action(spoken)
     return Trajectory(
         task=task,
-        steps=steps,
+        steps=_steps(spoken, task.description, answer),
         outcome=_outcome(sample),
         agent_id=header.model,
         timestamp=_ended_at(sample) or header.created_at,
-        metadata=present(
-            source="inspect",
-            status=header.status,
-            task=header.task,
-            epoch=as_number(sample.get("epoch"), "epoch"),
-            limit=kept(sample.get("limit")),
+        metadata=_metadata(sample, header)
+        | present(
             system_prompt=system,
-            solution=answer or conversation.final_action(steps, ()),
+            solution=answer,
             feedback=feedback(sample, answer, attachments.resolve),
         ),
+    )
+
+
+def _metadata(sample: Json, header: Header) -> Json:
+    return present(
+        source="inspect",
+        status=header.status,
+        task=header.task,
+        epoch=as_number(sample.get("epoch"), "epoch"),
+        limit=kept(sample.get("limit")),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,8 +173,7 @@ def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in values if names.count(name) > 1)
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
         raise InvalidInput(f"has the key {twice[:60]!r} twice in one object; keep one of them")
     return values
 

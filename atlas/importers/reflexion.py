@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -135,7 +136,7 @@ def _texts(value: Any, name: str) -> list[str]:
 
 def _listed(text: str) -> list[Any]:
     if text.lstrip().startswith("[") and len(text) <= MAX_LIST_CHARACTERS:
-        for parse in (json.loads, ast.literal_eval):
+        for parse in (json.loads, _python_value):
             try:
                 value = parse(text.strip())
             except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -143,3 +144,8 @@ def _listed(text: str) -> list[Any]:
             if isinstance(value, list):
                 return value
     return [text]
+
+
+def _python_value(text: str) -> Any:
+    with warnings.catch_warnings(action="ignore"):  # of unknown escapes, which the log's author cannot mend here
+        return ast.literal_eval(text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 MAX_LINES = 20
-_MARK = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}:]', re.DOTALL)
+_MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}:]', re.DOTALL)
 
 
 def record_keys(head: bytes) -> list[frozenset[str]]:

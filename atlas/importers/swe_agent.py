@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +24,11 @@ from atlas.importers.rows import Limits, Row, convert
 from atlas.importers.sniffing import document_keys
 
 _TASKS = (
-    re.compile(r"<pr_description>\s*(.*?)\s*</pr_description>", re.DOTALL),
-    re.compile(r"^ISSUE:\s*(.*?)\s*(?:^INSTRUCTIONS:|\Z)", re.DOTALL | re.MULTILINE),
-    re.compile(r"^[^\n]*following CTF challenge\.\s*(.*?)\s*(?:^INSTRUCTIONS:|\Z)", re.DOTALL | re.MULTILINE),
+    ("<pr_description>", "</pr_description>"),
+    ("\nISSUE:\n", "\nINSTRUCTIONS:"),
+    ("following CTF challenge.", "\nINSTRUCTIONS:"),
 )
-"""Where the prompts of SWE-agent's own configurations put the task."""
+"""What stands before and behind the task in the prompts of SWE-agent's own configurations."""
 
 
 def matches(path: Path, head: bytes) -> bool:
@@ -115,8 +114,9 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 def describe(prompt: str) -> str:
     """The issue or challenge that a prompt of SWE-agent's gives, without its instructions; else all of the prompt."""
-    found = next((match[1] for pattern in _TASKS if (match := pattern.search(prompt)) and match[1]), prompt)
-    return found.replace("\r\n", "\n").strip()
+    text = "\n" + prompt.replace("\r\n", "\n")
+    found = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
+    return next((task for task in found if task), text.strip())
 
 
 def _given(run: Json) -> str:

@@ -71,7 +71,7 @@ def _trajectory(record: Record, domain: str) -> Trajectory:
             reward=as_number(row.get("reward"), "reward"),
             user_id=as_text(_given(info).get("user_id"), "info.task.user_id"),
             user_cost=as_number(info.get("user_cost"), "info.user_cost"),
-            solution=conversation.final_action(steps, [call for message in spoken for call in message.calls]),
+            solution=conversation.final_action(spoken),
         ),
     )
 

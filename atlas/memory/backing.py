@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -84,6 +85,11 @@ class PlainStore:
         found = await self._store.query([1.0] + [0.0] * (self._dimension - 1), n_records)
         rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         return [{"id": record_id, "metadata": metadata, "document": document} for record_id, metadata, document in rows]
+
+    async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """How many records hold each value of a metadata key, most frequent first."""
+        values = Counter(row["metadata"].get(key) for row in await self.scan(where))
+        return {value: count for value, count in values.most_common() if value is not None}
 
     async def vectors(self) -> dict[str, Vectors]:
         """The vectors of every record."""

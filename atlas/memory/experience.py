@@ -30,9 +30,9 @@ class ChromaExperienceMemory(AsyncExperienceMemory):
         """Sync form of `arestore_many`."""
         aio.run(self.arestore_many(exported))
 
-    def known(self, trajectories: Sequence[Trajectory]) -> list[bool]:
+    def known(self, hashes: Sequence[str]) -> set[str]:
         """Sync form of `aknown`."""
-        return aio.run(self.aknown(trajectories))
+        return aio.run(self.aknown(hashes))
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Sync form of `asearch`."""
@@ -71,6 +71,10 @@ class ChromaExperienceMemory(AsyncExperienceMemory):
     def count(self, where: Where | None = None) -> int:
         """Sync form of `acount`."""
         return aio.run(self.acount(where))
+
+    def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """Sync form of `avalues`."""
+        return aio.run(self.avalues(key, where))
 
     def edit(self, experience_id: str, **changes: Any) -> Experience:
         """Sync form of `aedit`."""

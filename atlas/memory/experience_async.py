@@ -95,8 +95,7 @@ class AsyncExperienceMemory:
         ids: list[str] = []
         for batch in _batches(trajectories, STORE_BATCH):
             experiences = [self._to_experience(trajectory) for trajectory in batch]
-            hashes = [extraction.content_hash(trajectory) for trajectory in batch]
-            await scoped._add(experiences, hashes)
+            await scoped._add(experiences)
             ids += [experience.id for experience in experiences]
             if on_progress:
                 on_progress(len(ids), total)
@@ -105,21 +104,22 @@ class AsyncExperienceMemory:
     async def arestore_many(self, exported: Sequence[ExportedExperience]) -> None:
         """Put exported experiences back, with their ids, marks and usage; their vectors too, where the model is the same."""
         experiences = [item.experience for item in exported]
-        hashes = [extraction.content_hash(extraction.to_trajectory(experience)) for experience in experiences]
         given = {
             item.experience.embedding_text: item.vectors
             for item in exported
             if item.vectors is not None and item.embedding_model == self.embedder.model_name
         }
-        await self._add(experiences, hashes, given)
+        await self._add(experiences, given)
         await self._store.restore_marks({item.experience.id: item.marks for item in exported if item.marks != Marks()})
         await self._store.restore_usage({item.experience.id: item.usage for item in exported})
 
-    async def aknown(self, trajectories: Sequence[Trajectory]) -> list[bool]:
-        """Whether the memory holds an experience that says the same as each attempt."""
-        hashes = [extraction.content_hash(trajectory) for trajectory in trajectories]
-        known = await self._store.known_hashes(hashes)
-        return [content_hash in known for content_hash in hashes]
+    def hashes(self, trajectories: Sequence[Trajectory]) -> list[str]:
+        """What attempts that say the same have in common, whatever their ids."""
+        return [extraction.content_hash(self._to_experience(trajectory)) for trajectory in trajectories]
+
+    async def aknown(self, hashes: Sequence[str]) -> set[str]:
+        """Those of the attempts' `hashes` that the memory holds."""
+        return await self._store.known_hashes(hashes)
 
     # Finding
 
@@ -190,6 +190,10 @@ class AsyncExperienceMemory:
         """How many experiences pass a filter."""
         return await self._store.count(where)
 
+    async def avalues(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """How many experiences hold each value of a metadata key such as `source`, most frequent first."""
+        return await self._store.count_by(key, where)
+
     # Changing
 
     async def aedit(self, experience_id: str, **changes: Any) -> Experience:
@@ -205,18 +209,21 @@ class AsyncExperienceMemory:
         unknown = sorted(set(changes) - set(EDITABLE))
         if unknown:
             raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(EDITABLE)}")
-        held = await self.aget(experience_id)
-        if held is None:
+        rows = await self._store.get([experience_id])
+        if not rows:
             raise _not_found(experience_id)
-        changed = replace(held, **changes)
+        changed = replace(_decode(rows[0]["metadata"]), **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
             changed,
             embedding_text=self._embedding_text(trajectory),
             trajectory_summary=extraction.summarise(trajectory, changed.feedback),
         )
-        columns = await self._columns([changed], [extraction.content_hash(trajectory)])
-        await self._store.update(*columns)
+        ids, vectors, (metadata,), documents = await self._columns([changed])
+        # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+        await self._store.update(
+            ids, vectors, [{**metadata, "content_hash": rows[0]["metadata"]["content_hash"]}], documents
+        )
         return changed
 
     async def adelete(self, experience_ids: Sequence[str]) -> int:
@@ -332,19 +339,14 @@ class AsyncExperienceMemory:
             )
         return text
 
-    async def _add(
-        self, experiences: Sequence[Experience], hashes: Sequence[str], given: Mapping[str, Vectors] | None = None
-    ) -> None:
-        await self._store.add(*await self._columns(experiences, hashes, given))
+    async def _add(self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None) -> None:
+        await self._store.add(*await self._columns(experiences, given))
 
     async def _columns(
-        self, experiences: Sequence[Experience], hashes: Sequence[str], given: Mapping[str, Vectors] | None = None
+        self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
         """What the vector store takes: ids, embeddings, metadatas, documents."""
-        metadatas = [
-            {**extraction.to_metadata(experience), "content_hash": content_hash}
-            for experience, content_hash in zip(experiences, hashes, strict=True)
-        ]
+        metadatas = [extraction.to_metadata(experience) for experience in experiences]
         documents = [experience.embedding_text for experience in experiences]
         vectors = await self._embed(documents, given or {})
         return [e.id for e in experiences], [vectors[document] for document in documents], metadatas, documents

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import encode_experience, encode_trajectory, to_text
+from atlas.core.codec import encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
 
 TITLE_CHARACTERS = 200
@@ -73,10 +73,11 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
 
 
-def content_hash(trajectory: Trajectory) -> str:
-    """Equal for attempts that say the same, whatever their ids."""
-    encoded = encode_trajectory(trajectory)
-    del encoded["id"]
+def content_hash(experience: Experience) -> str:
+    """Equal for attempts that say the same, whatever their ids and whenever they were stored."""
+    encoded = encode_experience(experience)
+    for incidental in ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary"):
+        del encoded[incidental]
     return hashlib.sha256(to_text(encoded).encode("utf-8")).hexdigest()
 
 
@@ -94,6 +95,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
         "content": to_text(encode_experience(experience)),
+        "content_hash": content_hash(experience),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}

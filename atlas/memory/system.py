@@ -13,7 +13,8 @@ from atlas.core.types import Operation, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
-from atlas.protocols.infra import Clock, Embedder, LLMClient
+from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
+from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
 
@@ -116,6 +117,20 @@ def open_memory(
         embedder, storage.vector_store(COLLECTION), weights=settings.ranking, clock=clock
     )
     return MemorySystemImpl(experience, storage=storage)
+
+
+def open_storage(*, settings: Settings, read_only: bool = False) -> Store:
+    """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
+    return Store.open(settings.store, read_only=read_only or settings.read_only, settings=settings)
+
+
+def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
+    """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
+    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
+    with open_storage(settings=settings) as storage:
+        n_texts = reembed(storage.ledger, embedder, on_progress)
+        storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
+    return n_texts
 
 
 def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> Embedder:

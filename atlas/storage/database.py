@@ -1,4 +1,4 @@
-"""Connections to the ledger's SQLite file: one for each thread, explicit transactions, and errors a person can act on."""
+"""Connections to the ledger's SQLite file: one for each thread, explicit transactions, errors a person can act on."""
 
 from __future__ import annotations
 
@@ -87,6 +87,15 @@ class Database:
                 copy.execute("PRAGMA journal_mode = DELETE")
             finally:
                 copy.close()
+
+    def replace_with(self, source: Path) -> None:
+        """Make the file what another one is, in one transaction that every other process sees as a whole."""
+        with self._translated():
+            other = sqlite3.connect(source)
+            try:
+                other.backup(self._connection())
+            finally:
+                other.close()
 
     def _connection(self) -> sqlite3.Connection:
         if self._pid != os.getpid():  # SQLite's connections must not be used across a fork

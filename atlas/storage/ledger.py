@@ -101,6 +101,15 @@ class SqliteLedger:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
+    def ids_beginning(self, collection: str, beginning: str) -> list[str]:
+        """At most two ids of live records that begin so."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT id FROM records WHERE collection = ? AND deleted = 0 AND substr(id, 1, ?) = ? LIMIT 2",
+                (collection, len(beginning), beginning),
+            ).fetchall()
+        return [row[0] for row in rows]
+
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
         """How many live records hold each value of a metadata key, most frequent first."""
         condition = where_sql(collection, where)
@@ -169,6 +178,15 @@ class SqliteLedger:
         with self.database.read() as connection:
             rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
         return [row[0] for row in rows]
+
+    def count_vectors(self, collection: str) -> int:
+        """How many vectors the live records of a collection have."""
+        with self.database.read() as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM vectors v JOIN records r ON r.seq = v.seq WHERE r.collection = ? AND r.deleted = 0",
+                (collection,),
+            ).fetchone()
+            return int(row[0])
 
     def position(self, collection: str) -> Position:
         """Where a collection is now: cheap enough to ask before every query."""

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock
 
 from atlas.core.codec import check_json
 from atlas.core.errors import NotFound
@@ -40,6 +43,7 @@ class MarksBook:
         self._directory = directory
         self._ledger = ledger
         self._files: dict[str, TinyMetadataStore] = {}
+        self._lock = FileLock(directory / "marks.lock")
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
         """The marks of each record; empty ones where nobody marked it."""
@@ -75,20 +79,40 @@ class MarksBook:
             writer.close()
         self.settle()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every process from changing the marks files inside the block; changes wait in the ledger meanwhile."""
+        with self._lock:
+            yield
+
+    def files(self) -> dict[str, dict[str, object]]:
+        """What each marks file holds, by collection and record, without what is still pending."""
+        found: dict[str, dict[str, object]] = {}
+        for name in self._ledger.collections():
+            every = self._file(name).all()
+            found[name] = {record_id: dict(encode_marks(marks)) for record_id, marks in every.items()}
+        return found
+
     def settle(self) -> None:
         """Bring the JSON files up to what the ledger has committed."""
         if self._ledger.database.read_only:
             return
         with self._ledger.database.read() as connection:
+            pending = connection.execute("SELECT 1 FROM pending_marks LIMIT 1").fetchone()
+        if pending:
+            with self.held():
+                self._settle()
+
+    def _settle(self) -> None:
+        with self._ledger.database.read() as connection:
             pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
         for collection in {row[0] for row in pending}:
             self._file(collection).replace({row[1]: _decode(row[2]) for row in pending if row[0] == collection})
-        if pending:
-            with self._ledger.database.write() as connection:
-                # A newer value that another process has committed meanwhile stays pending.
-                connection.executemany(
-                    "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND marks = ?", pending
-                )
+        with self._ledger.database.write() as connection:
+            # A newer value that another process has committed meanwhile stays pending.
+            connection.executemany(
+                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND marks = ?", pending
+            )
 
     def prepare_filters(self, collection: str) -> None:
         """Let this thread's reads filter on `marks.…`: fill its temporary table, if marks have changed since it did."""

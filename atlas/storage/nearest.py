@@ -37,7 +37,7 @@ class Nearest:
     ) -> None:
         self._ledger = ledger
         self._collection = collection
-        self._index = index
+        self.index = index
         self._exact_max_rows = exact_max_rows
         self._tail = Tail(dimension)
         self._lock = threading.RLock()
@@ -61,34 +61,34 @@ class Nearest:
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger; how many records it took in. Nothing if another process is at it."""
-        if self._index is None:
+        if self.index is None:
             return 0
-        with self._index.held(timeout_seconds) as is_held:
+        with self.index.held(timeout_seconds) as is_held:
             if not is_held:
                 return 0
             try:
-                return self._follow(self._index)
+                return self._follow(self.index)
             except IndexUnusable as error:
                 logger.info("building the index of %s anew: %s", self._collection, error)
-                self._index.clear()
-                return self._follow(self._index)
+                self.index.clear()
+                return self._follow(self.index)
 
     def is_behind(self, lag_rows: int, exact_max_rows: int) -> bool:
         """Whether the index is needed for this collection and more than `lag_rows` revisions behind."""
         now = self._ledger.position(self._collection)
         return (
-            self._index is not None and now.revision > exact_max_rows and now.revision - self.seal().revision > lag_rows
+            self.index is not None and now.revision > exact_max_rows and now.revision - self.seal().revision > lag_rows
         )
 
     def seal(self) -> Seal:
         """How far the index is."""
-        return self._index.seal() if self._index else Seal()
+        return self.index.seal() if self.index else Seal()
 
     def close(self) -> None:
         """Let go of the index's files."""
-        if self._index is not None:
-            with self._lock, self._index.held():
-                self._index.close()
+        if self.index is not None:
+            with self._lock, self.index.held():
+                self.index.close()
 
     def _refresh(self) -> None:
         now = self._ledger.position(self._collection)
@@ -101,17 +101,17 @@ class Nearest:
 
     def _wants_index(self, now: Position) -> bool:
         """Whether the index would take over enough of what the tail holds, or would have to read, to be worth it."""
-        if self._index is None or now.revision - self._tail.base.revision <= self._exact_max_rows:
+        if self.index is None or now.revision - self._tail.base.revision <= self._exact_max_rows:
             return False
-        seal = self._index.seal()
+        seal = self.index.seal()
         return seal.ledger_id == now.ledger_id and seal.revision - self._tail.base.revision > self._exact_max_rows // 2
 
     def _query_index(self, vector: Vector, k: int) -> Found:
-        assert self._index is not None
-        with self._index.held(LOCK_SECONDS) as is_held:
+        assert self.index is not None
+        with self.index.held(LOCK_SECONDS) as is_held:
             if is_held:
                 try:
-                    return self._ask_index(self._index, vector, k)
+                    return self._ask_index(self.index, vector, k)
                 except IndexUnusable as error:
                     logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
         self._tail.clear(Position(self._tail.base.ledger_id, 0))

@@ -109,7 +109,7 @@ class LedgerWriter:
         )
         self._connection.executemany(
             "INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)",
-            [(self._key(collection, name), value, seq) for name, value in _attribute_values(record.metadata)],
+            [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
         )
 
     def remove(self, count: str, collection: str, record_id: str, *, state: int | None = None) -> None:
@@ -239,6 +239,7 @@ RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.cont
 
 
 def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vectors: bool) -> Record:
+    """The record of a row of `RECORD_COLUMNS` after its `seq`."""
     seq, record_id, metadata, document, search_text, content, content_hash = row
     return Record(
         id=record_id,
@@ -252,6 +253,7 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
 
 
 def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:
+    """A record's vectors, shape (n_windows, dim)."""
     rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
     if not rows:
         return _no_vectors()
@@ -263,7 +265,8 @@ def _no_vectors() -> Vectors:
     return np.zeros((0, 0), np.float32)
 
 
-def _attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What of a record's metadata can be filtered and sorted by."""
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):
@@ -271,9 +274,11 @@ def _attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Name and dimension of the embedding model; None before the store is bound to one."""
     rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
     return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
 
 
 def read_revision(connection: sqlite3.Connection) -> int:
+    """The newest revision of the store."""
     return int(connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()[0])

@@ -55,7 +55,12 @@ class Store:
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], *, read_only: bool = False, settings: Settings | None = None, clock: Clock | None = None
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        read_only: bool = False,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
     ) -> Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
@@ -103,7 +108,7 @@ class Store:
         if bound is not None and bound != model:
             raise mismatch((bound.name, bound.dimension), (model.name, model.dimension))
         if not self.read_only and not (self.path / LABEL).exists():
-            self._write_label(model, checksum)
+            self.relabel(model, checksum)
 
     def vector_store(self, name: str) -> LedgerVectorStore:
         """One collection.
@@ -173,7 +178,7 @@ class Store:
             dimension=model.dimension,
         )
 
-    def _write_label(self, model: EmbeddingModel, checksum: str) -> None:
+    def relabel(self, model: EmbeddingModel, checksum: str) -> None:
         """Say beside the ledger what the store is, for people and other programs; the ledger is what decides."""
         label: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,

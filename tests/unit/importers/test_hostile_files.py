@@ -59,7 +59,7 @@ def test_a_bad_line_is_refused_by_row_and_the_others_are_kept(files, sink, row, 
     [
         ('{"a": "\\ud800"}', "info should be an object"),
         ('{"a": tru}', "is not JSON"),
-        ("[" * DEEP + "]" * DEEP, "nests too deeply"),
+        ("[" * 20 * DEEP + "]" * 20 * DEEP, "nests too deeply"),
         ("NaN", "the row should be an object, but is nan"),
         ("9" * 5_000, "holds a number of too many digits"),
         ('{"a": 1, "a": 2}', "has the key 'a' twice"),
@@ -185,3 +185,23 @@ def test_what_is_read_is_what_the_file_says(files, sink):
     [item] = sink.items
     assert isinstance(item, Trajectory)
     assert item.outcome.success is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"history": [{"role": "user", "content": "ISSUE:\\n' + " " * 500_000 + 'x"}]}',
+        "{" + "".join(f'"{n}": 1,' for n in range(100_000)) + '"99999": 2}',
+        '{"kind": "' + '\\"' * 500_000,
+        '[{"task_id": "' + '\\"' * 500_000,
+        '{"history": [{"role": "user", "content": "' + "data:a/b;base64," * 50_000 + '"}]}',
+        '[{"reward": 1, "task_id": 1, "info": {"task": {"instruction": "x"}}, "traj": ['
+        + ",".join(['{"role": "assistant", "content": "x"}'] * 20_000)
+        + "]}]",
+    ],
+)
+@pytest.mark.parametrize("format", ["auto", "atlas", "tau-bench", "swe-agent", "reflexion"])
+def test_no_text_makes_an_import_take_time_beyond_its_length(files, sink, text, format):
+    path = files.raw("x.json", text)
+    report = run(sink, path, format=format)  # quadratic work on any of these would take minutes to hours
+    assert report.added + report.rejected == 1

@@ -63,6 +63,17 @@ def test_a_run_that_broke_down_says_so(files, tau_row):
     assert run.outcome.error_info == "timed out"
 
 
+def test_several_calls_at_once_are_one_action(files, tau_row):
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("look", "cancel")]
+    said = [{"role": "assistant", "content": None, "tool_calls": calls}]
+    heard = [{"role": "tool", "name": name, "content": f"{name} done"} for name in ("look", "cancel")]
+    run = files.only("tau-bench", files.json("runs.json", [tau_row(traj=[*said, *heard])]))
+    [step] = run.steps
+    assert step.action == "look({})\ncancel({})"
+    assert step.observation == "[tool look] look done\n\n[tool cancel] cancel done"
+    assert run.metadata["solution"] == step.action
+
+
 def test_pictures_are_named_and_not_kept(files, tau_row):
     parts = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
     run = files.only("tau-bench", files.json("runs.json", [tau_row(traj=[{"role": "user", "content": parts}])]))

@@ -1,0 +1,146 @@
+"""A whole store in one file, and back, while other processes write.
+
+The file is a zip of the ledger, as SQLite's online backup copies it at one instant, and of the marks at that instant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION
+from atlas.storage.store import LEDGER, Store
+
+MARKS = "marks.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReport:
+    """What a backup or a restore moved."""
+
+    n_records: int
+    n_bytes: int
+    """Size of the backup file."""
+
+
+def backup(store: Store, target: Path) -> BackupReport:
+    """Write the whole store into one new file.
+
+    Raises:
+        InvalidInput: The file exists already.
+        StoreUnavailable: It cannot be written; nothing is left behind.
+    """
+    if target.exists():
+        raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch:
+            copy = Path(scratch) / LEDGER
+            # While the marks' lock is held, marks that others commit stay pending, and so are in the ledger's copy.
+            with store.marks.held():
+                marks = store.marks.files()
+                store.ledger.database.copy_to(copy)
+            _pack(beside, copy, marks)
+            beside.replace(target)
+            return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
+    except OSError as error:
+        raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def restore(store: Store, source: Path) -> BackupReport:
+    """Make the store what it was when the backup was taken; what it holds now is lost unless it is backed up too.
+
+    Processes that have the store open see the restored records from their next call on.
+
+    Raises:
+        InvalidInput: The file is not a backup that this version can read; the store is unchanged.
+    """
+    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
+        copy = Path(scratch) / LEDGER
+        marks = _unpack(source, copy)
+        with store.marks.held():
+            _prepare(copy, marks, store.marks.files())
+            store.ledger.database.replace_with(copy)
+    store.marks.settle()
+    return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size)
+
+
+def _pack(target: Path, ledger: Path, marks: Mapping[str, Mapping[str, object]]) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+        file.write(ledger, LEDGER)
+        file.writestr(MARKS, json.dumps(marks, ensure_ascii=False, indent=1, sort_keys=True))
+
+
+def _unpack(source: Path, target: Path) -> dict[str, dict[str, object]]:
+    try:
+        with zipfile.ZipFile(source) as file, file.open(LEDGER) as packed, target.open("wb") as unpacked:
+            shutil.copyfileobj(packed, unpacked, 1 << 20)
+            marks: dict[str, dict[str, object]] = json.loads(file.read(MARKS))
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+        raise InvalidInput(
+            f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
+        ) from error
+    except OSError as error:
+        raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
+    _check_ledger(source, target)
+    return marks
+
+
+def _check_ledger(source: Path, ledger: Path) -> None:
+    connection = sqlite3.connect(ledger)
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except sqlite3.DatabaseError as error:
+        raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
+    finally:
+        connection.close()
+    if application != APPLICATION_ID or not is_whole:
+        raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
+    if version != SCHEMA_VERSION:
+        raise InvalidInput(
+            f"{source} has schema {version}, but this version of ATLAS restores schema {SCHEMA_VERSION}; the store is unchanged"
+        )
+
+
+def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapping[str, Mapping[str, object]]) -> None:
+    """Give the copy a new identity, so that every follower begins anew, and send the marks along as pending.
+
+    Marks that the backup does not know are pending as empty: settling takes them off the files.
+    """
+    emptied = {name: dict.fromkeys(every, {}) for name, every in held.items()}
+    connection = sqlite3.connect(ledger)
+    try:
+        with connection:
+            connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
+            for name in {*emptied, *marks}:
+                every = {**emptied.get(name, {}), **marks.get(name, {})}
+                connection.executemany(
+                    "INSERT OR IGNORE INTO pending_marks VALUES (?, ?, ?)",
+                    [(name, record_id, json.dumps(value, sort_keys=True)) for record_id, value in every.items()],
+                )
+    finally:
+        connection.close()
+
+
+def _count(ledger: Path) -> int:
+    connection = sqlite3.connect(ledger)
+    try:
+        return int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
+    finally:
+        connection.close()
+
+
+def _count_store(store: Store) -> int:
+    return sum(store.ledger.count(name) for name in store.ledger.collections())

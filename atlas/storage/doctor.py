@@ -1,0 +1,194 @@
+"""Checking a store's derived parts against its ledger, and mending them from it."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from atlas.infra.vector_index.chroma import IndexUnusable
+from atlas.storage.nearest import Nearest
+from atlas.storage.records import attribute_values
+from atlas.storage.store import Store
+
+_ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
+_WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
+_WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one check."""
+
+    check: str
+    problem: str
+    """What differs from the ledger; empty where nothing does."""
+
+    is_fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    name: str
+    look: Callable[[Store], str]
+    """What is wrong, or nothing."""
+
+    mend: Callable[[Store], None] | None = None
+    """None where only a person can decide what to do."""
+
+
+def examine(store: Store, *, fix: bool = False) -> list[Finding]:
+    """Check everything; with `fix`, mend what can be made anew from the ledger, and check again.
+
+    Raises:
+        StoreDamaged: The ledger itself cannot be read.
+    """
+    return list(_examine(store, fix))
+
+
+def _examine(store: Store, fix: bool) -> Iterator[Finding]:
+    for check in _CHECKS:
+        problem, is_fixed = check.look(store), False
+        if problem and fix and check.mend and not store.read_only:
+            check.mend(store)
+            left = check.look(store)
+            is_fixed, problem = not left, left or problem
+        yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
+
+
+def _look_at_file(store: Store) -> str:
+    with store.ledger.database.session() as connection:
+        rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
+    return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}. Restore a backup, or see: sqlite3 … .recover"
+
+
+def _look_at_vectors(store: Store) -> str:
+    with store.ledger.database.read() as connection:
+        n_orphans = len(connection.execute(_ORPHAN_VECTORS).fetchall())
+        bare = [row[0] for row in connection.execute(_WITHOUT_VECTORS).fetchall()]
+        n_wrong = connection.execute(_WRONG_DIMENSION, (store.model.dimension,)).fetchone()[0] if store.model else 0
+    problems = [
+        f"{n_orphans} vectors without a record" if n_orphans else "",
+        f"{len(bare)} records without a vector, such as {bare[0]}; run: atlas reembed" if bare else "",
+        f"{n_wrong} vectors of another dimension; run: atlas reembed" if n_wrong else "",
+    ]
+    return "; ".join(filter(None, problems))
+
+
+def _mend_vectors(store: Store) -> None:
+    with store.ledger.database.write() as connection:
+        connection.execute(f"DELETE FROM vectors WHERE seq IN ({_ORPHAN_VECTORS})")
+
+
+def _look_at_words(store: Store) -> str:
+    if store.read_only:
+        return ""  # the check is a statement that writes
+    with store.ledger.database.session() as connection:
+        try:
+            connection.execute("INSERT INTO records_fts (records_fts, rank) VALUES ('integrity-check', 1)")
+        except sqlite3.DatabaseError as error:
+            return f"keyword search does not follow the records ({error})"
+    return ""
+
+
+def _mend_words(store: Store) -> None:
+    with store.ledger.database.write() as connection:
+        connection.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
+
+
+def _look_at_filters(store: Store) -> str:
+    with store.ledger.database.read() as connection:
+        n_wrong = sum(1 for _ in _wrong_attributes(connection))
+    return f"the filters of {n_wrong} records do not follow their metadata" if n_wrong else ""
+
+
+def _mend_filters(store: Store) -> None:
+    with store.ledger.database.write() as connection:
+        for seq, collection, expected in list(_wrong_attributes(connection)):
+            connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
+            for name, value in expected:
+                connection.execute(
+                    "INSERT OR IGNORE INTO attribute_keys (collection, name) VALUES (?, ?)", (collection, name)
+                )
+                connection.execute(
+                    "INSERT INTO attributes SELECT key, ?, ? FROM attribute_keys WHERE collection = ? AND name = ?",
+                    (value, seq, collection, name),
+                )
+
+
+def _wrong_attributes(connection: sqlite3.Connection) -> Iterator[tuple[int, str, set[tuple[str, object]]]]:
+    """Records whose attributes differ from their metadata, with what they should be."""
+    for seq, collection, metadata in connection.execute("SELECT seq, collection, metadata FROM records"):
+        held = connection.execute(
+            "SELECT k.name, a.value FROM attributes a JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?", (seq,)
+        ).fetchall()
+        expected = set(attribute_values(json.loads(metadata)))
+        if set(held) != expected:
+            yield seq, collection, expected
+
+
+def _look_at_index(store: Store) -> str:
+    problems = (_index_problem(store, name) for name in store.ledger.collections())
+    return "; ".join(filter(None, problems))
+
+
+def _index_problem(store: Store, name: str) -> str:
+    nearest = _nearest(store, name)
+    seal, now = nearest.seal(), store.ledger.position(name)
+    if store.read_only or nearest.index is None:
+        return ""
+    if seal.ledger_id != now.ledger_id:
+        return f"{name} has no index"
+    if seal.revision != now.revision:
+        return f"the index of {name} is {now.revision - seal.revision} revisions behind"
+    n_windows = store.ledger.count_vectors(name)
+    try:
+        n_indexed = nearest.index.count()
+    except IndexUnusable as error:
+        return f"the index of {name} is damaged ({error})"
+    return "" if n_indexed == n_windows else f"the index of {name} holds {n_indexed} vectors, the ledger {n_windows}"
+
+
+def _mend_index(store: Store) -> None:
+    for name in store.ledger.collections():
+        problem, nearest = _index_problem(store, name), _nearest(store, name)
+        if problem and "behind" not in problem and nearest.index is not None:
+            nearest.index.clear()
+        nearest.catch_up()
+
+
+def _look_at_marks(store: Store) -> str:
+    with store.ledger.database.read() as connection:
+        n_pending = connection.execute("SELECT count(*) FROM pending_marks").fetchone()[0]
+        orphans = [
+            record_id
+            for name in store.ledger.collections()
+            for record_id in store.marks.every(name)
+            if not connection.execute(
+                "SELECT 1 FROM records WHERE collection = ? AND id = ?", (name, record_id)
+            ).fetchone()
+        ]
+    problems = [
+        f"{n_pending} marks have not reached their file" if n_pending else "",
+        f"{len(orphans)} marks of records that never were here, such as {orphans[0]!r}" if orphans else "",
+    ]
+    return "; ".join(filter(None, problems))
+
+
+def _mend_marks(store: Store) -> None:
+    store.marks.settle()
+
+
+def _nearest(store: Store, name: str) -> Nearest:
+    return store.collection(name).nearest
+
+
+_CHECKS = (
+    _Check("ledger file", _look_at_file),
+    _Check("vectors", _look_at_vectors, _mend_vectors),
+    _Check("keyword search", _look_at_words, _mend_words),
+    _Check("filters", _look_at_filters, _mend_filters),
+    _Check("index", _look_at_index, _mend_index),
+    _Check("marks", _look_at_marks, _mend_marks),
+)
