@@ -113,7 +113,8 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
     with _opened(settings) as memory:
         model = memory.storage.model
         print(
-            f"{memory.storage.path}: {len(memory.experience)} experiences, embedding model {model.name if model else '-'}"
+            f"{memory.storage.path}: {len(memory.experience)} experiences, "
+            f"embedding model {model.name if model else 'not chosen'}"
         )
     return 0
 
@@ -306,9 +307,8 @@ def _print_plan(plan: PrunePlan, n_shown: int) -> None:
     for sign, decisions in (("-", plan.removals), ("+", plan.saved)):
         for decision in decisions[:n_shown]:
             saved = f"; saved: {decision.saved_because}" if decision.saved_because else ""
-            print(
-                f"  {sign} {decision.id[:8]}  {_safe(decision.title)[:80]}  ({'; '.join(decision.reasons)}{_safe(saved)})"
-            )
+            why = "; ".join(decision.reasons) + _safe(saved)
+            print(f"  {sign} {decision.id[:8]}  {_safe(decision.title)[:80]}  ({why})")
         if len(decisions) > n_shown:
             print(f"  {sign} … and {len(decisions) - n_shown} more (--all prints them)")
 

@@ -35,21 +35,29 @@ def check_json(value: Any, where: str, depth: int = 0) -> None:
     """Raise `InvalidInput`, naming the place, unless the value is JSON that the ledger can hold."""
     if depth > MAX_DEPTH:
         raise InvalidInput(f"{where} nests more than {MAX_DEPTH} levels deep; flatten it")
-    if isinstance(value, str):
-        check_text(value, where)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidInput(f"{where} is {value}, which JSON cannot hold; leave it out or use null")
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         for key, item in value.items():
-            if not isinstance(key, str):
-                raise InvalidInput(f"{where} has the key {key!r}; keys should be strings")
-            check_text(key, where)
+            _check_key(key, where)
             check_json(item, f"{where}.{key[:40]}", depth + 1)
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):
             check_json(item, f"{where}[{position}]", depth + 1)
-    elif value is not None and not isinstance(value, int | bool):
+    else:
+        _check_scalar(value, where)
+
+
+def _check_key(key: Any, where: str) -> None:
+    if not isinstance(key, str):
+        raise InvalidInput(f"{where} has the key {key!r}; keys should be strings")
+    check_text(key, where)
+
+
+def _check_scalar(value: Any, where: str) -> None:
+    if isinstance(value, str):
+        check_text(value, where)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{where} is {value}, which JSON cannot hold; leave it out or use null")
+    elif value is not None and not isinstance(value, int | float | bool):
         raise InvalidInput(f"{where} is of type {type(value).__name__}, which JSON cannot hold")
 
 

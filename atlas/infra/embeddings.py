@@ -104,8 +104,8 @@ class SentenceTransformerEmbedder:
             return SentenceTransformer(location, device=device)
         except (OSError, ValueError, RuntimeError) as error:
             raise EmbeddingUnavailable(
-                f"the embedding model {self.model_name!r} cannot be loaded ({error}). Check its name and the network, or "
-                f"use the one that comes with ATLAS: ATLAS_EMBEDDING_MODEL={BUNDLED} (a store keeps the model it began with)"
+                f"the embedding model {self.model_name!r} cannot be loaded ({error}). Check its name and the "
+                f"network, or use the one that comes with ATLAS, in a new store: ATLAS_EMBEDDING_MODEL={BUNDLED}"
             ) from error
 
 
@@ -137,8 +137,8 @@ def choose_model(wanted: str = "", *, timeout_seconds: float = 3.0, announce: Ca
             return ModelChoice(PREFERRED, f"This store uses the embedding model {PREFERRED}.")
     return ModelChoice(
         BUNDLED,
-        f"This store uses the bundled embedding model {BUNDLED}, because {PREFERRED} is not on this machine and the model "
-        f"hub did not answer. To use another: atlas reembed --model {PREFERRED}",
+        f"This store uses the bundled embedding model {BUNDLED}, because {PREFERRED} is not on this machine and the "
+        f"model hub did not answer. To use another: atlas reembed --model {PREFERRED}",
     )
 
 

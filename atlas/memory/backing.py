@@ -25,7 +25,7 @@ def backing(vector_store: VectorStore, dimension: int) -> LedgerVectorStore | Pl
 
 
 class PlainStore:
-    """A store with `add, query, delete, get, count` alone, as a memory needs it: no history, no marks, no usage kept."""
+    """A store with `add, query, delete, get, count` alone, as a memory needs it: without history, marks and usage."""
 
     operation_id: str | None = None
 

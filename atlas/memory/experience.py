@@ -16,7 +16,10 @@ __all__ = ["COLLECTION", "ChromaExperienceMemory"]
 
 
 class ChromaExperienceMemory(AsyncExperienceMemory):
-    """Attempts at tasks, in a vector store. Each method here has an async twin, with an `a` before its name, that says more."""
+    """Attempts at tasks, in a vector store.
+
+    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    """
 
     def store(self, trajectory: Trajectory) -> str:
         """Sync form of `astore`."""

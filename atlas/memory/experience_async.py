@@ -102,7 +102,7 @@ class AsyncExperienceMemory:
         return ids
 
     async def arestore_many(self, exported: Sequence[ExportedExperience]) -> None:
-        """Put exported experiences back, with their ids, marks and usage; their vectors too, where the model is the same."""
+        """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same."""
         experiences = [item.experience for item in exported]
         given = {
             item.experience.embedding_text: item.vectors
@@ -137,14 +137,14 @@ class AsyncExperienceMemory:
 
         Args:
             where: Only experiences that pass this filter; the result is that of ranking all of them by hand.
-            count_retrieval: Whether the hits count as retrieved, which `prune` can ask for; a person's browsing does not.
+            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
         """
         _check_k(k)
         if not k or not query.strip() or not await self._store.count():
             return []
         vector = await asyncio.to_thread(self._encode_query, query)
         found = await self._store.query(vector, overfetch(k), where)
-        hits = (await self._ranked(found))[:k]
+        hits = await self._hits(found, k)
         if count_retrieval:
             self._store.note_retrievals([hit.item.id for hit in hits])
         return hits
@@ -153,7 +153,7 @@ class AsyncExperienceMemory:
         """The experiences that hold any of these words in task, solution or feedback, most telling first (BM25)."""
         _check_k(k)
         found = await self._store.search_text(words, k, where)
-        return [_decode(metadata) for metadata in found.metadatas]
+        return [_decode(row["metadata"]) for row in await self._store.get(found.ids)]
 
     async def asimilar(self, experience_id: str, k: int = 4) -> list[Hit[Experience]]:
         """The k experiences nearest to one, without itself.
@@ -167,7 +167,7 @@ class AsyncExperienceMemory:
             raise _not_found(experience_id)
         vector = np.atleast_2d(rows[0]["embedding"])[0]
         found = await self._store.query(vector, overfetch(k) + 1)
-        return [hit for hit in await self._ranked(found) if hit.item.id != experience_id][:k]
+        return await self._hits(found, k, without=experience_id)
 
     async def aget(self, experience_id: str) -> Experience | None:
         """One experience, or None."""
@@ -264,8 +264,8 @@ class AsyncExperienceMemory:
         """What `prune` would remove and save, and why; nothing is touched.
 
         Args:
-            criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`; see
-                `PruneCriteria`. Pinned experiences are never removed.
+            criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
+                see `PruneCriteria`. Pinned experiences are never removed.
 
         Raises:
             InvalidInput: An unknown criterion, or an impossible value.
@@ -352,7 +352,7 @@ class AsyncExperienceMemory:
         return [e.id for e in experiences], [vectors[document] for document in documents], metadatas, documents
 
     async def _embed(self, documents: Sequence[str], given: Mapping[str, Vectors]) -> dict[str, Vectors]:
-        """Vectors by text: given ones, those that the store has already, and the model's for the rest, each text once."""
+        """Vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
         known = {**await self._store.vectors_of([text for text in documents if text not in given]), **given}
         missing = [text for text in dict.fromkeys(documents) if text not in known]
         made = await asyncio.to_thread(self.embedder.encode_batch, missing) if missing else np.zeros((0, 1), np.float32)
@@ -363,13 +363,21 @@ class AsyncExperienceMemory:
         vector: Vector = encode(text)
         return vector
 
-    async def _ranked(self, found: QueryResult) -> list[Hit[Experience]]:
+    async def _hits(self, found: QueryResult, k: int, *, without: str = "") -> list[Hit[Experience]]:
+        """The k best of what was found, in rank order; only those are read whole."""
         usage = await self._store.usage(found.ids)
         candidates = [
-            _candidate(metadata, 1.0 - distance, usage[record_id])
+            _candidate(record_id, metadata, 1.0 - distance, usage[record_id])
             for record_id, distance, metadata in zip(found.ids, found.distances, found.metadatas, strict=True)
+            if record_id != without
         ]
-        return rank(candidates, self._weights, self._clock.now())
+        ranked = rank(candidates, self._weights, self._clock.now())[:k]
+        rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
+        return [
+            Hit(item=_decode(rows[hit.item]), similarity=hit.similarity, signals=hit.signals)
+            for hit in ranked
+            if hit.item in rows
+        ]
 
     async def _first_vectors(self, ids: Sequence[str]) -> Vectors:
         vectors = await self._store.vectors()
@@ -381,13 +389,12 @@ def _decode(metadata: Mapping[str, Any]) -> Experience:
     return decode_experience(json.loads(metadata["content"]))
 
 
-def _candidate(metadata: Mapping[str, Any], similarity: float, usage: Usage) -> Candidate[Experience]:
-    experience = _decode(metadata)
+def _candidate(record_id: str, metadata: Mapping[str, Any], similarity: float, usage: Usage) -> Candidate[str]:
     return Candidate(
-        item=experience,
+        item=record_id,
         similarity=similarity,
-        success=experience.success,
-        created_at=experience.created_at,
+        success=metadata.get("success"),
+        created_at=datetime.fromisoformat(metadata["created_at"]),
         usage=usage,
     )
 

@@ -44,9 +44,9 @@ class Refined:
 class HeuristicRefineStrategy:
     """Refinement without a language model.
 
-    Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps its
-    best attempt, whose metadata lists the others under `merged_from`. Noise is an experience that teaches nothing: no
-    solution, no feedback and no step that says anything.
+    Two experiences are near-duplicates when their tasks and what was done are both nearly the same. Each group keeps
+    its best attempt, whose metadata lists the others under `merged_from`. Noise is an experience that teaches nothing:
+    no solution, no feedback and no step that says anything.
     """
 
     def __init__(self, embedder: Embedder, *, duplicate_similarity: float = 0.95, diversity: float = 0.3) -> None:
@@ -102,7 +102,7 @@ def _is_noise(experience: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Each item with those near it that no earlier group took; items that are near each other only through a third stay apart."""
+    """Each item with those near it that no earlier group took; being near the same third item does not join two."""
     left, groups = list(range(len(is_same))), []
     while left:
         group = [item for item in left if is_same[left[0], item] or item == left[0]]

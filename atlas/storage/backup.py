@@ -110,7 +110,8 @@ def _check_ledger(source: Path, ledger: Path) -> None:
         raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
     if version != SCHEMA_VERSION:
         raise InvalidInput(
-            f"{source} has schema {version}, but this version of ATLAS restores schema {SCHEMA_VERSION}; the store is unchanged"
+            f"{source} has schema {version}, but this version of ATLAS restores schema {SCHEMA_VERSION}; "
+            "the store is unchanged"
         )
 
 
@@ -119,7 +120,9 @@ def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapp
 
     Marks that the backup does not know are pending as empty: settling takes them off the files.
     """
-    emptied = {name: dict.fromkeys(every, {}) for name, every in held.items()}
+    emptied: dict[str, dict[str, object]] = {
+        name: {record_id: {} for record_id in every} for name, every in held.items()
+    }
     connection = sqlite3.connect(ledger)
     try:
         with connection:

@@ -42,7 +42,7 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, each statement its own transaction; for its temporary tables, which outlive reads."""
+        """This thread's connection, each statement its own transaction; for its temporary tables."""
         with self._translated():
             yield self._connection()
 
@@ -148,8 +148,8 @@ class Database:
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
-                f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; nothing was written. "
-                "Try again, or look for a stuck process"
+                f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; "
+                "nothing was written. Try again, or look for a stuck process"
             )
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             return StoreUnavailable(
@@ -166,9 +166,9 @@ class Database:
 def damaged(path: Path, what: str) -> StoreDamaged:
     """The error for a ledger that cannot be read, with what to do."""
     return StoreDamaged(
-        f"the ledger {path} is damaged ({what}). Nothing was changed. Copy the whole directory somewhere safe first; then "
-        f"restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable with: "
-        f"sqlite3 {path} .recover"
+        f"the ledger {path} is damaged ({what}). Nothing was changed. Copy the whole directory somewhere safe first. "
+        f"Then restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable "
+        f"with: sqlite3 {path} .recover"
     )
 
 

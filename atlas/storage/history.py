@@ -96,7 +96,8 @@ class Recorder:
         self._tally[count] += 1
         earlier = 0 if is_new else current_state(self._connection, collection, record_id, aspect)
         self._connection.execute(
-            "INSERT INTO changes (operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
+            "INSERT INTO changes "
+            "(operation, aspect, collection, record_id, state_before, state_after, before, vectors) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (self._draft.id, aspect, collection, record_id, earlier, state_after, image.before, image.vectors),
         )
@@ -109,10 +110,13 @@ class Recorder:
         )
 
 
+_LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
+
+
 def current_state(connection: sqlite3.Connection, collection: str, record_id: str, aspect: str) -> int:
     """The name of the state that a record is in; 0 before its first change."""
     row = connection.execute(
-        "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1",
+        f"SELECT coalesce(state_after, seq) {_LAST_CHANGE}",
         (collection, record_id, aspect),
     ).fetchone()
     return int(row[0]) if row else 0
@@ -121,7 +125,7 @@ def current_state(connection: sqlite3.Connection, collection: str, record_id: st
 def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
     """The operation that touched a change's record last."""
     row = connection.execute(
-        "SELECT operation FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1",
+        f"SELECT operation {_LAST_CHANGE}",
         (change.collection, change.record_id, change.aspect),
     ).fetchone()
     return read_operation(connection, row[0])

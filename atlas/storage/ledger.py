@@ -53,15 +53,16 @@ class SqliteLedger:
 
     # Reading
 
-    def get(self, collection: str, ids: Sequence[str], *, with_vectors: bool = True) -> dict[str, Record]:
-        """The live records among `ids`, by id."""
+    def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+        """The live records among `ids`, by id; light ones come without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.seq, {RECORD_COLUMNS} FROM records r WHERE r.collection = ? AND r.deleted = 0 "
+                f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
+                "WHERE r.collection = ? AND r.deleted = 0 "
                 "AND r.id IN (SELECT value FROM json_each(?))",
                 (collection, json.dumps(list(ids))),
             ).fetchall()
-            return {row[1]: read_record(connection, row, with_vectors) for row in rows}
+            return {row[1]: read_record(connection, row, with_vectors=not light) for row in rows}
 
     def scan(
         self,
@@ -83,13 +84,14 @@ class SqliteLedger:
         joined: tuple[str, ...] = ()
         if order_by:
             join = (
-                "LEFT JOIN (SELECT seq, min(value) AS value FROM attributes WHERE key = (SELECT key FROM attribute_keys "
-                "WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
+                "LEFT JOIN (SELECT seq, min(value) AS value FROM attributes WHERE key = "
+                "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
             )
             order, joined = f"a.value IS NULL, a.value {direction}, r.seq", (collection, order_by)
         with self.database.read() as connection:
             rows = connection.execute(
-                f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} ORDER BY {order} LIMIT ? OFFSET ?",
+                f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} "
+                f"ORDER BY {order} LIMIT ? OFFSET ?",
                 (*joined, *condition.parameters, -1 if limit is None else limit, offset),
             ).fetchall()
             return [read_record(connection, row, with_vectors=False) for row in rows]
@@ -156,6 +158,16 @@ class SqliteLedger:
             ).fetchall()
         return {row[0] for row in rows}
 
+    def vectors(self, collection: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        """The vectors of the live records among `ids`, each of shape (n_windows, dim)."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT id, seq FROM records WHERE collection = ? AND deleted = 0 "
+                "AND id IN (SELECT value FROM json_each(?))",
+                (collection, json.dumps(list(ids))),
+            ).fetchall()
+            return {record_id: read_vectors(connection, seq) for record_id, seq in rows}
+
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of the texts that some live record holds, each of shape (n_windows, dim)."""
         found: dict[str, Vectors] = {}
@@ -183,7 +195,8 @@ class SqliteLedger:
         """How many vectors the live records of a collection have."""
         with self.database.read() as connection:
             row = connection.execute(
-                "SELECT count(*) FROM vectors v JOIN records r ON r.seq = v.seq WHERE r.collection = ? AND r.deleted = 0",
+                "SELECT count(*) FROM vectors v JOIN records r ON r.seq = v.seq "
+                "WHERE r.collection = ? AND r.deleted = 0",
                 (collection,),
             ).fetchone()
             return int(row[0])
@@ -192,7 +205,8 @@ class SqliteLedger:
         """Where a collection is now: cheap enough to ask before every query."""
         with self.database.read() as connection:
             row = connection.execute(
-                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) FROM records WHERE collection = ?",
+                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) "
+                "FROM records WHERE collection = ?",
                 (collection,),
             ).fetchone()
             return Position(row[0], int(row[1] or 0))
@@ -306,8 +320,8 @@ class SqliteLedger:
 def _check_unchanged(connection: sqlite3.Connection, collection: str, moment: int) -> None:
     """New records do not count: they take nothing away from what a plan was made on."""
     row = connection.execute(
-        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation WHERE c.seq > ? AND c.collection = ? "
-        "AND c.before IS NOT NULL LIMIT 1",
+        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
         (moment, collection),
     ).fetchone()
     if row:

@@ -1,8 +1,9 @@
 """Nearest neighbours of a collection: exact over what is in memory, merged with the index for what is not.
 
-The *tail* holds the vectors of every record that changed after the index's last seal; in a small store the index is not
-asked at all and the tail holds everything. Before each query the tail reads what the ledger has added since, so a record
-is found by every process as soon as its write was acknowledged. A record in the tail hides what the index says of it.
+The *tail* holds the vectors of every record that changed after the index's last seal; in a small store the index is
+not asked at all and the tail holds everything. Before each query the tail reads what the ledger has added since, so a
+record is found by every process as soon as its write was acknowledged. A record in the tail hides what the index says
+of it.
 """
 
 from __future__ import annotations
@@ -132,11 +133,9 @@ class Nearest:
             self._tail.take(entries)
 
     def _score(self, vector: Vector, ids: Sequence[str]) -> Found:
-        records = self._ledger.get(self._collection, ids, with_vectors=True)
         return [
-            (record_id, float((record.vectors @ vector).max()))
-            for record_id, record in records.items()
-            if record.vectors is not None and len(record.vectors)
+            (record_id, float((windows @ vector).max()))
+            for record_id, windows in self._ledger.vectors(self._collection, ids).items()
         ]
 
     def _follow(self, index: ChromaIndex) -> int:

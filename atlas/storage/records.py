@@ -119,7 +119,8 @@ class LedgerWriter:
         self._recorder.add(count, RECORD, collection, record_id, self._image(found.seq), state_after=state)
         self._clear(found.seq)
         self._connection.execute(
-            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', document = '', "
+            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
+            "document = '', "
             "search_text = '', content = '' WHERE seq = ?",
             (self._next_revision(), found.seq),
         )

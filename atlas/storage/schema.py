@@ -48,8 +48,18 @@ CREATE TABLE vectors (
 );
 
 -- Metadata once more, a row a value, for filters and sorting.
-CREATE TABLE attribute_keys (key INTEGER PRIMARY KEY, collection TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (collection, name));
-CREATE TABLE attributes (key INTEGER NOT NULL, value NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (key, value, seq)) WITHOUT ROWID;
+CREATE TABLE attribute_keys (
+    key        INTEGER PRIMARY KEY,
+    collection TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    UNIQUE (collection, name)
+);
+CREATE TABLE attributes (
+    key   INTEGER NOT NULL,
+    value NOT NULL,
+    seq   INTEGER NOT NULL,
+    PRIMARY KEY (key, value, seq)
+) WITHOUT ROWID;
 CREATE INDEX attributes_by_record ON attributes (seq, key);
 
 CREATE VIRTUAL TABLE records_fts USING fts5 (
@@ -95,7 +105,12 @@ CREATE INDEX changes_by_operation ON changes (operation, seq);
 CREATE INDEX changes_by_record    ON changes (collection, record_id, aspect, seq);
 
 -- Marks on their way to their JSON file: committed here first, so that a crash between the two loses nothing.
-CREATE TABLE pending_marks (collection TEXT NOT NULL, record_id TEXT NOT NULL, marks TEXT NOT NULL, PRIMARY KEY (collection, record_id));
+CREATE TABLE pending_marks (
+    collection TEXT NOT NULL,
+    record_id  TEXT NOT NULL,
+    marks      TEXT NOT NULL,
+    PRIMARY KEY (collection, record_id)
+);
 
 -- What agents did with a record: each use with its outcome, and totals that are kept in the same transaction.
 CREATE TABLE events (

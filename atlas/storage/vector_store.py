@@ -23,7 +23,7 @@ from atlas.storage.records import Record
 from atlas.storage.usage import RetrievalLog
 
 APART = ("content", "search_text", "content_hash")
-"""Metadata that the ledger keeps in columns of its own: the whole record, further text to search, a hash of what it says."""
+"""Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class LedgerVectorStore:
         return await asyncio.to_thread(self._count, where)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """The k nearest records that pass a filter: with one, exactly those that ranking all of them by hand would give."""
+        """The k nearest records that pass a filter, without content; exactly those of ranking all that pass by hand."""
         return await asyncio.to_thread(self._query, self._as_vector(embedding), k, where)
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
@@ -176,7 +176,7 @@ class LedgerVectorStore:
         return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, unchanged_since=moment)
 
     def _record_use(self, record_id: str, success: bool, task_id: str) -> None:
-        if not self._ledger.get(self._name, [record_id], with_vectors=False):
+        if not self._ledger.get(self._name, [record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         actor = self._collection.settings.actor
         usage.record_use(self._ledger, self._name, record_id, success, task_id=task_id, actor=actor)
@@ -223,7 +223,7 @@ class LedgerVectorStore:
             self._collection.marks.prepare_filters(self._name)
 
     def _result(self, found: Found) -> QueryResult:
-        records = self._ledger.get(self._name, [record_id for record_id, _ in found], with_vectors=False)
+        records = self._ledger.get(self._name, [record_id for record_id, _ in found], light=True)
         live = [(records[record_id], similarity) for record_id, similarity in found if record_id in records]
         return QueryResult(
             ids=[record.id for record, _ in live],
@@ -289,4 +289,5 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _metadata(record: Record) -> dict[str, Any]:
-    return {**record.metadata, "content": record.content, "content_hash": record.content_hash}
+    apart = {"content": record.content, "content_hash": record.content_hash}
+    return {**record.metadata, **{name: value for name, value in apart.items() if value}}

@@ -1,9 +1,9 @@
 """ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, thrown away when in doubt.
 
 Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
-`query` what others have added since it opened; and damaged HNSW files crash the whole process on opening (a segmentation
-fault, not an error). So every use holds one inter-process lock, a client is opened anew when another process has written,
-and the files are compared with what their last writer left before they are opened.
+`query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
+segmentation fault rather than an error. So every use holds one inter-process lock, a client is opened anew when another
+process has written, and the files are compared with what their last writer left before they are opened.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class ChromaIndex:
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
     def query(self, vector: Vector, k: int) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first; about one in a hundred of the true ones may be missing."""
+        """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing."""
         if k <= 0:
             return []
         with self._lock, self._explained():

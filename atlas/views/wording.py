@@ -1,0 +1,33 @@
+"""Numbers, times and outcomes in the words of the pages; nothing here holds what memories hold."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import UTC, datetime
+
+from atlas.memory.system import MemorySystem
+
+OUTCOMES = ("succeeded", "failed", "unknown")
+
+SIGNS = {"succeeded": "✓ succeeded", "failed": "✗ failed", "unknown": "? unknown"}
+"""Outcomes as they are shown: told apart without colours."""
+
+
+def percent(share: float) -> str:
+    """`62 %`."""
+    return f"{share * 100:.0f} %"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1,204 experiences`, `1 experience`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def moment(at: datetime) -> str:
+    """`2026-01-31 09:05 UTC`."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def import_command(memory: MemorySystem) -> str:
+    """The command that fills this store."""
+    return f"atlas --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
