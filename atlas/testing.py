@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -117,7 +118,7 @@ class MemoryVectorStore:
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`."""
-        return [dict(self._rows[record_id]) for record_id in ids if record_id in self._rows]
+        return [copy.deepcopy(self._rows[record_id]) for record_id in ids if record_id in self._rows]
 
     async def count(self, where: Where | None = None) -> int:
         """How many records pass a filter."""
@@ -125,8 +126,8 @@ class MemoryVectorStore:
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """The k records whose best window is nearest."""
-        vector = _unit(embedding)[0]
-        scored = [(float((_unit(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
+        vector = self._checked(embedding)[0]
+        scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
@@ -153,7 +154,7 @@ class MemoryVectorStore:
             rows = sorted(present, key=lambda row: row["metadata"][order_by], reverse=descending) + absent
         elif descending:
             rows = rows[::-1]
-        return [dict(row) for row in rows[offset : None if limit is None else offset + limit]]
+        return [copy.deepcopy(row) for row in rows[offset : None if limit is None else offset + limit]]
 
     def _passing(self, where: Where | None) -> list[dict[str, Any]]:
         tree = parse_where(where)
@@ -162,14 +163,29 @@ class MemoryVectorStore:
     def _put(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> None:
-        for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True):
-            vectors = np.asarray(embedding, np.float32)
+        windows = [self._checked(embedding) for embedding in embeddings]
+        vectors = [window[0] if len(window) == 1 else window for window in windows]
+        for record_id, embedding, metadata, document in zip(ids, vectors, metadatas, documents, strict=True):
             self._rows[record_id] = {
                 "id": record_id,
-                "embedding": vectors,
-                "metadata": dict(metadata),
+                "embedding": embedding,
+                "metadata": copy.deepcopy(metadata),
                 "document": document,
             }
+
+    def _checked(self, embedding: npt.ArrayLike) -> Vectors:
+        """An embedding as windows of unit length, shape (n_windows, dim)."""
+        windows = np.atleast_2d(np.asarray(embedding, np.float32))
+        expected = next((row["embedding"].shape[-1] for row in self._rows.values()), windows.shape[-1])
+        if windows.ndim != 2 or windows.shape[1] != expected:
+            raise InvalidInput(
+                f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
+            )
+        lengths = np.linalg.norm(windows, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+        scaled: Vectors = windows / lengths
+        return scaled
 
 
 def _check_lengths(*columns: Sequence[Any]) -> None:
@@ -177,12 +193,6 @@ def _check_lengths(*columns: Sequence[Any]) -> None:
         raise InvalidInput(
             f"expected as many embeddings, metadatas and documents as ids, but got {[*map(len, columns)]}"
         )
-
-
-def _unit(embedding: npt.ArrayLike) -> Vectors:
-    windows = np.atleast_2d(np.asarray(embedding, np.float32))
-    scaled: Vectors = windows / np.linalg.norm(windows, axis=1, keepdims=True)
-    return scaled
 
 
 def _searchable(row: dict[str, Any]) -> str:
@@ -193,6 +203,6 @@ def _result(found: list[tuple[float, dict[str, Any]]]) -> QueryResult:
     return QueryResult(
         ids=[row["id"] for _, row in found],
         distances=[distance for distance, _ in found],
-        metadatas=[row["metadata"] for _, row in found],
+        metadatas=[copy.deepcopy(row["metadata"]) for _, row in found],
         documents=[row["document"] for _, row in found],
     )

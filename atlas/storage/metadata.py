@@ -82,7 +82,7 @@ class AtomicJSONStorage(Storage):
             parsed = json.loads(self._path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise StoreDamaged(
-                f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend the file by hand, "
+                f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend it by hand, "
                 "or move it away: its tags, pins and notes are lost then, but no record is"
             ) from error
         if not isinstance(parsed, dict):

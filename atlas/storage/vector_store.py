@@ -198,6 +198,8 @@ class LedgerVectorStore:
 
     def _query(self, vector: Vector, k: int, where: Where | None) -> QueryResult:
         nearest = self._collection.nearest
+        if k <= 0:
+            return self._result([])
         if not where:
             return self._result(nearest.query(vector, k))
         self._prepare(where)
@@ -289,5 +291,5 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def _metadata(record: Record) -> dict[str, Any]:
-    apart = {"content": record.content, "content_hash": record.content_hash}
+    apart = {name: getattr(record, name) for name in APART}
     return {**record.metadata, **{name: value for name, value in apart.items() if value}}

@@ -1,0 +1,84 @@
+"""Texts that memories hold, as a page shows them: in full, or their beginning and the offer of the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LONG_CHARACTERS = 20_000
+"""Beyond this a text's beginning is shown first: a browser takes its time over millions of characters."""
+
+PROSE_CHARACTERS = 1_500
+PROSE_LINES = 25
+"""Beyond either of these a text gets a frame of its own that scrolls."""
+
+_LOOKED_AT = 4_000
+"""Characters by which a text's language is told."""
+
+_PYTHON = re.compile(
+    r"^(?:async def|def|class) \w+.*:|^import \w[\w.]*(?: as \w+)?$|^from [\w.]+ import |^@\w+|^if __name__ ==", re.M
+)
+_DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An untrusted text, and how to show it."""
+
+    whole: str
+
+    @property
+    def language(self) -> str | None:
+        """`python`, `json` or `diff` where it looks like one of them; None is plain text, as all long ones are."""
+        return None if self.is_long else language_of(self.whole)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether only its beginning is shown at first."""
+        return len(self.whole) > LONG_CHARACTERS
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it needs a frame that scrolls."""
+        return len(self.whole) > PROSE_CHARACTERS or self.whole.count("\n") > PROSE_LINES
+
+    @property
+    def beginning(self) -> str:
+        """All of a text, or as much of a long one as is shown at first."""
+        return self.whole[:LONG_CHARACTERS]
+
+    @property
+    def size(self) -> str:
+        """`1,048,576 characters`."""
+        return f"{len(self.whole):,} characters"
+
+
+def language_of(text: str) -> str | None:
+    """The language that a text is plainly written in, or None. It is only looked at, never parsed as a program."""
+    stripped = text.strip()
+    if stripped[:1] in ("{", "[") and _is_json(stripped):
+        return "json"
+    head = stripped[:_LOOKED_AT]
+    if _DIFF.search(head):
+        return "diff"
+    return "python" if _PYTHON.search(head) else None
+
+
+def as_json(value: Mapping[str, Any]) -> Text | None:
+    """Values that JSON can hold, one to a line; None where there are none."""
+    return Text(json.dumps(value, indent=2, ensure_ascii=False)) if value else None
+
+
+def text_of(value: str) -> Text | None:
+    """A text, or None where it is empty."""
+    return Text(value) if value.strip() else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict | list)
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,48 @@
+"""Run the benchmarks named on the command line, or all of them; print a table and write it as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import remembering, searching, storing
+from benchmarks.measuring import Figure
+
+BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
+    "storing": storing.figures,
+    "searching": searching.figures,
+    "remembering": remembering.figures,
+}
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(names: list[str]) -> None:
+    unknown = sorted(set(names) - set(BENCHMARKS))
+    if unknown:
+        raise SystemExit(f"no benchmark {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    print(f"{'what':75} {'ours':>10} {'baseline':>10} {'ratio':>7}  aim")
+    kept = []
+    for name in names or BENCHMARKS:
+        for figure in BENCHMARKS[name]():
+            kept.append({**asdict(figure), "ratio": figure.ratio})
+            print(_line(figure), flush=True)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"written to {path}")
+
+
+def _line(figure: Figure) -> str:
+    baseline = f"{figure.baseline:10.2f}" if figure.baseline is not None else " " * 10
+    ratio = f"{figure.ratio:7.2f}" if figure.ratio is not None else " " * 7
+    return f"{figure.what:75} {figure.ours:10.2f} {baseline} {ratio}  {figure.unit:4} {figure.aim}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

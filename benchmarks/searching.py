@@ -1,0 +1,71 @@
+"""Search without embedding, beside a raw ChromaDB query on the same rows; recall; filters; memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from atlas.core.types import Vectors
+from atlas.infra import aio
+from atlas.storage.store import Store
+from benchmarks.measuring import Figure, clustered_vectors, interleaved
+from benchmarks.stores import exact_neighbours, filled_chroma, filled_store
+
+N_QUERIES = 100
+K = 10
+
+
+def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figure]:
+    for n_rows in sizes:
+        with tempfile.TemporaryDirectory() as scratch:
+            vectors = clustered_vectors(n_rows, seed=1)
+            queries = clustered_vectors(N_QUERIES, seed=2)
+            with filled_store(Path(scratch) / "atlas", vectors) as store:
+                chroma = filled_chroma(Path(scratch) / "chroma", vectors)
+                yield from _speed(store, chroma, queries, n_rows)
+                yield _recall(store, vectors, queries, n_rows)
+                if n_rows == 50_000:
+                    yield from _filtered(store, chroma, queries, n_rows)
+
+
+def _speed(store: Store, chroma: Any, queries: Vectors, n_rows: int) -> Iterator[Figure]:
+    ours = [_call(lambda q: aio.run(store.vector_store("atlas_experiences").query(q, K)), query) for query in queries]
+    theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K), query) for query in queries]
+    mine, raw = interleaved(ours, theirs)
+    yield Figure(
+        what=f"query k={K} at {n_rows:,} rows", ours=mine * 1e3, baseline=raw * 1e3, unit="ms", aim="ratio ≤ 1.5"
+    )
+
+
+def _recall(store: Store, vectors: Vectors, queries: Vectors, n_rows: int) -> Figure:
+    shares = []
+    for query in queries:
+        found = set(aio.run(store.vector_store("atlas_experiences").query(query, K)).ids)
+        shares.append(len(found & exact_neighbours(vectors, query, K)) / K)
+    return Figure(
+        what=f"recall@{K} at {n_rows:,} rows", ours=float(np.mean(shares)), baseline=None, unit="", aim="≥ 0.99"
+    )
+
+
+def _filtered(store: Store, chroma: Any, queries: Vectors, n_rows: int) -> Iterator[Figure]:
+    where = {"bucket": 7}
+    ours = [
+        _call(lambda q: aio.run(store.vector_store("atlas_experiences").query(q, K, where)), query) for query in queries
+    ]
+    theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K, where=where), q) for q in queries]
+    mine, raw = interleaved(ours, theirs)
+    yield Figure(
+        what=f"query with a filter that 5 % pass, at {n_rows:,} rows",
+        ours=mine * 1e3,
+        baseline=raw * 1e3,
+        unit="ms",
+        aim="ratio ≤ 0.1",
+    )
+
+
+def _call(function: Callable[[Any], object], argument: Any) -> Callable[[], object]:
+    return lambda: function(argument)

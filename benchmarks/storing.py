@@ -1,0 +1,107 @@
+"""Ingestion beside the model's own `encode`; single writes beside ChromaDB's `add`; usage beside a JSON file."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import atlas
+from atlas.core.types import Marks
+from atlas.infra import aio
+from atlas.infra.clock import SystemClock
+from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.metadata import TinyMetadataStore
+from atlas.storage.usage import record_use
+from benchmarks.measuring import Figure, clustered_vectors, interleaved, task_texts
+from benchmarks.stores import filled_chroma, filled_store
+
+N_TEXTS = 1_000
+N_SINGLE = 100
+N_MARKED = 10_000
+
+
+def figures() -> Iterator[Figure]:
+    yield from _ingestion()
+    yield _single_store()
+    yield _usage()
+
+
+def _ingestion() -> Iterator[Figure]:
+    """Both sides embed the same texts in the same batches; ours also stores them durably."""
+    embedder = SentenceTransformerEmbedder(BUNDLED)
+    embedder.encode_batch(task_texts(64, seed=9))
+    texts = task_texts(N_TEXTS)
+    attempts = [
+        atlas.Trajectory(atlas.Task(f"t{i}", "", text), (atlas.Step("", "print(1)", "1"),), atlas.Outcome(i % 3 > 0))
+        for i, text in enumerate(texts)
+    ]
+    raw, ours, closing = 0.0, 0.0, 0.0
+    with tempfile.TemporaryDirectory() as scratch:
+        memory = atlas.open_memory(Path(scratch), embedder=embedder)
+        for start in range(0, N_TEXTS, 250):  # in turns, so that noise falls on both alike
+            raw += _seconds(lambda start=start: embedder.encode_batch(texts[start : start + 250]))
+            ours += _seconds(lambda start=start: memory.experience.store_many(attempts[start : start + 250]))
+        closing = _seconds(memory.close)
+    yield Figure(
+        what=f"ingestion of {N_TEXTS:,} attempts, beside `encode` alone (texts a second)",
+        ours=N_TEXTS / ours,
+        baseline=N_TEXTS / raw,
+        unit="/s",
+        aim="ratio ≥ 0.95",
+    )
+    yield Figure(
+        what="the same, with catching the index up on close",
+        ours=N_TEXTS / (ours + closing),
+        baseline=N_TEXTS / raw,
+        unit="/s",
+        aim="",
+    )
+
+
+def _single_store() -> Figure:
+    vectors = clustered_vectors(2_000 + N_SINGLE, seed=3)
+    with tempfile.TemporaryDirectory() as scratch, filled_store(Path(scratch) / "atlas", vectors[:2_000]) as store:
+        chroma = filled_chroma(Path(scratch) / "chroma", vectors[:2_000])
+        ours = [
+            lambda i=i: aio.run(
+                store.vector_store("atlas_experiences").add(
+                    [f"{i}-{time.time_ns()}"], [vectors[i]], [{"n": i}], ["a task"]
+                )
+            )
+            for i in range(2_000, 2_000 + N_SINGLE)
+        ]
+        theirs = [
+            lambda i=i: chroma.add(
+                ids=[f"{i}-{time.time_ns()}"], embeddings=vectors[i][None], metadatas=[{"n": i}], documents=["a task"]
+            )
+            for i in range(2_000, 2_000 + N_SINGLE)
+        ]
+        mine, raw = interleaved(ours, theirs)
+    return Figure(what="one durable `add`", ours=mine * 1e3, baseline=raw * 1e3, unit="ms", aim="ratio ≤ 0.6")
+
+
+def _usage() -> Figure:
+    with tempfile.TemporaryDirectory() as scratch:
+        ledger = SqliteLedger(Path(scratch) / "atlas.sqlite", clock=SystemClock())
+        marks = TinyMetadataStore(Path(scratch) / "experiences_meta.json")
+        marks.replace({f"{i:032x}": Marks(tags=("seen",), note="n") for i in range(N_MARKED)})
+        ours = [lambda i=i: record_use(ledger, "c", f"{i:032x}", True, task_id="t", actor="a") for i in range(20)]
+        theirs = [lambda i=i: marks.replace({f"{i:032x}": Marks(tags=("seen",), note=f"{i}")}) for i in range(20)]
+        mine, other = interleaved(ours, theirs)
+        ledger.close()
+    return Figure(
+        what=f"recording one use in the ledger, beside a JSON file of {N_MARKED:,} marked records",
+        ours=mine * 1e3,
+        baseline=other * 1e3,
+        unit="ms",
+        aim="",
+    )
+
+
+def _seconds(call) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,29 @@
+"""The examples in the README run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_python_examples_of_the_readme_run(tmp_path):
+    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert examples
+    for example in examples:
+        run = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        assert "succeeded Sum the invoices of March by customer" in run.stdout
+
+
+def test_the_readme_names_every_command_of_the_command_line():
+    shown = subprocess.run(
+        [sys.executable, "-m", "atlas", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    commands = re.findall(r"^    (\w+)  ", shown, re.MULTILINE)
+    assert "import" in commands
+    text = README.read_text(encoding="utf-8")
+    assert [command for command in commands if f"atlas {command}" not in text] == []
