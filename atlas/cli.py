@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -25,8 +26,10 @@ from atlas.memory.pruning import PrunePlan
 from atlas.memory.system import MemorySystem, open_memory, open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
+from atlas.storage.store import Store
 
 EXPORT_BATCH = 500
+HISTORY_BATCH = 100
 SHOWN = 10
 """Records of a plan that are printed; all of them with --all."""
 
@@ -84,7 +87,9 @@ def _add_curating(commands: Any) -> None:
     command.add_argument("--dry-run", action="store_true", help="say what would go, and touch nothing")
     command.add_argument("--all", action="store_true", help="print every experience that goes, not the first ten")
     command = _command(commands, "undo", _undo, "take an operation back, exactly")
-    command.add_argument("operation", nargs="?", default="", help="its id, or a beginning of it (default: the newest)")
+    command.add_argument(
+        "operation", nargs="?", default="", help="its id, or a beginning of it (default: the newest that is not undone)"
+    )
     command = _command(commands, "history", _history, "what was done to the store, newest first")
     command.add_argument("-n", type=_count, default=20, help="how many (default: 20)")
 
@@ -186,12 +191,20 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings) as storage:
-        operation_id = options.operation or next((operation.id for operation in storage.history(1)), "")
-        if not operation_id:
-            raise NotFound("the store's history is empty: there is nothing to undo")
-        undone = storage.undo(operation_id)
+        undone = storage.undo(options.operation or _newest_not_undone(storage).id)
         print(f"{undone.reason}: {_counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
+
+
+def _newest_not_undone(storage: Store) -> Operation:
+    for offset in itertools.count(step=HISTORY_BATCH):
+        operations = storage.history(HISTORY_BATCH, offset)
+        for operation in operations:
+            if not operation.undoes and not operation.undone_by:
+                return operation
+        if not operations:
+            break
+    raise NotFound("there is nothing to undo: the history is empty, or all of it is undone already")
 
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:

@@ -12,6 +12,13 @@ import numpy as np
 from atlas.core.types import Vectors
 
 DIMENSION = 384
+WORDS = np.array(
+    """
+    cancel reservation flight refund certificate passenger write function sort list return index test failing import
+    error database query slow page render button colour grid rotate deploy pipeline secret token parse json file upload
+    retry timeout cache user login report chart median group column schema migrate rename
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,5 @@ def clustered_vectors(n: int, *, seed: int, n_clusters: int = 200, spread: float
 
 def task_texts(n: int, *, seed: int = 0) -> list[str]:
     """Distinct task descriptions of 10 to 60 words."""
-    words = ["cancel", "reservation", "flight", "refund", "certificate", "passenger", "write", "function", "sort", "list", "return", "index", "test", "failing", "import", "error", "database", "query", "slow", "page", "render", "button", "colour", "grid", "rotate", "deploy", "pipeline", "secret", "token", "parse", "json", "file", "upload", "retry", "timeout", "cache", "user", "login", "report", "chart", "median", "group", "column", "schema", "migrate", "rename"]
     generator = np.random.default_rng(seed)
-    return [f"{number}: " + " ".join(generator.choice(words, size=generator.integers(10, 60))) for number in range(n)]
+    return [f"{number}: " + " ".join(generator.choice(WORDS, size=generator.integers(10, 60))) for number in range(n)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,55 +28,76 @@ def to_text(value: Any) -> str:
         InvalidInput: Something in the value is not JSON (NaN, a lone surrogate, a set, too deep …).
     """
     check_json(value, "value")
+    return dump(value)
+
+
+def dump(value: Any) -> str:
+    """`to_text`, for a value that was checked."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def check_json(value: Any, where: str, depth: int = 0) -> None:
+def check_json(value: Any, where: str) -> None:
     """Raise `InvalidInput`, naming the place, unless the value is JSON that the ledger can hold."""
+    fault = _find_fault(value, 0)
+    if fault is not None:
+        raise InvalidInput(f"{where}{fault.place} {fault.problem}")
+
+
+@dataclass(slots=True)
+class _Fault:
+    problem: str
+    place: str = ""
+
+    def inside(self, part: str) -> _Fault:
+        return _Fault(self.problem, part + self.place)
+
+
+def _find_fault(value: Any, depth: int) -> _Fault | None:
+    """What is wrong with a value; the place is put together on the way back, as nearly every value is right."""
     if depth > MAX_DEPTH:
-        raise InvalidInput(f"{where} nests more than {MAX_DEPTH} levels deep; flatten it")
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            _check_key(key, where)
-            check_json(item, f"{where}.{key[:40]}", depth + 1)
-    elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            check_json(item, f"{where}[{position}]", depth + 1)
-    else:
-        _check_scalar(value, where)
+        return _Fault(f"nests more than {MAX_DEPTH} levels deep; flatten it")
+    if isinstance(value, dict | list | tuple):
+        for part, item in value.items() if isinstance(value, dict) else enumerate(value):
+            fault = _find_fault(item, depth + 1) or (_key_fault(part) if isinstance(value, dict) else None)
+            if fault is not None:
+                return fault.inside(f".{str(part)[:40]}" if isinstance(value, dict) else f"[{part}]")
+        return None
+    return _scalar_fault(value)
 
 
-def _check_key(key: Any, where: str) -> None:
-    if not isinstance(key, str):
-        raise InvalidInput(f"{where} has the key {key!r}; keys should be strings")
-    check_text(key, where)
+def _key_fault(key: Any) -> _Fault | None:
+    return _scalar_fault(key) if isinstance(key, str) else _Fault(f"is under the key {key!r}; keys should be strings")
 
 
-def _check_scalar(value: Any, where: str) -> None:
+def _scalar_fault(value: Any) -> _Fault | None:
     if isinstance(value, str):
-        check_text(value, where)
-    elif isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"{where} is {value}, which JSON cannot hold; leave it out or use null")
-    elif value is not None and not isinstance(value, int | float | bool):
-        raise InvalidInput(f"{where} is of type {type(value).__name__}, which JSON cannot hold")
+        problem = _text_problem(value)
+        return _Fault(problem) if problem else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return _Fault(f"is {value}, which JSON cannot hold; leave it out or use null")
+    if value is not None and not isinstance(value, int | float):
+        return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
+    return None
 
 
-def check_text(text: str, where: str) -> None:
-    """Raise `InvalidInput` where a text holds what UTF-8 storage cannot: lone surrogates or NUL."""
+def _text_problem(text: str) -> str:
     if "\x00" in text:
-        raise InvalidInput(f"{where} holds a NUL character; remove it")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"{where} holds a lone surrogate at character {error.start}; it is not valid text"
-        ) from error
+        return "holds a NUL character; remove it"
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return f"holds a lone surrogate at character {error.start}; it is not valid text"
+    return ""
 
 
 def encode_trajectory(trajectory: Trajectory) -> Json:
     """A trajectory as JSON values; `decode_trajectory` gives it back equal."""
-    encoded = asdict(trajectory)
-    encoded["timestamp"] = _encode_instant(trajectory.timestamp)
+    encoded = {
+        **_encode_attempt(trajectory),
+        "id": trajectory.id,
+        "timestamp": _encode_instant(trajectory.timestamp),
+    }
     check_json(encoded, "trajectory")
     _check_score(trajectory.outcome)
     return encoded
@@ -103,8 +124,11 @@ def decode_trajectory(encoded: Json) -> Trajectory:
 
 def encode_experience(experience: Experience) -> Json:
     """An experience as JSON values; `decode_experience` gives it back equal."""
-    encoded = asdict(experience)
-    encoded["created_at"] = _encode_instant(experience.created_at)
+    encoded = {
+        **_encode_attempt(experience),
+        **{name: getattr(experience, name) for name in _EXPERIENCE_TEXTS},
+        "created_at": _encode_instant(experience.created_at),
+    }
     check_json(encoded, "experience")
     _check_score(experience.outcome)
     return encoded
@@ -127,13 +151,49 @@ def decode_experience(encoded: Json) -> Experience:
         created_at=created_at,
         metadata=_object(encoded, "metadata", {}),
         steps=_decode_steps(encoded),
+        agent_id=_text(encoded, "agent_id", ""),
         trajectory_summary=_text(encoded, "trajectory_summary", ""),
         embedding_text=_text(encoded, "embedding_text", ""),
         solution_output=_text(encoded, "solution_output", ""),
         feedback=_text(encoded, "feedback", ""),
         trajectory_id=_text(encoded, "trajectory_id", ""),
-        agent_id=_text(encoded, "agent_id", ""),
     )
+
+
+_EXPERIENCE_TEXTS = ("id", "trajectory_summary", "embedding_text", "solution_output", "feedback", "trajectory_id")
+
+
+def _encode_attempt(attempt: Trajectory | Experience) -> Json:
+    """What trajectories and experiences share. By hand, as `dataclasses.asdict` copies deeply and is far slower."""
+    task, outcome = attempt.task, attempt.outcome
+    return {
+        "task": {
+            "id": task.id,
+            "domain": task.domain,
+            "description": task.description,
+            "context": _plain(task.context),
+            "verification": {
+                "method": task.verification.method,
+                "parameters": _plain(task.verification.parameters),
+            },
+        },
+        "steps": [
+            {"thought": s.thought, "action": s.action, "observation": s.observation, "metadata": _plain(s.metadata)}
+            for s in attempt.steps
+        ],
+        "outcome": {
+            "success": outcome.success,
+            "partial_score": outcome.partial_score,
+            "error_info": outcome.error_info,
+            "verification_details": _plain(outcome.verification_details),
+        },
+        "agent_id": attempt.agent_id,
+        "metadata": _plain(attempt.metadata),
+    }
+
+
+def _plain(mapping: Mapping[str, Any]) -> Json:
+    return mapping if isinstance(mapping, dict) else dict(mapping)
 
 
 def _decode_task(encoded: Json) -> Task:

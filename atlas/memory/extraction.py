@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import encode_experience, to_text
+from atlas.core.codec import Json, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
 
 TITLE_CHARACTERS = 200
@@ -75,15 +75,18 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
 
 def content_hash(experience: Experience) -> str:
     """Equal for attempts that say the same, whatever their ids and whenever they were stored."""
-    encoded = encode_experience(experience)
-    for incidental in ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary"):
-        del encoded[incidental]
-    return hashlib.sha256(to_text(encoded).encode("utf-8")).hexdigest()
+    return _hash(encode_experience(experience))
+
+
+def _hash(encoded: Json) -> str:
+    incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
+    said = {name: value for name, value in encoded.items() if name not in incidental}
+    return hashlib.sha256(dump(said).encode("utf-8")).hexdigest()
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
     """What a vector store keeps of an experience: what can be filtered and sorted by, and the whole as `content`."""
-    outcome = experience.outcome
+    outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
         "title": _short(experience.task.description, TITLE_CHARACTERS),
         "outcome": outcome.label,
@@ -94,8 +97,8 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "agent_id": experience.agent_id,
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
-        "content": to_text(encode_experience(experience)),
-        "content_hash": content_hash(experience),
+        "content": dump(encoded),
+        "content_hash": _hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Marks, Step, Usage
 from atlas.memory.system import MemorySystem
 from atlas.views.texts import Text, as_json, text_of
-from atlas.views.wording import SIGNS, counted, moment
+from atlas.views.wording import counted, moment, signed
 
 STEPS_SHOWN = 20
 
@@ -101,7 +101,7 @@ def experience_detail(memory: MemorySystem, experience_id: str) -> ExperienceDet
 def _facts(experience: Experience, marks: Marks, usage: Usage) -> tuple[Fact, ...]:
     score = experience.outcome.partial_score
     named = {
-        "Outcome": SIGNS[experience.outcome.label],
+        "Outcome": signed(experience.outcome.label),
         "Partial score": "" if score is None else f"{score:.2f}",
         "Source": str(experience.metadata.get("source", "")),
         "Domain": experience.task.domain,

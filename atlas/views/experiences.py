@@ -11,13 +11,13 @@ from typing import Any
 from atlas.core.types import Experience, Hit
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import SuccessRate
-from atlas.views.wording import OUTCOMES, SIGNS, counted
+from atlas.views.wording import OUTCOMES, SIGNS, counted, signed
 
 PAGE_ROWS = 25
 SEARCH_ROWS = 50
 """The best hits of a search; it has no further pages, because what ranks lower no longer answers the question."""
 
-MEANING, WORDS = "meaning", "words"
+MEANING, WORDS = "Meaning", "Words"
 NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
@@ -39,7 +39,7 @@ class Query:
     """A question; empty lists everything that passes the filters."""
 
     by: str = MEANING
-    """`meaning` or `words`."""
+    """`MEANING` or `WORDS`."""
 
     outcomes: tuple[str, ...] = ()
     """Only these; all where empty."""
@@ -67,6 +67,9 @@ class ExperienceRow:
     """One line of a list; what comes from the store is untrusted text."""
 
     id: str
+    sign: str
+    """`✓`, `✗` or `?`."""
+
     outcome: str
     """With its sign: `✓ succeeded`."""
 
@@ -80,7 +83,7 @@ class ExperienceRow:
     similarity: float | None = None
     """Cosine with the question; None in a list that is not ranked by meaning."""
 
-    why: str = ""
+    ranked_by: str = ""
     """The signals that made up its rank, in words of our own and numbers."""
 
 
@@ -149,9 +152,11 @@ def _search_caption(memory: MemorySystem, query: Query, n_found: int) -> str:
 
 def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     metadata = row["metadata"]
+    outcome = metadata["outcome"] if metadata.get("outcome") in OUTCOMES else "unknown"
     return ExperienceRow(
         id=row["id"],
-        outcome=SIGNS.get(str(metadata.get("outcome")), SIGNS["unknown"]),
+        sign=SIGNS[outcome],
+        outcome=signed(outcome),
         task=str(metadata.get("title", "")),
         source=str(metadata.get("source", "")),
         domain=str(metadata.get("domain", "")),
@@ -160,22 +165,23 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     )
 
 
-def _row(experience: Experience, *, similarity: float | None = None, why: str = "") -> ExperienceRow:
+def _row(experience: Experience, *, similarity: float | None = None, ranked_by: str = "") -> ExperienceRow:
     return ExperienceRow(
         id=experience.id,
-        outcome=SIGNS[experience.outcome.label],
+        sign=SIGNS[experience.outcome.label],
+        outcome=signed(experience.outcome.label),
         task=" ".join(experience.task.description[:400].split()),
         source=str(experience.metadata.get("source", "")),
         domain=experience.task.domain,
         n_steps=len(experience.steps),
         created_at=experience.created_at.astimezone(UTC),
         similarity=similarity,
-        why=why,
+        ranked_by=ranked_by,
     )
 
 
 def _hit(hit: Hit[Experience]) -> ExperienceRow:
-    return _row(hit.item, similarity=hit.similarity, why=signals_text(hit.signals))
+    return _row(hit.item, similarity=hit.similarity, ranked_by=signals_text(hit.signals))
 
 
 def signals_text(signals: Mapping[str, float]) -> str:

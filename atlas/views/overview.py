@@ -16,21 +16,28 @@ OPERATIONS_SHOWN = 10
 NOT_SAID = "(not said)"
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
     """The attempts that share a source or a domain."""
 
     name: str
     """As the source gives it: untrusted text."""
 
-    rate: SuccessRate
+    n: int
+    percent_succeeded: float | None
+    """Of the known outcomes, in [0, 100]; None where none is known."""
+
+    interval: str
+    n_succeeded: int
+    n_failed: int
+    n_unknown: int
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
     """Groups, largest first."""
 
-    shown: tuple[Group, ...]
+    shown: tuple[GroupRow, ...]
     n_more: int
     """Groups beyond those shown."""
 
@@ -81,9 +88,21 @@ def _groups(memory: MemorySystem, key: str, totals: dict[Any, int]) -> Groups:
         for value, n in [*named.items(), (NOT_SAID, totals.get(outcome, 0) - sum(named.values()))]:
             tally = tallies.setdefault(str(value), {})
             tally[outcome] = tally.get(outcome, 0) + max(n, 0)
-    groups = [Group(name, SuccessRate.of(tally)) for name, tally in tallies.items() if any(tally.values())]
-    groups.sort(key=lambda group: (-group.rate.n, group.name))
+    groups = [_group(name, SuccessRate.of(tally)) for name, tally in tallies.items() if any(tally.values())]
+    groups.sort(key=lambda group: (-group.n, group.name))
     return Groups(tuple(groups[:GROUPS_SHOWN]), max(0, len(groups) - GROUPS_SHOWN))
+
+
+def _group(name: str, rate: SuccessRate) -> GroupRow:
+    return GroupRow(
+        name=name,
+        n=rate.n,
+        percent_succeeded=None if rate.share is None else 100 * rate.share,
+        interval=rate.interval_text,
+        n_succeeded=rate.n_succeeded,
+        n_failed=rate.n_failed,
+        n_unknown=rate.n_unknown,
+    )
 
 
 def _row(operation: Operation) -> OperationRow:

@@ -19,7 +19,8 @@ _LOOKED_AT = 4_000
 """Characters by which a text's language is told."""
 
 _PYTHON = re.compile(
-    r"^(?:async def|def|class) \w+.*:|^import \w[\w.]*(?: as \w+)?$|^from [\w.]+ import |^@\w+|^if __name__ ==", re.M
+    r"\A(?:#.*\n|\s*\n)*(?:(?:async def|def|class) \w+.*:|import \w[\w.]*(?: as \w+)?(?:,|$)|from [\w.]+ import |@\w+)",
+    re.M,
 )
 _DIFF = re.compile(r"\A(?:diff --git |--- \S.*\n\+\+\+ |Index: )")
 

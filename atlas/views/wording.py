@@ -9,8 +9,8 @@ from atlas.memory.system import MemorySystem
 
 OUTCOMES = ("succeeded", "failed", "unknown")
 
-SIGNS = {"succeeded": "✓ succeeded", "failed": "✗ failed", "unknown": "? unknown"}
-"""Outcomes as they are shown: told apart without colours."""
+SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
+"""What outcomes are told apart by, without colours."""
 
 
 def percent(share: float) -> str:
@@ -21,6 +21,11 @@ def percent(share: float) -> str:
 def counted(n: int, noun: str) -> str:
     """`1,204 experiences`, `1 experience`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def signed(outcome: str) -> str:
+    """`✓ succeeded`."""
+    return f"{SIGNS[outcome]} {outcome}"
 
 
 def moment(at: datetime) -> str:

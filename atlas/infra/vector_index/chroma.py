@@ -22,6 +22,9 @@ from filelock import FileLock, Timeout
 from atlas.core.types import Vector, Vectors
 
 BATCH = 1_000
+VECTORS = "vectors"
+"""ChromaDB's name for the collection; it has rules for names, and ours need not follow them."""
+
 HNSW = {"space": "cosine", "ef_search": 100, "ef_construction": 100}
 
 
@@ -37,6 +40,9 @@ class Seal:
     revision: int = 0
     files: str = ""
     """A digest over the HNSW files; opening other ones could crash the process."""
+
+    n_keys: int = 0
+    """How many keys it held; ChromaDB makes an empty database where its own is gone."""
 
 
 class ChromaIndex:
@@ -73,9 +79,9 @@ class ChromaIndex:
     def set_seal(self, ledger_id: str, revision: int) -> None:
         """Finish writing: let go of the files, then say how far they have followed which ledger."""
         with self._lock:
+            n_keys = self.count()
             self.close()
-            self._directory.mkdir(parents=True, exist_ok=True)
-            seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest())
+            seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest(), n_keys=n_keys)
             temporary = self._seal_path.with_suffix(".tmp")
             temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
             temporary.replace(self._seal_path)
@@ -161,14 +167,21 @@ class ChromaIndex:
         self._client = chromadb.PersistentClient(str(self._directory), settings=settings)
         self._client.clear_system_cache()  # else the next client on this path gets this one's files, deleted or not
         self._collection = self._client.get_or_create_collection(
-            self._name, configuration={"hnsw": HNSW}, embedding_function=None
+            VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
         )
+        if seal != Seal() and self._collection.count() != seal.n_keys:
+            raise IndexUnusable("the index does not hold as many vectors as its last writer left")
         self._opened = seal
 
     def _digest(self) -> str:
-        """Over every file that ChromaDB reads without checking it."""
+        """Over every file that ChromaDB reads without checking it.
+
+        Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made anew on each opening.
+        """
         digest = hashlib.blake2b(digest_size=16)
-        for path in sorted(self._directory.glob("*/*")):
+        for path in sorted(
+            path for kept in self._directory.glob("*/index_metadata.pickle") for path in kept.parent.iterdir()
+        ):
             digest.update(path.relative_to(self._directory).as_posix().encode())
             with path.open("rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):

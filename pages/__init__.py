@@ -1,0 +1,1 @@
+"""One screen a file: inputs, a call of its view, drawing."""

@@ -1,0 +1,81 @@
+"""One experience in full, as a panel that any page can draw."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.experience import ExperienceDetail, Part, experience_detail
+from atlas.views.experiences import similar_rows
+from atlas.views.texts import Text
+from pages.components.tables import close_opened, experience_table
+from pages.components.texts import draw_code, draw_prose
+
+PROSE = ("Thought", "Feedback")
+
+
+def experience_panel(memory: MemorySystem, experience_id: str) -> None:
+    """An experience: its task, how it went, its steps, and others like it."""
+    detail = experience_detail(memory, experience_id)
+    st.button("Close", key="experience_close", icon=":material/close:", on_click=close_opened)
+    if detail is None:
+        st.warning("This experience is not in the store. It may have been deleted since.", icon=":material/search_off:")
+        return
+    draw_prose(detail.task, key=f"experience_task_{detail.id}")
+    _draw_facts(detail)
+    steps, results, similar, background = st.tabs(["Steps", "Result", "Similar", "Background"])
+    with steps:
+        _draw_steps(detail)
+    with results:
+        _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
+    with similar:
+        _draw_similar(memory, detail)
+    with background:
+        _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
+
+
+def _draw_facts(detail: ExperienceDetail) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for fact in detail.facts:
+            with st.container(width="content", gap=None):
+                st.caption(fact.name)
+                draw_prose(Text(fact.value), key=f"experience_{fact.name}_{detail.id}")
+
+
+def _draw_steps(detail: ExperienceDetail) -> None:
+    if not detail.steps:
+        st.caption("The source kept no steps.")
+        return
+    page = 1
+    if detail.n_step_pages > 1:
+        page = st.pagination(detail.n_step_pages, key=f"experience_steps_{detail.id}")
+    for step in detail.steps_on(page):
+        with st.container(border=True):
+            st.markdown(f"**Step {step.number:,}** of {len(detail.steps):,}")
+            for part in step.parts:
+                _draw_part(part, key=f"experience_{detail.id}_{step.number}_{part.name}")
+
+
+def _draw_parts(parts: tuple[Part, ...], otherwise: str, *, key: str) -> None:
+    for part in parts:
+        _draw_part(part, key=f"experience_{key}_{part.name}")
+    if not parts:
+        st.caption(otherwise)
+
+
+def _draw_part(part: Part, *, key: str) -> None:
+    st.caption(part.name)
+    if part.name in PROSE:
+        draw_prose(part.text, key=key)
+    else:
+        draw_code(part.text, key=key)
+
+
+def _draw_similar(memory: MemorySystem, detail: ExperienceDetail) -> None:
+    rows = similar_rows(memory, detail.id)
+    if not rows:
+        st.caption("There is no other experience yet.")
+        return
+    st.caption("The nearest in meaning; click one to open it.")
+    columns = ("sign", "similarity", "task")
+    experience_table(rows, columns=columns, key=f"experience_similar_{detail.id}_{memory.storage.ledger.revision()}")

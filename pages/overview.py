@@ -1,0 +1,78 @@
+"""Overview: how much is remembered, how well it went, and what was done to it lately."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas.views.overview import Groups, Overview, groups_caption, overview
+from atlas.views.rates import SuccessRate
+from pages.components.memory import current_memory
+from pages.components.messages import show_empty
+
+COUNT = partial(st.column_config.NumberColumn, format="localized", width=90)
+WHEN = st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
+OPERATION_COLUMNS: dict[str, ColumnConfig | str | None] = {
+    "at": WHEN,
+    "what": "What",
+    "counts": "Records",
+    "actor": "Who",
+    "reason": "Why",
+    "state": "",
+}
+
+
+def draw_totals(rate: SuccessRate) -> None:
+    """Four figures in a row."""
+    total, share, failed, unknown = st.columns(4)
+    total.metric("Experiences", f"{rate.n:,}", border=True)
+    share.metric(
+        "Succeeded",
+        rate.text,
+        border=True,
+        help=f"Of the {rate.n_known:,} with a known outcome; the interval is Wilson's, at 95 %.",
+        delta=f"{rate.interval_text} (n = {rate.n_known:,})" if rate.n_known else None,
+        delta_color="off",
+        delta_arrow="off",
+    )
+    failed.metric("Failed", f"{rate.n_failed:,}", border=True)
+    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True)
+
+
+def draw_groups(groups: Groups, noun: str) -> None:
+    """A table with one line for each source or domain."""
+    st.subheader(f"By {noun}")
+    columns = {
+        "name": st.column_config.TextColumn(noun.capitalize()),
+        "n": COUNT("Experiences"),
+        "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
+        "interval": st.column_config.TextColumn("95 % interval", width=110),
+        "n_succeeded": COUNT("Successes"),
+        "n_failed": COUNT("Failures"),
+        "n_unknown": COUNT("Unknown"),
+    }
+    lines = [asdict(group) for group in groups.shown]
+    st.dataframe(lines, column_config=columns, hide_index=True, alt=f"Success by {noun}")
+    if caption := groups_caption(groups, noun):
+        st.caption(caption)
+
+
+def draw_operations(view: Overview) -> None:
+    """What was done to the store lately."""
+    st.subheader("Lately")
+    lines = [asdict(row) for row in view.operations]
+    st.dataframe(lines, column_config=OPERATION_COLUMNS, hide_index=True, alt="What was done to the store lately")
+
+
+view = overview(current_memory())
+st.title("Overview")
+if view.rate.n:
+    draw_totals(view.rate)
+    draw_groups(view.sources, "source")
+    draw_groups(view.domains, "domain")
+else:
+    show_empty(view.import_command)
+if view.operations:
+    draw_operations(view)

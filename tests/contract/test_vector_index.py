@@ -1,0 +1,124 @@
+"""What every index of vectors does, and how many of the true neighbours it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from atlas.infra.vector_index.chroma import ChromaIndex
+from atlas.infra.vector_index.exact import ExactIndex
+from atlas.protocols.infra import VectorIndex
+
+DIMENSION = 32
+
+
+@pytest.fixture(params=["exact", "chroma"])
+def index(request, tmp_path):
+    if request.param == "exact":
+        yield ExactIndex(DIMENSION)
+        return
+    chroma = ChromaIndex(tmp_path / "chroma", "things")
+    yield chroma
+    chroma.close()
+
+
+def clustered(n, *, seed):
+    """Unit vectors around 40 centres, as texts about 40 subjects lie."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(1).standard_normal((40, DIMENSION))
+    vectors = centres[random.integers(0, 40, n)] + 0.35 * random.standard_normal((n, DIMENSION))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def keys_of(found):
+    return [key for key, _ in found]
+
+
+def test_it_is_what_the_seam_asks_for(index):
+    assert isinstance(index, VectorIndex)
+
+
+def test_it_finds_the_neighbours_that_a_full_comparison_finds(index):
+    vectors, queries = clustered(2_000, seed=2), clustered(100, seed=3)
+    keys = [f"k{i}" for i in range(2_000)]
+    index.upsert(keys, vectors)
+    truth = np.argsort(-(queries @ vectors.T), axis=1)[:, :10]
+    shares = [
+        len({f"k{i}" for i in row} & set(keys_of(index.query(query, 10)))) / 10
+        for row, query in zip(truth, queries, strict=True)
+    ]
+    assert np.mean(shares) >= (1.0 if isinstance(index, ExactIndex) else 0.95)
+
+
+def test_it_gives_the_cosine_highest_first(index):
+    vectors = clustered(50, seed=4)
+    index.upsert([str(i) for i in range(50)], vectors)
+    found = index.query(vectors[7], 5)
+    assert found[0][0] == "7"
+    values = [value for _, value in found]
+    assert values == sorted(values, reverse=True)
+    np.testing.assert_allclose(values, np.sort(vectors @ vectors[7])[::-1][:5], atol=1e-5)
+
+
+def test_a_key_written_again_holds_the_new_vector_only(index):
+    vectors = clustered(3, seed=5)
+    index.upsert(["a", "b"], vectors[:2])
+    index.upsert(["a"], vectors[2:])
+    assert index.count() == 2
+    assert keys_of(index.query(vectors[2], 1)) == ["a"]
+    assert dict(index.query(vectors[0], 2))["a"] == pytest.approx(float(vectors[0] @ vectors[2]), abs=1e-5)
+
+
+def test_a_removed_key_is_not_found_and_its_place_can_be_used_again(index):
+    vectors = clustered(4, seed=6)
+    index.upsert(["a", "b", "c"], vectors[:3])
+    index.remove(["b", "never there"])
+    assert index.count() == 2
+    assert set(keys_of(index.query(vectors[1], 9))) == {"a", "c"}
+    index.upsert(["d"], vectors[3:])
+    assert keys_of(index.query(vectors[3], 1)) == ["d"]
+    assert set(keys_of(index.query(vectors[3], 9))) == {"a", "c", "d"}
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_asking_for_none_gives_none(index, k):
+    index.upsert(["a"], clustered(1, seed=7))
+    assert index.query(clustered(1, seed=7)[0], k) == []
+
+
+def test_an_empty_or_cleared_index_finds_nothing(index):
+    vectors = clustered(2, seed=8)
+    assert index.query(vectors[0], 5) == []
+    index.upsert(["a", "b"], vectors)
+    index.clear()
+    assert index.count() == 0
+    assert index.query(vectors[0], 5) == []
+    index.upsert(["c"], vectors[:1])
+    assert keys_of(index.query(vectors[0], 5)) == ["c"]
+
+
+def test_writing_nothing_is_no_error(index):
+    index.upsert([], np.zeros((0, DIMENSION), np.float32))
+    index.remove([])
+    assert index.count() == 0
+
+
+def test_among_restricts_the_exact_index_to_some_keys():
+    index, vectors = ExactIndex(DIMENSION), clustered(20, seed=9)
+    index.upsert([str(i) for i in range(20)], vectors)
+    assert keys_of(index.query(vectors[3], 2, among=["3", "5", "unknown"])) == ["3", "5"]
+    assert index.query(vectors[3], 2, among=[]) == []
+
+
+def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):
+    first, second = ChromaIndex(tmp_path / "chroma", "things"), ChromaIndex(tmp_path / "chroma", "things")
+    vectors = clustered(3, seed=10)
+    first.upsert(["a"], vectors[:1])
+    first.set_seal("ledger", 1)
+    assert keys_of(second.query(vectors[0], 5)) == ["a"]
+    first.upsert(["b"], vectors[1:2])
+    first.set_seal("ledger", 2)
+    assert set(keys_of(second.query(vectors[0], 5))) == {"a", "b"}
+    assert second.seal().revision == 2
+    first.close()
+    second.close()
