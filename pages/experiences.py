@@ -11,14 +11,14 @@ from atlas import MemorySystem
 from atlas.views.experiences import MEANING, ORDERS, WORDS, Query, known_outcomes, known_sources, listing, n_pages
 from atlas.views.wording import import_command
 from pages.components.experience import experience_panel
-from pages.components.memory import current_memory
+from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.tables import experience_table, opened_id
 
 URL: Literal["query-params"] = "query-params"
 BY = (MEANING, WORDS)
 LISTED = ("outcome", "task", "source", "domain", "n_steps", "created_at")
-FOUND = ("outcome", "similarity", "task", "ranked_by", "source", "n_steps")
+FOUND = ("outcome", "similarity", "bonuses", "task", "source", "n_steps")
 BESIDE = ("sign", "similarity", "task")
 SEARCHING = "Searching by meaning. The first search loads the embedding model, which takes some seconds …"
 
@@ -80,8 +80,8 @@ def draw(memory: MemorySystem) -> None:
         experience_panel(memory, opened)
 
 
+memory = page_memory()
 st.title("Experiences")
-memory = current_memory()
 if memory.experience.count():
     draw(memory)
 else:

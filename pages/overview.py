@@ -9,36 +9,28 @@ import streamlit as st
 
 from atlas.views.overview import Groups, Overview, groups_caption, overview
 from atlas.views.rates import SuccessRate
-from pages.components.memory import current_memory
+from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=90)
-WHEN = st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
-OPERATION_COLUMNS: dict[str, ColumnConfig | str | None] = {
-    "at": WHEN,
-    "what": "What",
-    "counts": "Records",
-    "actor": "Who",
-    "reason": "Why",
-    "state": "",
-}
 
 
 def draw_totals(rate: SuccessRate) -> None:
     """Four figures in a row."""
     total, share, failed, unknown = st.columns(4)
-    total.metric("Experiences", f"{rate.n:,}", border=True)
+    total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
     share.metric(
         "Succeeded",
         rate.text,
-        border=True,
-        help=f"Of the {rate.n_known:,} with a known outcome; the interval is Wilson's, at 95 %.",
         delta=f"{rate.interval_text} (n = {rate.n_known:,})" if rate.n_known else None,
         delta_color="off",
         delta_arrow="off",
+        help="Of the experiences with a known outcome, with the 95 % interval (Wilson).",
+        border=True,
+        height="stretch",
     )
-    failed.metric("Failed", f"{rate.n_failed:,}", border=True)
-    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True)
+    failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
+    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
 
 
 def draw_groups(groups: Groups, noun: str) -> None:
@@ -63,10 +55,12 @@ def draw_operations(view: Overview) -> None:
     """What was done to the store lately."""
     st.subheader("Lately")
     lines = [asdict(row) for row in view.operations]
-    st.dataframe(lines, column_config=OPERATION_COLUMNS, hide_index=True, alt="What was done to the store lately")
+    when = st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
+    titles = {"what": "What", "counts": "Records", "actor": "Who", "reason": "Why", "state": "State"}
+    st.dataframe(lines, column_config={"at": when, **titles}, hide_index=True, alt="What was done to the store lately")
 
 
-view = overview(current_memory())
+view = overview(page_memory())
 st.title("Overview")
 if view.rate.n:
     draw_totals(view.rate)

@@ -98,4 +98,4 @@ def _holds(value: Any, compare: Compare) -> bool:
 
 
 def _comparable(one: Any, other: Any) -> bool:
-    return isinstance(one, str) == isinstance(other, str)
+    return isinstance(one, str if isinstance(other, str) else (int, float))

@@ -69,6 +69,11 @@ class Database:
                     connection.rollback()
                 raise
 
+    def use_wal(self) -> None:
+        """Put the file into WAL mode, which it then keeps. It is written to: first make sure that it is ours."""
+        with self.session() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+
     def close(self) -> None:
         """Close every thread's connection; a later use opens a new one."""
         with self._lock:
@@ -125,7 +130,6 @@ class Database:
         try:
             if not self.read_only:
                 connection.execute("PRAGMA page_size = 8192")
-                connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
@@ -144,7 +148,7 @@ class Database:
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED:
+        if code in _DAMAGED or "no such table" in str(error):  # the file was deleted, or replaced, while it was open
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(

@@ -85,11 +85,13 @@ class AtomicJSONStorage(Storage):
                 f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend it by hand, "
                 "or move it away: its tags, pins and notes are lost then, but no record is"
             ) from error
-        if not isinstance(parsed, dict):
+        if not _is_marks_file(parsed):
             raise StoreDamaged(
-                f"the marks in {self._path} should be a JSON object; mend the file by hand, or move it away"
+                f"the marks in {self._path} should be a JSON object of tables, of records, of tags, pinned and note. "
+                "Nothing was changed. Mend the file by hand, or move it away"
             )
-        return parsed
+        tables: dict[str, dict[str, Any]] = parsed
+        return tables
 
 
 class _RecordTable(Table):
@@ -143,6 +145,19 @@ def encode_marks(marks: Marks) -> dict[str, Any]:
 def decode_marks(encoded: Mapping[str, Any]) -> Marks:
     """Marks from JSON; what is missing is empty."""
     return Marks(tags=tuple(encoded.get("tags", ())), pinned=bool(encoded.get("pinned")), note=encoded.get("note", ""))
+
+
+def _is_marks_file(parsed: Any) -> bool:
+    return isinstance(parsed, dict) and all(
+        isinstance(table, dict) and all(_is_marks(marks) for marks in table.values()) for table in parsed.values()
+    )
+
+
+def _is_marks(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    tags, note = value.get("tags", []), value.get("note", "")
+    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and isinstance(note, str)
 
 
 def _sync_directory(directory: Path) -> None:

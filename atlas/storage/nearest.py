@@ -1,9 +1,8 @@
-"""Nearest neighbours of a collection: exact over what is in memory, merged with the index for what is not.
+"""Nearest neighbours of a collection: exact in memory, or the index merged with what it has not followed yet.
 
-The *tail* holds the vectors of every record that changed after the index's last seal; in a small store the index is
-not asked at all and the tail holds everything. Before each query the tail reads what the ledger has added since, so a
-record is found by every process as soon as its write was acknowledged. A record in the tail hides what the index says
-of it.
+A small store is scanned whole in memory. In a large one the index answers, and the *tail* adds the records that changed
+after the index's last seal; a record in the tail hides what the index says of it. Before each query, memory reads what
+the ledger has added since the last one, so a record is found by every process as soon as its write was acknowledged.
 """
 
 from __future__ import annotations
@@ -18,16 +17,20 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra.vector_index.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.infra.vector_index.exact import ExactIndex
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.records import Entry, Position
+from atlas.storage.records import Entry, Position, Seqs
 
 logger = logging.getLogger(__name__)
 
 BATCH = 2_000
 LOCK_SECONDS = 0.2
-"""How long a query waits for the index while another process writes it; then it scans the ledger's own vectors."""
+"""How long a query waits for the index while another process writes it; then it scans memory."""
 
-Found = list[tuple[str, float]]
-"""Record ids with the similarity of their best window, highest first."""
+MAX_RESIDENT = 200_000
+"""Records up to which a filtered query keeps all vectors in memory (300 MB at 384 dimensions); beyond, it reads those
+that pass from the ledger, which is some ten times slower."""
+
+Found = list[tuple[int, float]]
+"""Numbers of records with the similarity of their best window, highest first."""
 
 
 class Nearest:
@@ -36,11 +39,12 @@ class Nearest:
     def __init__(
         self, ledger: SqliteLedger, collection: str, index: ChromaIndex | None, *, dimension: int, exact_max_rows: int
     ) -> None:
+        self.index = index
         self._ledger = ledger
         self._collection = collection
-        self.index = index
         self._exact_max_rows = exact_max_rows
-        self._tail = Tail(dimension)
+        self._whole = InMemory(dimension)
+        self._tail = InMemory(dimension)
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
@@ -48,17 +52,24 @@ class Nearest:
         if k <= 0:
             return []
         with self._lock:
-            self._refresh()
-            found = self._query_index(vector, k) if self._tail.base.revision else []
-            return _best([*found, *self._tail.query(vector, k)], k)
+            now = self._ledger.position(self._collection)
+            found = self._query_index(vector, k, now) if now.revision > self._exact_max_rows else None
+            if found is None:
+                self._refresh(self._whole, now, base=0)
+                found = self._whole.query(vector, k)
+            return found
 
-    def query_among(self, vector: Vector, k: int, ids: Sequence[str]) -> Found:
+    def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Found:
         """The k nearest of these records, exactly."""
+        if k <= 0 or not len(seqs):
+            return []
         with self._lock:
-            self._refresh()
-            elsewhere = [record_id for record_id in ids if not self._tail.covers(record_id)]
-            found = self._score(vector, elsewhere) if elsewhere else []
-            return _best([*found, *self._tail.query_among(vector, k, ids)], k)
+            now = self._ledger.position(self._collection)
+            if now.revision > MAX_RESIDENT and len(seqs) < now.revision // 10:
+                owners, vectors = self._ledger.vectors_at(seqs)
+                return _best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), k) if len(owners) else []
+            self._refresh(self._whole, now, base=0)
+            return self._whole.query(vector, k, among=seqs)
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger; how many records it took in. Nothing if another process is at it."""
@@ -74,12 +85,12 @@ class Nearest:
                 self.index.clear()
                 return self._follow(self.index)
 
-    def is_behind(self, lag_rows: int, exact_max_rows: int) -> bool:
-        """Whether the index is needed for this collection and more than `lag_rows` revisions behind."""
-        now = self._ledger.position(self._collection)
-        return (
-            self.index is not None and now.revision > exact_max_rows and now.revision - self.seal().revision > lag_rows
-        )
+    def is_behind(self, lag_rows: int) -> bool:
+        """Whether queries need the index and it is more than `lag_rows` revisions behind."""
+        if self.index is None:
+            return False
+        revision = self._ledger.position(self._collection).revision
+        return revision > self._exact_max_rows and revision - self.seal().revision > lag_rows
 
     def seal(self) -> Seal:
         """How far the index is."""
@@ -91,52 +102,42 @@ class Nearest:
             with self._lock, self.index.held():
                 self.index.close()
 
-    def _refresh(self) -> None:
-        now = self._ledger.position(self._collection)
-        if now.ledger_id != self._tail.base.ledger_id:
-            self._tail.clear(Position(now.ledger_id, 0))
-        if self._wants_index(now):
-            self._tail.clear(Position(now.ledger_id, self.seal().revision))
-        if self._tail.seen < now.revision:
-            self._read_tail()
-
-    def _wants_index(self, now: Position) -> bool:
-        """Whether the index would take over enough of what the tail holds, or would have to read, to be worth it."""
-        if self.index is None or now.revision - self._tail.base.revision <= self._exact_max_rows:
-            return False
-        seal = self.index.seal()
-        return seal.ledger_id == now.ledger_id and seal.revision - self._tail.base.revision > self._exact_max_rows // 2
-
-    def _query_index(self, vector: Vector, k: int) -> Found:
-        assert self.index is not None
+    def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
+        """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""
+        seal = self.seal()
+        if self.index is None or seal.ledger_id != now.ledger_id or now.revision - seal.revision > self._exact_max_rows:
+            return None
+        # The tail may begin before the seal, as what it holds counts for more; a shorter one is only cheaper.
+        held = self._tail.base
+        is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
+        self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
         with self.index.held(LOCK_SECONDS) as is_held:
-            if is_held:
-                try:
-                    return self._ask_index(self.index, vector, k)
-                except IndexUnusable as error:
-                    logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
-        self._tail.clear(Position(self._tail.base.ledger_id, 0))
-        self._read_tail()
-        return []
+            if not is_held:
+                return None
+            try:
+                return _best([*self._ask(self.index, vector, k), *self._tail.query(vector, k)], k)
+            except IndexUnusable as error:
+                logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
+                return None
 
-    def _ask_index(self, index: ChromaIndex, vector: Vector, k: int) -> Found:
+    def _ask(self, index: ChromaIndex, vector: Vector, k: int) -> Found:
         wanted = 2 * k
         while True:
             hits = index.query(vector, wanted)
-            found = _best(((record_of(key), value) for key, value in hits if not self._tail.covers(record_of(key))), k)
+            owned = ((_owner(key), similarity) for key, similarity in hits)
+            found = _best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
             if len(found) == k or len(hits) < wanted:
                 return found
             wanted *= 4  # the rest were further windows of the same records, or records that changed since
 
-    def _read_tail(self) -> None:
-        while entries := self._ledger.follow(self._collection, self._tail.seen, BATCH):
-            self._tail.take(entries)
-
-    def _score(self, vector: Vector, ids: Sequence[str]) -> Found:
-        return [
-            (record_id, float((windows @ vector).max()))
-            for record_id, windows in self._ledger.vectors(self._collection, ids).items()
-        ]
+    def _refresh(self, memory: InMemory, now: Position, *, base: int) -> None:
+        if memory.base != Position(now.ledger_id, base):
+            memory.clear(Position(now.ledger_id, base))
+        while memory.seen < now.revision:
+            entries = self._ledger.follow(self._collection, memory.seen, BATCH)
+            if not entries:
+                return  # the ledger was restored meanwhile; the next query begins anew
+            memory.take(entries)
 
     def _follow(self, index: ChromaIndex) -> int:
         now, seal = self._ledger.position(self._collection), index.seal()
@@ -153,8 +154,8 @@ class Nearest:
         return n_taken
 
 
-class Tail:
-    """The vectors of the records that changed after a position, in memory."""
+class InMemory:
+    """The vectors of the records that changed after a position."""
 
     def __init__(self, dimension: int) -> None:
         self.base = Position("", 0)
@@ -162,12 +163,7 @@ class Tail:
         """The newest revision that it has read."""
 
         self._exact = ExactIndex(dimension)
-        self._windows: dict[str, int] = {}
-
-    @property
-    def n_records(self) -> int:
-        """How many records it holds, deleted ones included."""
-        return len(self._windows)
+        self._windows: dict[int, int] = {}
 
     def clear(self, base: Position) -> None:
         """Begin anew after a position."""
@@ -178,61 +174,53 @@ class Tail:
     def take(self, entries: Sequence[Entry]) -> None:
         """Take in changes, oldest first."""
         for entry in entries:
-            self._exact.remove(_keys(entry.id, self._windows.get(entry.id, 0)))
-            self._windows[entry.id] = len(entry.vectors)
-        keys, vectors = _present(entries)
-        self._exact.upsert(keys, vectors)
+            self._exact.remove(_keys(entry.seq, self._windows.get(entry.seq, 0)))
+            self._windows[entry.seq] = len(entry.vectors)
+        live = [entry for entry in entries if len(entry.vectors)]
+        groups = [entry.seq for entry in live for _ in entry.vectors]
+        self._exact.upsert(*_keys_and_vectors(live), groups)
         self.seen = entries[-1].revision
 
-    def covers(self, record_id: str) -> bool:
+    def covers(self, seq: int) -> bool:
         """Whether it knows better than the index."""
-        return record_id in self._windows
+        return seq in self._windows
 
-    def query(self, vector: Vector, k: int) -> Found:
-        """The k nearest records."""
+    def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Found:
+        """The k nearest records; only of these numbers, where they are given."""
         wanted = k
         while True:
-            hits = self._exact.query(vector, wanted)
-            found = _best(((record_of(key), value) for key, value in hits), k)
+            hits = self._exact.query(vector, wanted, groups=among)
+            found = _best(((_owner(key), similarity) for key, similarity in hits), k)
             if len(found) == k or len(hits) < wanted:
                 return found
             wanted *= 4
 
-    def query_among(self, vector: Vector, k: int, ids: Iterable[str]) -> Found:
-        """The k nearest of these records; those that it does not hold are passed over."""
-        keys = [key for record_id in ids for key in _keys(record_id, self._windows.get(record_id, 0))]
-        hits = self._exact.query(vector, len(keys), among=keys)
-        return _best(((record_of(key), value) for key, value in hits), k)
+
+def _keys(seq: int, n_windows: int, first: int = 0) -> list[str]:
+    return [f"{seq}:{window}" for window in range(first, n_windows)]
 
 
-def record_of(key: str) -> str:
-    """The record whose window an index key names."""
-    return key.rpartition(":")[0]
+def _owner(key: str) -> int:
+    return int(key.partition(":")[0])
 
 
-def _keys(record_id: str, n_windows: int, first: int = 0) -> list[str]:
-    return [f"{record_id}:{window}" for window in range(first, n_windows)]
-
-
-def _present(entries: Sequence[Entry]) -> tuple[list[str], Vectors]:
-    live = [entry for entry in entries if len(entry.vectors)]
-    keys = [key for entry in live for key in _keys(entry.id, len(entry.vectors))]
-    vectors = np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)
-    return keys, vectors
+def _keys_and_vectors(live: Sequence[Entry]) -> tuple[list[str], Vectors]:
+    keys = [key for entry in live for key in _keys(entry.seq, len(entry.vectors))]
+    return keys, np.concatenate([entry.vectors for entry in live]) if live else np.zeros((0, 1), np.float32)
 
 
 def _hand_over(index: ChromaIndex, entries: Sequence[Entry]) -> None:
-    gone = [key for entry in entries for key in _keys(entry.id, entry.n_windows, len(entry.vectors))]
-    keys, vectors = _present(entries)
+    gone = [key for entry in entries for key in _keys(entry.seq, entry.n_windows, len(entry.vectors))]
+    keys, vectors = _keys_and_vectors([entry for entry in entries if len(entry.vectors)])
     if gone:
         index.remove(gone)
     if keys:
         index.upsert(keys, vectors)
 
 
-def _best(hits: Iterable[tuple[str, float]], k: int) -> Found:
+def _best(hits: Iterable[tuple[int, float]], k: int) -> Found:
     """Each record once, by its best window, the k highest first."""
-    best: dict[str, float] = {}
-    for record_id, similarity in hits:
-        best[record_id] = max(similarity, best.get(record_id, -2.0))
+    best: dict[int, float] = {}
+    for seq, similarity in hits:
+        best[seq] = max(similarity, best.get(seq, -2.0))
     return sorted(best.items(), key=lambda item: -item[1])[:k]

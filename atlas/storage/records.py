@@ -17,8 +17,12 @@ from atlas.core.codec import to_text
 from atlas.core.errors import EmbeddingModelMismatch
 from atlas.core.types import Vectors
 from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder
+from atlas.storage.where import bindable
 
 FLOAT = np.dtype("<f4")
+
+Seqs = npt.NDArray[np.int64]
+"""Shape (n,), numbers of records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,9 @@ class Position:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """What a follower of the ledger learns of one record."""
+
+    seq: int
+    """The record's number, the same through edits, deletion and undo."""
 
     id: str
     revision: int
@@ -256,9 +263,14 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
 def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:
     """A record's vectors, shape (n_windows, dim)."""
     rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
-    if not rows:
+    return join_vectors([row[0] for row in rows])
+
+
+def join_vectors(stored: Sequence[bytes]) -> Vectors:
+    """Stored vectors as rows of one array."""
+    if not stored:
         return _no_vectors()
-    stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(row[0] for row in rows), FLOAT).reshape(len(rows), -1)
+    stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
     return stacked
 
 
@@ -271,7 +283,7 @@ def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):
-                yield name, item
+                yield name, bindable(item)
 
 
 def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:

@@ -149,7 +149,10 @@ def prepare_schema(database: Database) -> None:
     """
     with database.read() as connection:
         version = _check_version(connection, database.path)
-    if version == SCHEMA_VERSION or database.read_only:
+    if database.read_only:
+        return
+    database.use_wal()
+    if version == SCHEMA_VERSION:
         return
     if version:
         database.copy_to(_copy_name(database.path, version))

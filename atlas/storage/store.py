@@ -73,8 +73,8 @@ class Store:
         path = Path(path).expanduser()
         settings = settings or Settings()
         if read_only:
+            _check_not_lost(path)
             if not (path / LEDGER).exists():
-                _check_not_lost(path)
                 raise ReadOnlyStore(f"there is no store at {path}, and one opened for reading only cannot be created")
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
@@ -227,8 +227,13 @@ def _check_whole(ledger: Path) -> None:
     journal = ledger.with_name(ledger.name + "-wal")
     if not ledger.exists() or not ledger.stat().st_size or (journal.exists() and journal.stat().st_size):
         return
-    with ledger.open("rb") as file:
-        header = file.read(100)
+    try:
+        with ledger.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{ledger} cannot be opened ({error.strerror}); check what it is and who may read it"
+        ) from error
     page_size = int.from_bytes(header[16:18], "big")
     n_pages = int.from_bytes(header[28:32], "big")
     if header[:16] == b"SQLite format 3\x00" and ledger.stat().st_size < n_pages * (

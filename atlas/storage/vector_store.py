@@ -185,7 +185,7 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("store")
         self._ledger.add(self._name, records, operation, model=self._collection.model)
         settings, nearest = self._collection.settings, self._collection.nearest
-        if nearest.is_behind(settings.index_lag_rows, settings.exact_max_rows):
+        if nearest.is_behind(settings.index_lag_rows):
             nearest.catch_up(timeout_seconds=0)
 
     def _count(self, where: Where | None) -> int:
@@ -203,13 +203,13 @@ class LedgerVectorStore:
         if not where:
             return self._result(nearest.query(vector, k))
         self._prepare(where)
-        ids = self._ledger.matching_ids(self._name, where)
-        return self._result(nearest.query_among(vector, k, ids))
+        seqs = self._ledger.matching(self._name, where)
+        return self._result(nearest.query_among(vector, k, seqs))
 
     def _search_text(self, text: str, k: int, where: Where | None) -> QueryResult:
         self._prepare(where)
         hits = self._ledger.search_text(self._name, text, k, where)
-        return self._result([(record_id, value / (1 + value)) for record_id, value in hits])
+        return self._result([(seq, value / (1 + value)) for seq, value in hits])
 
     def _scan(
         self, where: Where | None, order_by: str, descending: bool, limit: int | None, offset: int
@@ -225,8 +225,8 @@ class LedgerVectorStore:
             self._collection.marks.prepare_filters(self._name)
 
     def _result(self, found: Found) -> QueryResult:
-        records = self._ledger.get(self._name, [record_id for record_id, _ in found], light=True)
-        live = [(records[record_id], similarity) for record_id, similarity in found if record_id in records]
+        records = self._ledger.at([seq for seq, _ in found])
+        live = [(records[seq], similarity) for seq, similarity in found if seq in records]
         return QueryResult(
             ids=[record.id for record, _ in live],
             distances=[1.0 - similarity for _, similarity in live],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.filters import Combine, Compare, Filter, parse_where
+from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_where
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
@@ -49,7 +50,9 @@ def _combination(collection: str, tree: Combine) -> Sql:
 
 def _comparison(collection: str, compare: Compare) -> Sql:
     if compare.key == "id":
-        return _test("r.id", compare)
+        return _id(compare)
+    if compare.key == "marks.pinned":
+        return _pinned(collection, compare)
     if compare.key.startswith("usage."):
         return _usage(compare)
     test = _test("value", compare)
@@ -66,6 +69,26 @@ def _comparison(collection: str, compare: Compare) -> Sql:
     )
 
 
+def _id(compare: Compare) -> Sql:
+    """Ids are texts; SQLite would find "5" for the number 5, as the column says that it holds texts."""
+    if compare.operator == "$in":
+        texts = tuple(value for value in compare.value if isinstance(value, str))
+        return _test("r.id", Compare(compare.key, "$in", texts))
+    return _test("r.id", compare) if isinstance(compare.value, str) else Sql("0", ())
+
+
+def _pinned(collection: str, compare: Compare) -> Sql:
+    """Every record is pinned or not, also one that nobody has marked."""
+    passes = {pinned: matches(compare, {compare.key: pinned}) for pinned in (True, False)}
+    if passes[True] == passes[False]:
+        return Sql(str(int(passes[True])), ())
+    return Sql(
+        f"r.id {'' if passes[True] else 'NOT '}IN "
+        "(SELECT record_id FROM temp.marks WHERE collection = ? AND name = 'pinned' AND value = 1)",
+        (collection,),
+    )
+
+
 def _usage(compare: Compare) -> Sql:
     column = compare.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
@@ -78,9 +101,29 @@ def _usage(compare: Compare) -> Sql:
 
 def _test(column: str, compare: Compare) -> Sql:
     if compare.operator == "$in":
-        return Sql(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(list(compare.value)),))
-    value = compare.value
+        return _any_of(column, [bindable(value) for value in compare.value])
+    value = bindable(compare.value)
     # SQLite orders every text above every number; a comparison should only hold within one kind.
     bound = " AND typeof({0}) = 'text'" if isinstance(value, str) else " AND typeof({0}) <> 'text'"
     kind = bound.format(column) if compare.operator != "$eq" else ""
     return Sql(f"{column} {_OPERATORS[compare.operator]} ?{kind}", (value,))
+
+
+def _any_of(column: str, values: Sequence[Scalar]) -> Sql:
+    # As JSON there may be any number of them; floats go alone, as reading them from JSON might round them.
+    plain = [value for value in values if not isinstance(value, float)]
+    floats = [value for value in values if isinstance(value, float)]
+    listed = Sql(f"{column} IN (SELECT value FROM json_each(?))", (json.dumps(plain),))
+    if not floats:
+        return listed
+    return Sql(f"({listed.text} OR {column} IN ({', '.join('?' for _ in floats)}))", (*listed.parameters, *floats))
+
+
+def bindable(value: Scalar) -> Scalar:
+    """A value as SQLite can hold and compare it: whole numbers of more than 64 bits become the nearest float."""
+    if not isinstance(value, int) or -(2**63) <= value < 2**63:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

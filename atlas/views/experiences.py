@@ -83,8 +83,8 @@ class ExperienceRow:
     similarity: float | None = None
     """Cosine with the question; None in a list that is not ranked by meaning."""
 
-    ranked_by: str = ""
-    """The signals that made up its rank, in words of our own and numbers."""
+    bonuses: str = ""
+    """What was added to the similarity for its place: `+0.05 success, +0.01 use`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +165,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     )
 
 
-def _row(experience: Experience, *, similarity: float | None = None, ranked_by: str = "") -> ExperienceRow:
+def _row(experience: Experience, *, similarity: float | None = None, bonuses: str = "") -> ExperienceRow:
     return ExperienceRow(
         id=experience.id,
         sign=SIGNS[experience.outcome.label],
@@ -176,18 +176,18 @@ def _row(experience: Experience, *, similarity: float | None = None, ranked_by: 
         n_steps=len(experience.steps),
         created_at=experience.created_at.astimezone(UTC),
         similarity=similarity,
-        ranked_by=ranked_by,
+        bonuses=bonuses,
     )
 
 
 def _hit(hit: Hit[Experience]) -> ExperienceRow:
-    return _row(hit.item, similarity=hit.similarity, ranked_by=signals_text(hit.signals))
+    return _row(hit.item, similarity=hit.similarity, bonuses=bonuses_text(hit.signals))
 
 
-def signals_text(signals: Mapping[str, float]) -> str:
-    """`0.61 similarity + 0.05 success = 0.66`."""
-    parts = " + ".join(f"{value:.2f} {name}" for name, value in signals.items())
-    return f"{parts} = {sum(signals.values()):.2f}"
+def bonuses_text(signals: Mapping[str, float]) -> str:
+    """`+0.05 success, +0.01 use`; signals that added nothing are left out."""
+    added = {name: f"{value:+.2f}" for name, value in signals.items() if name != "similarity"}
+    return ", ".join(f"{value} {name}" for name, value in added.items() if float(value))
 
 
 def known_outcomes(memory: MemorySystem) -> Sequence[str]:

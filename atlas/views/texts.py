@@ -15,6 +15,9 @@ PROSE_CHARACTERS = 1_500
 PROSE_LINES = 25
 """Beyond either of these a text gets a frame of its own that scrolls."""
 
+SHORT_CHARACTERS = 80
+"""JSON up to this length stands on one line."""
+
 _LOOKED_AT = 4_000
 """Characters by which a text's language is told."""
 
@@ -69,8 +72,11 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Values that JSON can hold, one to a line; None where there are none."""
-    return Text(json.dumps(value, indent=2, ensure_ascii=False)) if value else None
+    """Values that JSON can hold, one to a line unless they are short; None where there are none."""
+    if not value:
+        return None
+    line = json.dumps(value, ensure_ascii=False)
+    return Text(line if len(line) <= SHORT_CHARACTERS else json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def text_of(value: str) -> Text | None:

@@ -64,11 +64,10 @@ def _draw_parts(parts: tuple[Part, ...], otherwise: str, *, key: str) -> None:
 
 
 def _draw_part(part: Part, *, key: str) -> None:
-    st.caption(part.name)
-    if part.name in PROSE:
-        draw_prose(part.text, key=key)
-    else:
-        draw_code(part.text, key=key)
+    draw = draw_prose if part.name in PROSE else draw_code
+    with st.container(gap="xsmall"):
+        st.caption(part.name)
+        draw(part.text, key=key)
 
 
 def _draw_similar(memory: MemorySystem, detail: ExperienceDetail) -> None:

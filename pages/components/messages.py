@@ -11,9 +11,9 @@ from atlas import AtlasError
 _log = logging.getLogger("atlas.dashboard")
 
 
-def show_problem(title: str, error: AtlasError) -> None:
+def show_problem(error: AtlasError) -> None:
     """A problem that a person can act on: what happened, and what to do, as the error says it."""
-    st.error(title, icon=":material/error:")
+    st.error("This memory cannot be shown.", icon=":material/error:")
     st.code(str(error), language=None, wrap_lines=True)
     st.caption("Nothing was changed by looking. When it is mended, reload this page.")
 

@@ -10,14 +10,13 @@ import streamlit as st
 
 from atlas.views.experiences import ExperienceRow
 
-RANKED = ("similarity", "ranked_by")
+RANKED = ("similarity", "bonuses")
 """Columns of lists that are ranked by meaning."""
 
 OPENED = "id"
 """The query parameter that names the opened experience."""
 
-ROW_PIXELS, HEADER_PIXELS, TABLE_PIXELS = 54, 38, 620
-"""Two lines of text for each row."""
+ROW_PIXELS, TABLE_PIXELS = 35, 600
 
 COLUMNS = {
     "sign": st.column_config.TextColumn("", width=30),
@@ -30,8 +29,8 @@ COLUMNS = {
     "domain": st.column_config.TextColumn("Domain", width=90),
     "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=60),
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
-    "ranked_by": st.column_config.TextColumn(
-        "Ranked by", width=230, help="Similarity, and small additions for what is known to have worked"
+    "bonuses": st.column_config.TextColumn(
+        "Added for the order", width=250, help="Small additions to the similarity for what is known to have worked"
     ),
 }
 
@@ -52,8 +51,7 @@ def experience_table(rows: Sequence[ExperienceRow], *, columns: Sequence[str], k
         column_order=columns,
         column_config=COLUMNS,
         hide_index=True,
-        row_height=ROW_PIXELS,
-        height=min(TABLE_PIXELS, ROW_PIXELS * len(rows) + HEADER_PIXELS),
+        height=min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
         key=key,
         on_select=partial(_open_selected, ids, key),
         selection_mode=["single-row", "single-cell"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +46,27 @@ class StoreUnderTest:
         return [row["id"] for row in self.scan(where)]
 
 
-@pytest.fixture(params=["memory", "ledger", "ledger with index"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreUnderTest]:
-    if request.param == "memory":
+STORES = ["memory", "ledger", "ledger with index"]
+
+
+@contextmanager
+def make_store(kind: str, directory: Path) -> Iterator[StoreUnderTest]:
+    """One of the `STORES`; the last one asks its index from the fourth record on."""
+    if kind == "memory":
         yield StoreUnderTest(MemoryVectorStore())
         return
-    few = {"exact_max_rows": 3, "index_lag_rows": 1_000} if request.param == "ledger with index" else {}
-    opened = Store.open(tmp_path / "store", settings=Settings(**few))  # type: ignore[arg-type]
+    settings = Settings(exact_max_rows=3, index_lag_rows=1_000) if kind == "ledger with index" else Settings()
+    opened = Store.open(directory / "store", settings=settings)
     opened.bind(EmbeddingModel("test", DIMENSION))
     yield StoreUnderTest(opened.vector_store(COLLECTION), opened)
+    opened.collection(COLLECTION).nearest.close()
     opened.ledger.close()
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreUnderTest]:
+    with make_store(request.param, tmp_path) as under_test:
+        yield under_test
 
 
 def axis(i: int, *, length: float = 1.0) -> np.ndarray:

@@ -50,7 +50,6 @@ class ChromaIndex:
 
     def __init__(self, directory: Path, collection: str) -> None:
         self._directory = directory / collection
-        self._name = collection
         self._lock = FileLock(directory.with_name(f"{directory.name}-{collection}.lock"))
         self._client: Any = None
         self._collection: Any = None
@@ -78,7 +77,7 @@ class ChromaIndex:
 
     def set_seal(self, ledger_id: str, revision: int) -> None:
         """Finish writing: let go of the files, then say how far they have followed which ledger."""
-        with self._lock:
+        with self._lock, self._explained():
             n_keys = self.count()
             self.close()
             seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest(), n_keys=n_keys)
@@ -106,11 +105,7 @@ class ChromaIndex:
         if k <= 0:
             return []
         with self._lock, self._explained():
-            collection = self._to_read()
-            n_results = min(k, collection.count())
-            if not n_results:
-                return []
-            found = collection.query(query_embeddings=vector[None], n_results=n_results, include=["distances"])
+            found = self._to_read().query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
@@ -124,8 +119,9 @@ class ChromaIndex:
             self.close()
             if self._directory.is_dir():
                 shutil.rmtree(self._directory)
-            else:
-                self._directory.unlink(missing_ok=True)
+            for path in (self._directory.parent, self._directory):
+                if path.is_file():
+                    path.unlink()
 
     def close(self) -> None:
         """Let go of the files."""
@@ -179,9 +175,8 @@ class ChromaIndex:
         Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made anew on each opening.
         """
         digest = hashlib.blake2b(digest_size=16)
-        for path in sorted(
-            path for kept in self._directory.glob("*/index_metadata.pickle") for path in kept.parent.iterdir()
-        ):
+        kept = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
+        for path in sorted(path for directory in kept for path in directory.iterdir()):
             digest.update(path.relative_to(self._directory).as_posix().encode())
             with path.open("rb") as file:
                 for block in iter(lambda: file.read(1 << 20), b""):
@@ -195,6 +190,6 @@ class ChromaIndex:
 
         try:
             yield
-        except (ChromaError, OSError, ValueError, RuntimeError, KeyError) as error:
+        except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
             self.close()
             raise IndexUnusable(str(error)) from error

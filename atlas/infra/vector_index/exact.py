@@ -10,24 +10,33 @@ import numpy.typing as npt
 
 from atlas.core.types import Vector, Vectors
 
+Groups = npt.NDArray[np.int64]
+"""Shape (n,)."""
+
 
 class ExactIndex:
     """Vectors in one growing float32 matrix; removed rows are reused."""
 
     def __init__(self, dimension: int) -> None:
         self._matrix: Vectors = np.zeros((0, dimension), np.float32)
+        self._groups: Groups = np.zeros(0, np.int64)
         self._keys: list[str] = []
         self._rows: dict[str, int] = {}
         self._free: list[int] = []
         self._lock = threading.RLock()
 
-    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+    def upsert(self, keys: Sequence[str], vectors: Vectors, groups: Sequence[int] | None = None) -> None:
+        """Hold these vectors under these keys, in place of what the keys held.
+
+        Args:
+            groups: A number from 1 up for each vector, by which `query` can be narrowed.
+        """
         with self._lock:
             rows = [self._row(key) for key in keys]
             self._grow()
             if rows:
                 self._matrix[rows] = vectors
+                self._groups[rows] = 0 if groups is None else groups
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys; unknown ones are ignored."""
@@ -38,19 +47,15 @@ class ExactIndex:
                     self._keys[row] = ""
                     self._free.append(row)
 
-    def query(self, vector: Vector, k: int, among: Sequence[str] | None = None) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first; only `among` these keys where they are given."""
+    def query(self, vector: Vector, k: int, *, groups: Groups | None = None) -> list[tuple[str, float]]:
+        """At most k keys with their similarity, highest first; only of these groups, where they are given."""
         with self._lock:
-            if among is not None:
-                rows = np.array([self._rows[key] for key in among if key in self._rows], np.intp)
-                similarities = self._matrix[rows] @ vector
-            else:
-                rows = None
-                similarities = self._matrix[: len(self._keys)] @ vector
-                similarities[self._free] = -np.inf
-            best = top(similarities, k if among is not None else min(k, len(self._rows)))
+            rows = None if groups is None else self._rows_of(groups)
+            similarities = self._similarities(vector, rows)
+            best = top(similarities, k)
             positions = best if rows is None else rows[best]
-            return [(self._keys[row], float(similarities[i])) for row, i in zip(positions, best, strict=True)]
+            hits = zip(positions.tolist(), similarities[best].tolist(), strict=True)
+            return [(self._keys[row], similarity) for row, similarity in hits if self._keys[row]]
 
     def count(self) -> int:
         """How many keys it holds."""
@@ -59,8 +64,23 @@ class ExactIndex:
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
-            self._matrix = self._matrix[:0].copy()
+            self._matrix, self._groups = self._matrix[:0].copy(), self._groups[:0].copy()
             self._keys, self._rows, self._free = [], {}, []
+
+    def _similarities(self, vector: Vector, rows: Groups | None) -> Vector:
+        if rows is not None:
+            return self._matrix[rows] @ vector
+        similarities = self._matrix[: len(self._keys)] @ vector
+        similarities[self._free] = -np.inf
+        return similarities
+
+    def _rows_of(self, groups: Groups) -> Groups:
+        held = self._groups[: len(self._keys)]
+        is_wanted = np.zeros(max(held.max(initial=0), groups.max(initial=0)) + 1, bool)
+        is_wanted[groups] = True
+        is_kept = is_wanted[held]
+        is_kept[self._free] = False
+        return np.flatnonzero(is_kept)
 
     def _row(self, key: str) -> int:
         row = self._rows.get(key)
@@ -77,9 +97,10 @@ class ExactIndex:
     def _grow(self) -> None:
         n_rows, dimension = self._matrix.shape
         if len(self._keys) > n_rows:
-            larger = np.zeros((max(2 * n_rows, len(self._keys), 256), dimension), np.float32)
-            larger[:n_rows] = self._matrix
-            self._matrix = larger
+            n_grown = max(2 * n_rows, len(self._keys), 256)
+            matrix, groups = np.zeros((n_grown, dimension), np.float32), np.zeros(n_grown, np.int64)
+            matrix[:n_rows], groups[:n_rows] = self._matrix, self._groups
+            self._matrix, self._groups = matrix, groups
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:

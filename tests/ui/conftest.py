@@ -1,0 +1,40 @@
+"""The dashboard on a store, without a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RUN_SECONDS = 120
+"""How long a page may take before a test gives up on it."""
+
+
+class Dashboard(Protocol):
+    """Opens a page on a store."""
+
+    def __call__(self, store: Path, page: str, *, read_only: bool = False, **query: str) -> AppTest: ...
+
+
+@pytest.fixture
+def dashboard() -> Iterator[Dashboard]:
+    """A page, by its name and what its URL says, over the store at a path."""
+    before = dict(os.environ)
+
+    def open_page(store: Path, page: str, *, read_only: bool = False, **query: str) -> AppTest:
+        os.environ.update(ATLAS_STORE=str(store), ATLAS_READ_ONLY="1" if read_only else "0")
+        app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=RUN_SECONDS)
+        app.query_params.update(query)
+        app.switch_page(f"pages/{page}.py")
+        return app.run()
+
+    yield open_page
+    st.cache_resource.clear()
+    os.environ.clear()
+    os.environ.update(before)

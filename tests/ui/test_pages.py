@@ -1,0 +1,146 @@
+"""Every page opens on every kind of store, and says what to do where there is nothing to show."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.ui.conftest import REPOSITORY, Dashboard
+from tests.ui.stores import attempts, make_store
+
+PAGES = ["overview", "experiences"]
+SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
+
+
+@pytest.fixture(params=PAGES)
+def page(request) -> str:
+    return str(request.param)
+
+
+def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path, page):
+    store = tmp_path / "my store"
+    make_store(store)
+    app = dashboard(store, page)
+    assert [element.value for element in app.info] == ["Nothing is remembered yet."]
+    assert f"atlas --store '{store}' import PATH" in [element.value for element in app.code]
+    assert_no_problem(app)
+
+
+def test_a_filled_store_is_counted_as_it_is(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(7))
+    app = dashboard(tmp_path, page)
+    assert counted_on(app) == 7
+    assert_no_problem(app)
+
+
+def test_what_another_process_adds_is_there_at_the_next_run(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, page)
+    make_store(tmp_path, attempts(2))
+    app.run()
+    assert counted_on(app) == 5
+
+
+def test_a_store_is_shown_read_only(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(4))
+    app = dashboard(tmp_path, page, read_only=True)
+    assert counted_on(app) == 4
+    assert "Read only" in app.sidebar.markdown[0].value
+    assert_no_problem(app)
+
+
+def test_a_damaged_store_is_reported_with_what_to_do(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(4))
+    (tmp_path / "atlas.sqlite").write_bytes(b"garbage" * 10_000)
+    for journal in tmp_path.glob("atlas.sqlite-*"):
+        journal.unlink()
+    app = dashboard(tmp_path, page)
+    assert [element.value for element in app.error] == ["This memory cannot be shown."]
+    assert "is damaged" in app.code[0].value
+    assert "atlas --store NEW restore FILE" in app.code[0].value
+    assert not app.exception
+
+
+def test_a_store_that_is_not_there_is_not_created_by_looking_read_only(dashboard: Dashboard, tmp_path, page):
+    app = dashboard(tmp_path / "nowhere", page, read_only=True)
+    assert "there is no store at" in app.code[0].value
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_mended_store_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, page):
+    store = tmp_path / "later"
+    app = dashboard(store, page, read_only=True)
+    make_store(store, attempts(2))
+    app.run()
+    assert counted_on(app) == 2
+    assert not app.error
+
+
+def test_a_wrong_setting_is_reported_by_its_name(dashboard: Dashboard, tmp_path, page):
+    os.environ["ATLAS_BATCH_SIZE"] = "many"
+    app = dashboard(tmp_path, page)
+    assert app.code[0].value == "ATLAS_BATCH_SIZE should be of type int, but is 'many'"
+
+
+def test_a_fault_of_our_own_is_one_sentence_and_a_logged_traceback(dashboard: Dashboard, tmp_path, caplog):
+    make_store(tmp_path, attempts(2))
+    with closing(sqlite3.connect(tmp_path / "atlas.sqlite")) as ledger, ledger:
+        ledger.execute("UPDATE records SET metadata = '{}'")
+    app = dashboard(tmp_path, "experiences")
+    assert "This page failed" in app.error[0].value
+    assert not app.exception
+    assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("query", ["", "&experiences_text=report&experiences_by=Words"])
+def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
+    ids = make_store(tmp_path, attempts(5))
+    program = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file({str(REPOSITORY / "app.py")!r}, default_timeout=120)
+app.query_params.update(pair.split("=") for pair in "id={ids[0]}{query}".split("&"))
+app.switch_page("pages/{page}.py").run()
+assert not app.exception and not app.error, app
+print("shown", *{SLOW} & {{*sys.modules}})
+"""
+    environment = {**os.environ, "ATLAS_STORE": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, text=True)
+    assert run.stdout.split() == ["shown"]
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "pages").rglob("*.py")), ids=lambda path: path.name)
+def test_a_page_reaches_the_library_through_views_and_public_names_only(path: Path):
+    allowed = {"atlas", "pages", "streamlit", "app", "__future__", *sys.stdlib_module_names}
+    names = imported_modules(path)
+    assert {name for name in names if name.split(".")[0] not in allowed} == set()
+    assert {name for name in names if name.startswith("atlas.") and not name.startswith("atlas.views")} == set()
+
+
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a file imports, anywhere in it."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def counted_on(app: AppTest) -> int:
+    """How many experiences a page says there are."""
+    words = [metric.value for metric in app.metric if metric.label == "Experiences"]
+    words += [caption.value.split()[0] for caption in app.caption if " experience" in caption.value]
+    return int(words[0].replace(",", ""))
+
+
+def assert_no_problem(app: AppTest) -> None:
+    """Nothing on the page is an error."""
+    assert not app.exception
+    assert not app.error

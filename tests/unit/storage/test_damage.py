@@ -1,0 +1,222 @@
+"""A damaged ledger is reported and never touched; a damaged index is rebuilt without a word."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+
+import pytest
+
+from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
+from atlas.core.types import Marks
+from atlas.storage.store import EmbeddingModel, Store
+from tests.unit.storage.conftest import THINGS, files_in
+
+FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
+IDS = [f"r{i}" for i in range(40)]
+
+
+def make(open_store, ids=IDS):
+    """A store, closed properly: its index holds every record."""
+    opened = open_store(**FEW)
+    opened.add(*ids)
+    opened.store.close()
+    return opened.store.path
+
+
+def garbage(path):
+    path.write_bytes(random.Random(7).randbytes(max(path.stat().st_size, 1_000)))
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def remove(path):
+    path.unlink()
+
+
+DAMAGES = [garbage, truncate, empty, remove]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_ledger_is_reported_and_left_as_it_is(open_store, damage):
+    path = make(open_store)
+    damage(path / "atlas.sqlite")
+    before = files_in(path)
+    for read_only in (False, True):
+        with pytest.raises(StoreDamaged, match=r"atlas\.sqlite is damaged .*Nothing was changed"):
+            open_store(read_only=read_only)
+    assert files_in(path) == before
+
+
+def test_a_ledger_whose_inside_is_garbage_is_reported_when_it_is_read(open_store):
+    path = make(open_store, [f"r{i}" for i in range(200)])
+    content = bytearray((path / "atlas.sqlite").read_bytes())
+    content[8192:] = random.Random(1).randbytes(len(content) - 8192)
+    (path / "atlas.sqlite").write_bytes(content)
+    with pytest.raises(StoreDamaged, match="damaged"):
+        open_store().ids()
+    assert (path / "atlas.sqlite").read_bytes() == content
+
+
+def test_a_store_of_a_newer_version_is_refused_and_left_as_it_is(open_store):
+    path = make(open_store)
+    connection = sqlite3.connect(path / "atlas.sqlite")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = files_in(path)
+    for read_only in (False, True):
+        with pytest.raises(SchemaTooNew, match=r"has schema 99.*Update ATLAS; the store is unchanged"):
+            open_store(read_only=read_only)
+    assert files_in(path) == before
+
+
+def test_a_database_of_another_program_is_refused_and_left_as_it_is(open_store, tmp_path):
+    path = tmp_path / "store"
+    path.mkdir()
+    connection = sqlite3.connect(path / "atlas.sqlite")
+    connection.execute("CREATE TABLE bookmarks (url)")
+    connection.commit()
+    connection.close()
+    before = files_in(path)
+    for read_only in (False, True):
+        with pytest.raises(StoreDamaged, match="it is a SQLite file of another program"):
+            open_store(read_only=read_only)
+    assert files_in(path) == before
+
+
+def test_a_directory_where_the_ledger_should_be_is_reported(open_store, tmp_path):
+    (tmp_path / "store" / "atlas.sqlite").mkdir(parents=True)
+    with pytest.raises(StoreUnavailable, match="cannot be opened"):
+        open_store()
+
+
+def test_a_file_where_the_directory_should_be_is_reported(open_store, tmp_path):
+    (tmp_path / "store").write_text("not a directory")
+    with pytest.raises(StoreUnavailable, match="cannot be created"):
+        open_store()
+
+
+def test_a_missing_label_is_written_anew(open_store):
+    path = make(open_store)
+    (path / "store.json").unlink()
+    assert open_store().ids() == IDS
+    assert (path / "store.json").exists()
+
+
+def test_another_embedding_model_is_refused(open_store):
+    path = make(open_store)
+    for model in (EmbeddingModel("other", 8), EmbeddingModel("test", 9)):
+        with pytest.raises(EmbeddingModelMismatch, match=r"holds vectors of 'test' \(8-d\), but the embedder is '.*reembed"):
+            Store.open(path).bind(model)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not readable JSON"),
+        ("", "not readable JSON"),
+        ("[" * 100_000, "not readable JSON"),
+        ("\ud800", "not readable JSON"),
+        ("[]", "should be a JSON object"),
+        ('{"marks": []}', "should be"),
+        ('{"marks": {"r0": 5}}', "should be"),
+        ('{"marks": {"r0": {"tags": 5}}}', "should be"),
+        ('{"marks": {"r0": {"tags": [1]}}}', "should be"),
+        ('{"marks": {"r0": {"note": []}}}', "should be"),
+    ],
+)
+def test_damaged_marks_are_reported_and_left_as_they_are(open_store, text, message):
+    path = make(open_store)
+    file = path / f"{THINGS}_meta.json"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    before = file.read_bytes()
+    opened = open_store()
+    with pytest.raises(StoreDamaged, match=rf"the marks in .*{THINGS}_meta.json .*{message}"):
+        opened.marks("r0")
+    with pytest.raises(StoreDamaged, match=message):
+        opened.mark(r1=Marks(pinned=True))
+    assert file.read_bytes() == before
+    assert opened.ids() == IDS
+    assert opened.nearest("r5") == ["r5"]
+
+
+def index_files(path):
+    """Every file of the index, by a name that tells its kind."""
+    return {file.name: file for file in sorted((path / "chroma").rglob("*")) if file.is_file()}
+
+
+KINDS = ["chroma.sqlite3", "seal.json", "data_level0.bin", "header.bin", "length.bin", "link_lists.bin"]
+
+
+@pytest.fixture(scope="module")
+def large_store(tmp_path_factory):
+    """A store whose index is large enough for ChromaDB to keep all kinds of files; copied by each test."""
+    path = tmp_path_factory.mktemp("large") / "store"
+    opened = Store.open(path)
+    opened.bind(EmbeddingModel("test", 8))
+    from tests.unit.storage.conftest import Opened
+
+    Opened(opened).add(*[f"r{i}" for i in range(1_100)])
+    opened.close()
+    return path
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "index_metadata.pickle"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_of_the_index_is_rebuilt_without_a_word(open_store, large_store, tmp_path, kind, damage, caplog):
+    path = tmp_path / "store"
+    shutil.copytree(large_store, path)
+    damage(index_files(path)[kind])
+    opened = open_store(**FEW)
+    for record_id in ("r0", "r500", "r1099"):
+        assert opened.nearest(record_id) == [record_id]
+    opened.add("new")
+    assert opened.nearest("new") == ["new"]
+    opened.store.close()
+    assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+    again = open_store(**FEW)
+    assert again.store.collection(THINGS).nearest.seal().n_keys == 1_101
+    assert again.nearest("r77") == ["r77"]
+    assert again.nearest("new") == ["new"]
+
+
+@pytest.mark.parametrize("kind", ["whole", "inside", "file in its place"])
+def test_a_deleted_index_is_rebuilt(open_store, kind):
+    path = make(open_store)
+    shutil.rmtree(path / "chroma" / ("" if kind != "inside" else THINGS))
+    if kind == "file in its place":
+        (path / "chroma").write_text("not a directory")
+    opened = open_store(**FEW)
+    assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
+    opened.store.close()
+    assert open_store(**FEW).store.collection(THINGS).nearest.seal().n_keys == len(IDS)
+
+
+def test_an_index_deleted_while_it_is_in_use_loses_nothing(open_store):
+    path = make(open_store)
+    opened = open_store(**FEW)
+    assert opened.nearest("r1") == ["r1"]
+    shutil.rmtree(path / "chroma")
+    assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
+    opened.add("new")
+    assert opened.nearest("new") == ["new"]
+    opened.store.close()
+    assert [open_store(**FEW).nearest(record_id) for record_id in ("r0", "new")] == [["r0"], ["new"]]
+
+
+def test_the_index_of_another_store_is_not_believed(open_store, tmp_path):
+    path = make(open_store)
+    other = open_store(tmp_path / "other", **FEW)
+    other.add(*[f"x{i}" for i in range(60)])
+    other.store.close()
+    shutil.rmtree(path / "chroma")
+    shutil.copytree(tmp_path / "other" / "chroma", path / "chroma")
+    opened = open_store(**FEW)
+    assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
