@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from atlas.core.errors import ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
+from atlas.infra import forking
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 
@@ -23,14 +25,14 @@ class Database:
         self._busy_timeout_seconds = busy_timeout_seconds
         self._local = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._in_use: Counter[sqlite3.Connection] = Counter()
         self._lock = threading.Lock()
-        self._pid = os.getpid()
+        forking.watch(self)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """A connection whose statements inside the block all see one state of the store."""
-        with self._translated():
-            connection = self._connection()
+        with self._translated(), self._connection() as connection:
             if connection.in_transaction:
                 yield connection
                 return
@@ -43,8 +45,8 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, each statement its own transaction; for its temporary tables."""
-        with self._translated():
-            yield self._connection()
+        with self._translated(), self._connection() as connection:
+            yield connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -58,8 +60,7 @@ class Database:
             raise ReadOnlyStore(
                 f"the store at {self.path.parent} was opened for reading only; open it without read_only"
             )
-        with self._translated():
-            connection = self._connection()
+        with self._translated(), self._connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -79,16 +80,33 @@ class Database:
         with self._lock:
             connections, self._open = self._open, []
             self._local = threading.local()
-        if self._pid == os.getpid():
-            for connection in connections:
+        for connection in connections:
+            connection.close()
+
+    def before_fork(self) -> None:
+        """Close the connections that no thread is using, and lend none until the fork is over."""
+        self._lock.acquire()
+        for connection in self._open:
+            if not self._in_use[connection]:
                 connection.close()
+        self._open = [connection for connection in self._open if self._in_use[connection]]
+        self._local = threading.local()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Lend connections again."""
+        if not in_child:
+            self._lock.release()
+            return
+        forking.abandon(self._open)
+        self._open, self._in_use, self._lock = [], Counter(), threading.Lock()
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
         with self._translated():
             copy = sqlite3.connect(target)
             try:
-                self._connection().backup(copy)
+                with self._connection() as connection:
+                    connection.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")
             finally:
                 copy.close()
@@ -98,20 +116,27 @@ class Database:
         with self._translated():
             other = sqlite3.connect(source)
             try:
-                other.backup(self._connection())
+                with self._connection() as connection:
+                    other.backup(connection)
             finally:
                 other.close()
 
-    def _connection(self) -> sqlite3.Connection:
-        if self._pid != os.getpid():  # SQLite's connections must not be used across a fork
-            self._pid, self._open, self._local, self._lock = os.getpid(), [], threading.local(), threading.Lock()
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.connection = connection
-            with self._lock:
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, lent for the block."""
+        with self._lock:
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None:
+                connection = self._local.connection = self._connect()
                 self._open.append(connection)
-        return connection
+            self._in_use[connection] += 1
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._in_use[connection] -= 1
+                if not self._in_use[connection]:
+                    del self._in_use[connection]
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rwc'}"

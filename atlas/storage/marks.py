@@ -8,20 +8,22 @@ rows over the file, so they never see half of it.
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
 from atlas.core.codec import check_json
 from atlas.core.errors import NotFound
 from atlas.core.types import NO_MARKS, Marks
+from atlas.infra.forking import InterProcessLock
 from atlas.storage.history import OperationDraft
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.metadata import TinyMetadataStore, decode_marks, encode_marks
 from atlas.storage.records import LedgerWriter
+
+logger = logging.getLogger(__name__)
 
 FILES = {
     "atlas_experiences": "experiences_meta.json",
@@ -43,7 +45,7 @@ class MarksBook:
         self._directory = directory
         self._ledger = ledger
         self._files: dict[str, TinyMetadataStore] = {}
-        self._lock = FileLock(directory / "marks.lock")
+        self._lock = InterProcessLock(directory / "marks.lock")
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
         """The marks of each record; empty ones where nobody marked it."""
@@ -82,7 +84,7 @@ class MarksBook:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep every process from changing the marks files inside the block; changes wait in the ledger meanwhile."""
-        with self._lock:
+        with self._lock.held():
             yield
 
     def files(self) -> dict[str, dict[str, object]]:
@@ -100,8 +102,11 @@ class MarksBook:
         with self._ledger.database.read() as connection:
             pending = connection.execute("SELECT 1 FROM pending_marks LIMIT 1").fetchone()
         if pending:
-            with self.held():
-                self._settle()
+            try:
+                with self.held():
+                    self._settle()
+            except OSError as error:  # a full disk, say: the ledger has the marks, and readers find them there
+                logger.warning("the marks cannot be written to their files yet: %s", error)
 
     def _settle(self) -> None:
         with self._ledger.database.read() as connection:

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
 from tinydb import TinyDB
 from tinydb.storages import Storage
 from tinydb.table import Document, Table
 
 from atlas.core.errors import StoreDamaged
 from atlas.core.types import NO_MARKS, Marks
+from atlas.infra.forking import InterProcessLock
 
 
 class AtomicJSONStorage(Storage):
@@ -104,7 +104,7 @@ class TinyMetadataStore:
     def __init__(self, path: Path) -> None:
         self._storage = AtomicJSONStorage(path)
         self._threads = threading.RLock()
-        self._lock = FileLock(path.with_name(path.name + ".lock"))
+        self._lock = InterProcessLock(path.with_name(path.name + ".lock"))
         database = TinyDB(storage=lambda: self._storage)
         database.table_class = _RecordTable
         self._table = database.table("marks", cache_size=0)
@@ -121,7 +121,7 @@ class TinyMetadataStore:
 
     def replace(self, marks: Mapping[str, Marks]) -> None:
         """Set the marks of some records; empty marks remove the record's entry."""
-        with self._threads, self._lock, self._storage.batch():
+        with self._threads, self._lock.held(), self._storage.batch():
             for record_id, value in marks.items():
                 self._replace_one(record_id, value)
 

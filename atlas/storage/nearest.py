@@ -83,7 +83,11 @@ class Nearest:
             except IndexUnusable as error:
                 logger.info("building the index of %s anew: %s", self._collection, error)
                 self.index.clear()
+            try:
                 return self._follow(self.index)
+            except IndexUnusable as error:  # a full disk, say: the ledger has everything, and queries do without
+                logger.warning("the index of %s cannot be built: %s", self._collection, error)
+                return 0
 
     def is_behind(self, lag_rows: int) -> bool:
         """Whether queries need the index and it is more than `lag_rows` revisions behind."""
@@ -112,12 +116,13 @@ class Nearest:
         is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
         self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
         with self.index.held(LOCK_SECONDS) as is_held:
-            if not is_held:
-                return None
+            if not is_held or self.seal().revision < self._tail.base.revision:
+                return None  # the second: it was deleted meanwhile
             try:
                 return _best([*self._ask(self.index, vector, k), *self._tail.query(vector, k)], k)
             except IndexUnusable as error:
                 logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
+                self.index.clear()
                 return None
 
     def _ask(self, index: ChromaIndex, vector: Vector, k: int) -> Found:

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from filelock import FileLock
-
 from atlas.core.errors import NotFound, ReadOnlyStore, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.core.types import Operation
 from atlas.infra.clock import SystemClock
+from atlas.infra.forking import InterProcessLock
 from atlas.infra.vector_index.chroma import ChromaIndex
 from atlas.protocols.infra import Clock
 from atlas.storage.database import damaged
@@ -78,7 +77,7 @@ class Store:
                 raise ReadOnlyStore(f"there is no store at {path}, and one opened for reading only cannot be created")
             return cls(path, _open_ledger(path, settings, clock, read_only=True), settings)
         _make_directory(path)
-        with FileLock(path / "store.lock"):
+        with InterProcessLock(path / "store.lock").held():
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)

@@ -20,9 +20,7 @@ def test_the_python_examples_of_the_readme_run(tmp_path):
 
 
 def test_the_readme_names_every_command_of_the_command_line():
-    shown = subprocess.run(
-        [sys.executable, "-m", "atlas", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    shown = subprocess.run([sys.executable, "-m", "atlas", "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^    (\w+)  ", shown, re.MULTILINE)
     assert "import" in commands
     text = README.read_text(encoding="utf-8")

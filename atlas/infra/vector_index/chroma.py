@@ -11,15 +11,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from atlas.core.types import Vector, Vectors
+from atlas.infra import forking
+from atlas.infra.forking import InterProcessLock
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -50,23 +51,24 @@ class ChromaIndex:
 
     def __init__(self, directory: Path, collection: str) -> None:
         self._directory = directory / collection
-        self._lock = FileLock(directory.with_name(f"{directory.name}-{collection}.lock"))
+        self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
+        self._threads = threading.RLock()
         self._client: Any = None
         self._collection: Any = None
         self._opened: Seal | None = None
+        forking.watch(self)
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
         """Hold the lock over several calls; False where another process kept it for longer than the timeout."""
-        try:
-            self._lock.acquire(timeout=timeout_seconds)
-        except Timeout:
+        if not self._threads.acquire(timeout=timeout_seconds):
             yield False
             return
         try:
-            yield True
+            with self._lock.held(timeout_seconds) as is_held:
+                yield is_held
         finally:
-            self._lock.release()
+            self._threads.release()
 
     def seal(self) -> Seal:
         """What the last writer left; an empty seal where nobody finished writing."""
@@ -77,7 +79,7 @@ class ChromaIndex:
 
     def set_seal(self, ledger_id: str, revision: int) -> None:
         """Finish writing: let go of the files, then say how far they have followed which ledger."""
-        with self._lock, self._explained():
+        with self.held(), self._explained():
             n_keys = self.count()
             self.close()
             seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest(), n_keys=n_keys)
@@ -87,7 +89,7 @@ class ChromaIndex:
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Hold these vectors under these keys, in place of what the keys held."""
-        with self._lock, self._explained():
+        with self.held(), self._explained():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 end = start + BATCH
@@ -95,7 +97,7 @@ class ChromaIndex:
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys; unknown ones are ignored."""
-        with self._lock, self._explained():
+        with self.held(), self._explained():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
@@ -104,18 +106,18 @@ class ChromaIndex:
         """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing."""
         if k <= 0:
             return []
-        with self._lock, self._explained():
+        with self.held(), self._explained():
             found = self._to_read().query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
         """How many keys it holds."""
-        with self._lock, self._explained():
+        with self.held(), self._explained():
             return int(self._to_read().count())
 
     def clear(self) -> None:
         """Forget everything, whatever state the files are in."""
-        with self._lock:
+        with self.held():
             self.close()
             if self._directory.is_dir():
                 shutil.rmtree(self._directory)
@@ -128,6 +130,21 @@ class ChromaIndex:
         if self._client is not None:
             self._client.close()
         self._client = self._collection = self._opened = None
+
+    def before_fork(self) -> None:
+        """Let go of the files, unless another thread is using them."""
+        if self._threads.acquire(blocking=False):
+            try:
+                self.close()
+            finally:
+                self._threads.release()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Open them anew when they are needed; ChromaDB's threads are not there in the child."""
+        if in_child:
+            forking.abandon(self._client)
+            self._client = self._collection = self._opened = None
+            self._threads = threading.RLock()
 
     @property
     def _seal_path(self) -> Path:

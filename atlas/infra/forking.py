@@ -1,0 +1,88 @@
+"""What must be put right around `os.fork`: locks and connections to files may not be carried into a child.
+
+SQLite keeps its file locks for each process, and in a forked child believes that it holds the parent's: a child that
+uses a connection of its own beside an inherited one writes without any lock, and what it writes is lost when the parent
+closes the file. So idle connections are closed before each fork; parent and child open new ones when they need them.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from filelock import FileLock, Timeout
+
+
+class ForkAware(Protocol):
+    """Something that holds connections to files."""
+
+    def before_fork(self) -> None:
+        """Close what no thread is using, and begin nothing new until the fork is over."""
+        ...
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Go on; in the child without anything that was in use."""
+        ...
+
+
+_watched: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+_waiting: list[ForkAware] = []
+_inherited: list[object] = []
+
+
+def watch(resource: ForkAware) -> None:
+    """Tell a resource of every fork, as long as it lives."""
+    _watched.add(resource)
+
+
+def abandon(inherited: object) -> None:
+    """Keep what a child inherited in use from being closed there: that would release locks that are not its own."""
+    _inherited.append(inherited)
+
+
+def _before() -> None:
+    for resource in list(_watched):
+        resource.before_fork()
+        _waiting.append(resource)
+
+
+def _after(*, in_child: bool) -> None:
+    while _waiting:
+        _waiting.pop().after_fork(in_child=in_child)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before,
+        after_in_parent=lambda: _after(in_child=False),
+        after_in_child=lambda: _after(in_child=True),
+    )
+
+
+class InterProcessLock:
+    """A lock between processes and threads, re-entrant in a thread. A forked child has one of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pid = os.getpid()
+        self._lock = FileLock(path)
+
+    @contextmanager
+    def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
+        """Hold the lock inside the block; False where others kept it for longer than the timeout."""
+        if self._pid != os.getpid():
+            self._pid, self._lock = os.getpid(), FileLock(self._path)
+        lock = self._lock
+        try:
+            lock.acquire(timeout=timeout_seconds)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()

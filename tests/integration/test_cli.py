@@ -1,0 +1,169 @@
+"""The command line does what it says, and says what to do where it cannot."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import atlas
+from atlas.cli import main
+from atlas.infra.embeddings import BUNDLED
+from atlas.testing import HashEmbedder
+
+TASKS = ("sort a list", "parse a date", "draw a chart", "rotate a grid")
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store with four attempts, of which the first two failed; browsing it needs no model."""
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    monkeypatch.setenv("ATLAS_ACTOR", "tester")
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.store_many([attempt(text, success=i > 1) for i, text in enumerate(TASKS)])
+    return tmp_path / "store"
+
+
+def attempt(text: str, *, success: bool) -> atlas.Trajectory:
+    return atlas.Trajectory(
+        task=atlas.Task(text, "", text),
+        steps=(atlas.Step("think first", f"do: {text}", "done"),),
+        outcome=atlas.Outcome(success),
+        metadata={"source": "by hand", "solution": "print(1)", "feedback": "fine"},
+    )
+
+
+def run(capsys, *arguments: str, status: int = 0) -> str:
+    assert main(arguments) == status
+    captured = capsys.readouterr()
+    return captured.out if status == 0 else captured.err
+
+
+def test_a_dry_run_says_what_would_go_and_touches_nothing(store, capsys):
+    said = run(capsys, "prune", "--min-success-rate", "0.5", "--dry-run")
+    assert "2 of 4 experiences would go (50.0%)" in said
+    assert "sort a list  (success rate 0% (n = 1) is under 50%)" in said
+    assert "Nothing was touched" in said
+    assert "experiences      4" in run(capsys, "status")
+
+
+def test_prune_removes_what_the_dry_run_named_and_undo_brings_it_back(store, capsys):
+    said = run(capsys, "prune", "--min-success-rate", "0.5")
+    assert "Removed 2. To bring them back: atlas undo " in said
+    assert "experiences      2" in run(capsys, "status")
+    assert "took back prune" in run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
+    assert "experiences      4" in run(capsys, "status")
+
+
+def test_undo_without_an_operation_walks_back_through_the_history(store, capsys):
+    run(capsys, "prune", "--max-count", "3")
+    run(capsys, "prune", "--max-count", "2")
+    run(capsys, "undo")
+    assert "experiences      3" in run(capsys, "status")
+    run(capsys, "undo")
+    assert "experiences      4" in run(capsys, "status")
+    run(capsys, "undo")
+    assert "experiences      0" in run(capsys, "status")
+    assert "nothing to undo" in run(capsys, "undo", status=1)
+
+
+def test_history_names_each_operation_with_who_and_why(store, capsys):
+    run(capsys, "prune", "--max-count", "3")
+    newest, oldest = run(capsys, "history").splitlines()
+    assert "prune" in newest
+    assert "1 removed" in newest
+    assert "tester" in newest
+    assert "max_count 3" in newest
+    assert "4 added" in oldest
+
+
+def test_an_export_imported_elsewhere_is_the_same_store(store, tmp_path, capsys, monkeypatch):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        first = memory.experience.browse(order_by="", descending=False)[0]["id"]
+        memory.experience.mark({first: atlas.Marks(tags=("good",), pinned=True, note="see §2")})
+        memory.experience.record_use(first, True)
+    run(capsys, "export", str(tmp_path / "one.jsonl"), "--vectors")
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "other"))
+    assert "4 read, 4 added, 0 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    assert "4 read, 0 added, 4 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    run(capsys, "export", str(tmp_path / "two.jsonl"), "--vectors")
+    assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
+
+
+def test_importing_attempts_embeds_them_and_a_bad_row_stops_no_other(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    row = {
+        "kind": "trajectory",
+        "trajectory": {"task": {"id": "1", "description": "é 日本 sort"}, "outcome": {"success": None}},
+    }
+    (tmp_path / "runs.jsonl").write_text(f"{json.dumps(row)}\n{{broken\n{json.dumps(row | {'kind': 'other'})}\n")
+    assert main(["import", str(tmp_path / "runs.jsonl"), "--format", "atlas"]) == 0
+    captured = capsys.readouterr()
+    assert "3 read, 1 added, 0 skipped as duplicates, 2 rejected" in captured.out
+    assert "runs.jsonl, row 2: " in captured.err
+    assert "This store uses the bundled embedding model" in captured.err
+    assert "unknown" in run(capsys, "search", "sorting")
+    assert main(["import", str(tmp_path / "runs.jsonl"), "--format", "atlas", "--strict"]) == 1
+    assert "row 2" in capsys.readouterr().err
+
+
+def test_show_prints_an_experience_step_by_step(store, capsys):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        record = memory.experience.browse(order_by="", descending=False)[0]["id"]
+    said = run(capsys, "show", record[:6])
+    assert "task: sort a list" in said
+    assert "thought: think first\naction: do: sort a list\nobservation: done" in said
+    assert "no experience begins with 'zz'" in run(capsys, "show", "zz", status=1)
+
+
+def test_search_by_words_needs_no_model(store, capsys):
+    assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
+
+
+def test_terminal_escapes_in_content_are_not_printed(store, capsys):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        record = memory.experience.store(attempt("\x1b[31mred\x07 task", success=False))
+    said = run(capsys, "show", record)
+    assert "\x1b" not in said
+    assert "\x07" not in said
+
+
+def test_backup_restore_and_doctor_work_from_the_command_line(store, tmp_path, capsys):
+    assert "Backed up 4 records" in run(capsys, "backup", str(tmp_path / "b.zip"))
+    run(capsys, "prune", "--max-count", "0")
+    assert "Restored 4 records" in run(capsys, "restore", str(tmp_path / "b.zip"))
+    assert "experiences      4" in run(capsys, "status")
+    assert "ledger file      ok" in run(capsys, "doctor", "--fix")
+
+
+def test_reembedding_binds_the_store_to_another_model(store, capsys):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.prune({"max_count": 3})
+    assert "Embedded 4 texts" in run(capsys, "reembed", "--model", BUNDLED)
+    with atlas.open_memory() as memory:
+        memory.undo(memory.history(1)[0].id)
+        hit = memory.experience.search_hits("sort a list", 1)[0]
+        assert hit.item.task.description == "sort a list"
+        assert hit.similarity == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("prune", "--min-success-rate", "3"), "should be a number from 0 to 1"),
+        (("undo", "nothing"), "no operation begins with 'nothing'"),
+        (("import", "/does/not/exist"), "does not exist"),
+        (("restore", "/does/not/exist"), "/does/not/exist"),
+    ],
+)
+def test_a_mistake_gets_one_line_and_no_traceback(store, capsys, arguments, words):
+    said = run(capsys, *arguments, status=1)
+    assert words in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_a_damaged_store_is_named_with_what_to_do(store, capsys):
+    (store / "atlas.sqlite").write_bytes(b"garbage" * 999)
+    said = run(capsys, "status", status=1)
+    assert "is damaged" in said
+    assert "Nothing was changed" in said

@@ -1,0 +1,98 @@
+"""The doctor finds what differs from the ledger, and mends it from there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from atlas.core.settings import Settings
+from atlas.core.types import Marks
+from atlas.infra import aio
+from atlas.storage.doctor import examine
+from atlas.storage.store import EmbeddingModel, Store
+
+COLLECTION = "atlas_experiences"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store", settings=Settings(actor="tester")) as opened:
+        opened.bind(EmbeddingModel("test", 8))
+        vectors = np.eye(8, dtype=np.float32)
+        ids = [f"r{i}" for i in range(8)]
+        metadatas = [{"outcome": "failed", "n": i} for i in range(8)]
+        documents = [f"the task of number {i}" for i in range(8)]
+        aio.run(opened.vector_store(COLLECTION).add(ids, list(vectors), metadatas, documents))
+        opened.catch_up()
+        yield opened
+
+
+def problems(store: Store, *, fix: bool = False) -> dict[str, str]:
+    return {finding.check: finding.problem for finding in examine(store, fix=fix) if finding.problem}
+
+
+def broken(store: Store, statement: str) -> None:
+    with store.ledger.database.write() as connection:
+        connection.execute(statement)
+
+
+def test_a_sound_store_has_no_problems(store):
+    assert problems(store) == {}
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "words"),
+    [
+        ("DELETE FROM attributes WHERE seq = 3", "filters", "filters of 1 records"),
+        ("INSERT INTO vectors VALUES (999, 0, x'00000000')", "vectors", "1 vectors without a record"),
+        ("INSERT INTO records_fts (records_fts) VALUES ('delete-all')", "keyword search", "does not follow"),
+    ],
+)
+def test_what_differs_is_found_and_mended(store, statement, check, words):
+    broken(store, statement)
+    assert words in problems(store)[check]
+    assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == [check]
+    assert problems(store) == {}
+
+
+def test_a_missing_index_is_built_anew(store):
+    store.close()
+    shutil.rmtree(store.path / "chroma")
+    assert "has no index" in problems(store)["index"]
+    assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["index"]
+    assert problems(store) == {}
+
+
+def test_an_index_that_is_behind_catches_up(store):
+    aio.run(store.vector_store(COLLECTION).delete(["r1"]))
+    assert "1 revisions behind" in problems(store)["index"]
+    problems(store, fix=True)
+    assert problems(store) == {}
+
+
+def test_an_index_with_other_vectors_is_built_anew(store):
+    index = store.collection(COLLECTION).nearest.index
+    seal = index.seal()
+    index.remove(["1:0"])
+    index.set_seal(seal.ledger_id, seal.revision)
+    assert "holds 7 vectors, the ledger 8" in problems(store)["index"]
+    problems(store, fix=True)
+    assert problems(store) == {}
+
+
+def test_marks_of_records_that_never_were_are_named_but_left(store):
+    aio.run(store.vector_store(COLLECTION).mark({"r1": Marks(note="mine")}))
+    file = store.path / "experiences_meta.json"
+    marks = json.loads(file.read_text())
+    marks["marks"]["stranger"] = {"note": "from elsewhere"}
+    file.write_text(json.dumps(marks))
+    assert "'stranger'" in problems(store, fix=True)["marks"]
+    assert "stranger" in file.read_text()
+
+
+def test_a_record_without_a_vector_is_named(store):
+    broken(store, "DELETE FROM vectors WHERE seq = 2")
+    assert "1 records without a vector, such as r1" in problems(store)["vectors"]

@@ -1,0 +1,83 @@
+"""What memories hold is untrusted: it is shown as text, code or table cells, and never anything else."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Element
+
+import atlas
+from tests.ui.conftest import Dashboard
+from tests.ui.stores import attempt, make_store
+
+MARKER = "hostile"
+HOSTILE = [
+    f"<script>window.{MARKER} = true</script><img src=x onerror='window.{MARKER} = true'>",
+    f"![{MARKER}](https://example.invalid/pixel.png) [{MARKER}](javascript:alert(1))",
+    f"$$\\frac{{{MARKER}}}{{0}}$$ and $x_{{{MARKER}}}$",
+    f":red[{MARKER}] :material/bolt: :{MARKER}: # {MARKER} **{MARKER}** `{MARKER}`",
+    f"{MARKER} \u202eright to left\u202c مرحبا שלום",
+    f"{MARKER} 👩‍👩‍👧‍👦 e\u0301 \u200b \ufeff \x1b[31m \x07",
+    f"=cmd|'/c calc'!A0 {MARKER}\r\n\t\x0b\x0c\u2028",
+    MARKER + "x" * 2**20,
+]
+SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe"}
+"""Elements that show their content as it is: of a multiselect, that is its options."""
+
+
+@pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
+def hostile(request) -> str:
+    return str(request.param)
+
+
+def everywhere(text: str) -> atlas.Trajectory:
+    """An attempt that says a text wherever it can."""
+    short = text[:150]
+    return atlas.Trajectory(
+        task=atlas.Task(
+            id=short, domain=short, description=text, context={short: text}, verification=atlas.VerificationSpec(short)
+        ),
+        steps=(atlas.Step(thought=text, action=text, observation=text, metadata={short: text}),),
+        outcome=atlas.Outcome(success=False, error_info=text, verification_details={short: text}),
+        agent_id=short,
+        metadata={"source": short, "solution": text, "feedback": f"{text} ", short: text},
+    )
+
+
+def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hostile):
+    opened, _ = make_store(tmp_path, [everywhere(hostile), attempt(f"another {hostile[:50]}")])
+    with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile[:150])) as memory:
+        memory.experience.mark({opened: atlas.Marks(tags=(hostile[:50],), note=hostile)})
+    for app in (dashboard(tmp_path, "overview"), dashboard(tmp_path, "experiences", id=opened)):
+        assert not app.exception
+        assert not app.error
+        assert {element.type for element in showing(app)} <= SAFE
+        assert not any(MARKER in label_of(element) for element in elements(app))
+        assert showing(app)
+
+
+def test_an_address_that_holds_it_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path, hostile):
+    make_store(tmp_path, [attempt()])
+    app = dashboard(tmp_path, "experiences", id=hostile[:500], experiences_sources=hostile[:500])
+    assert app.warning
+    assert showing(app) == []
+
+
+def elements(app: AppTest) -> list[Element]:
+    """Everything on a page and beside it."""
+    return [node for block in (app.main, app.sidebar) for node in block if isinstance(node, Element)]
+
+
+def showing(app: AppTest) -> list[Element]:
+    """What shows the hostile text, whole or in part."""
+    return [element for element in elements(app) if MARKER in str(element.proto) or in_table(element)]
+
+
+def in_table(element: Element) -> bool:
+    """Whether a table's cells hold it."""
+    return element.type == "arrow_data_frame" and MARKER in element.value.to_csv()
+
+
+def label_of(element: Element) -> str:
+    """A label, help or placeholder, in which Streamlit would render Markdown."""
+    return " ".join(str(getattr(element.proto, name, "")) for name in ("label", "help", "placeholder"))

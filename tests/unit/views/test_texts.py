@@ -1,0 +1,80 @@
+"""How untrusted texts are told apart and shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from atlas.views.texts import LONG_CHARACTERS, Text, as_json, language_of, text_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(x):\n    return x",
+        "\n\nfrom typing import List\n",
+        "# a comment\nimport os\n",
+        "class A(B):\n    pass",
+        "@cache\ndef f(): ...",
+        "async def main() -> None:\n    ...",
+    ],
+)
+def test_python_is_told_by_how_it_begins(text):
+    assert language_of(text) == "python"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', '  [1, {"b": null}]\n'])
+def test_json_is_what_parses_as_an_object_or_a_list(text):
+    assert language_of(text) == "json"
+
+
+@pytest.mark.parametrize("text", ["diff --git a/x b/x\n", "--- a/x\n+++ b/x\n@@ -1 +1 @@"])
+def test_a_patch_is_a_diff(text):
+    assert language_of(text) == "diff"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hello",
+        "42",
+        "import this idea from elsewhere",
+        "Write a function.\n\ndef f(x): ...",
+        "class of 1999",
+        "{not json}",
+        "[" * 100_000,
+        "--- a title ---",
+        "# Heading\n\nprose",
+    ],
+)
+def test_anything_else_is_plain(text):
+    assert language_of(text) is None
+
+
+def test_a_long_text_is_plain_and_has_a_beginning():
+    text = Text("def f(): ...\n" * LONG_CHARACTERS)
+    assert text.is_long
+    assert text.language is None
+    assert text.whole.startswith(text.beginning)
+    assert len(text.beginning) == LONG_CHARACTERS
+
+
+def test_a_tall_text_gets_a_frame():
+    assert Text("line\n" * 30).is_tall
+    assert Text("word " * 400).is_tall
+    assert not Text("one line").is_tall
+
+
+def test_what_is_blank_is_nothing():
+    assert text_of(" \n") is None
+    assert as_json({}) is None
+
+
+def test_values_stand_one_to_a_line_unless_they_are_short():
+    short, long = as_json({"from": "user"}), as_json({"a": "x" * 60, "b": "é" * 60})
+    assert short == Text('{"from": "user"}')
+    assert long is not None
+    assert long.whole.count("\n") == 3
+    assert json.loads(long.whole) == {"a": "x" * 60, "b": "é" * 60}
