@@ -40,7 +40,7 @@ def filled_chroma(directory: Path, vectors: Vectors) -> Any:
     for start in range(0, len(vectors), BATCH):
         part = vectors[start : start + BATCH]
         ids, metadatas, documents = _columns(start, len(part))
-        collection.add(ids=ids, embeddings=part, metadatas=metadatas, documents=documents)
+        collection.add(ids=ids, embeddings=part, metadatas=list(metadatas), documents=documents)
     return collection
 
 

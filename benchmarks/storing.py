@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import atlas
@@ -42,8 +43,8 @@ def _ingestion() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as scratch:
         memory = atlas.open_memory(Path(scratch), embedder=embedder)
         for start in range(0, N_TEXTS, 250):  # in turns, so that noise falls on both alike
-            raw += _seconds(lambda start=start: embedder.encode_batch(texts[start : start + 250]))
-            ours += _seconds(lambda start=start: memory.experience.store_many(attempts[start : start + 250]))
+            raw += _seconds(partial(embedder.encode_batch, texts[start : start + 250]))
+            ours += _seconds(partial(memory.experience.store_many, attempts[start : start + 250]))
         closing = _seconds(memory.close)
     yield Figure(
         what=f"ingestion of {N_TEXTS:,} attempts, beside `encode` alone (texts a second)",
@@ -101,7 +102,7 @@ def _usage() -> Figure:
     )
 
 
-def _seconds(call) -> float:
+def _seconds(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

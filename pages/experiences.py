@@ -81,7 +81,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 memory = page_memory()
-st.title("Experiences")
+st.title("Experiences", anchor=False)
 if memory.experience.count():
     draw(memory)
 else:

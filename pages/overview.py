@@ -35,7 +35,7 @@ def draw_totals(rate: SuccessRate) -> None:
 
 def draw_groups(groups: Groups, noun: str) -> None:
     """A table with one line for each source or domain."""
-    st.subheader(f"By {noun}")
+    st.subheader(f"By {noun}", anchor=False)
     columns = {
         "name": st.column_config.TextColumn(noun.capitalize()),
         "n": COUNT("Experiences"),
@@ -53,7 +53,7 @@ def draw_groups(groups: Groups, noun: str) -> None:
 
 def draw_operations(view: Overview) -> None:
     """What was done to the store lately."""
-    st.subheader("Lately")
+    st.subheader("Lately", anchor=False)
     lines = [asdict(row) for row in view.operations]
     when = st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
     titles = {"what": "What", "counts": "Records", "actor": "Who", "reason": "Why", "state": "State"}
@@ -61,7 +61,7 @@ def draw_operations(view: Overview) -> None:
 
 
 view = overview(page_memory())
-st.title("Overview")
+st.title("Overview", anchor=False)
 if view.rate.n:
     draw_totals(view.rate)
     draw_groups(view.sources, "source")

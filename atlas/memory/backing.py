@@ -32,7 +32,6 @@ class PlainStore:
     def __init__(self, vector_store: VectorStore, dimension: int) -> None:
         self._store = vector_store
         self._dimension = dimension
-        self.add = vector_store.add
         self.delete = vector_store.delete
         self.get = vector_store.get
 
@@ -40,13 +39,23 @@ class PlainStore:
         """Itself: it keeps no history."""
         return self
 
+    async def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Hold new records; the store is given plain lists of numbers."""
+        await self._store.add(ids, [_plain(embedding) for embedding in embeddings], metadatas, documents)
+
     async def count(self, where: Where | None = None) -> int:
         """How many records there are."""
         return await (self._store.count() if where is None else self._store.count(where))
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """The k nearest records."""
-        return await self._store.query(embedding, k, where)
+        return await self._store.query(_plain(embedding), k, where)
 
     async def update(
         self,
@@ -133,6 +142,9 @@ class PlainStore:
     def note_retrievals(self, ids: Sequence[str]) -> None:
         """Not kept."""
 
+    async def write_retrievals(self) -> None:
+        """Not kept."""
+
     async def record_use(self, record_id: str, success: bool, task_id: str = "") -> None:
         """Refused: it has no place for it."""
         raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
@@ -140,3 +152,9 @@ class PlainStore:
     async def mark(self, marks: Mapping[str, Marks]) -> None:
         """Refused: it has no place for it."""
         raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
+
+
+def _plain(embedding: npt.ArrayLike) -> list[Any]:
+    """An embedding as the specification has it: a list of numbers, or several where there are several windows."""
+    windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
+    return windows[0] if len(windows) == 1 else windows

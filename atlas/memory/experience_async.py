@@ -15,7 +15,20 @@ from atlas.core.codec import decode_experience
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Experience, Hit, Marks, QueryResult, Task, Trajectory, Usage, Vector, Vectors, new_id
+from atlas.core.types import (
+    Experience,
+    Hit,
+    Marks,
+    Outcome,
+    QueryResult,
+    Step,
+    Task,
+    Trajectory,
+    Usage,
+    Vector,
+    Vectors,
+    new_id,
+)
 from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
 from atlas.memory.backing import backing
@@ -32,7 +45,15 @@ STORE_BATCH = 256
 
 PLAN_TRIES = 5
 
-EDITABLE = ("task", "outcome", "solution_output", "feedback", "steps", "metadata", "agent_id")
+EDITABLE: Mapping[str, type | tuple[type, ...]] = {
+    "task": Task,
+    "outcome": Outcome,
+    "solution_output": str,
+    "feedback": str,
+    "steps": (tuple, list),
+    "metadata": Mapping,
+    "agent_id": str,
+}
 
 
 class AsyncExperienceMemory:
@@ -209,6 +230,8 @@ class AsyncExperienceMemory:
         unknown = sorted(set(changes) - set(EDITABLE))
         if unknown:
             raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(EDITABLE)}")
+        for name, value in changes.items():
+            _check_type(name, value)
         rows = await self._store.get([experience_id])
         if not rows:
             raise _not_found(experience_id)
@@ -271,6 +294,7 @@ class AsyncExperienceMemory:
             InvalidInput: An unknown criterion, or an impossible value.
         """
         parsed = PruneCriteria.parse(criteria)
+        await self._store.write_retrievals()
         moment = await self._store.moment()
         rows = await self._store.scan()
         ids = [row["id"] for row in rows]
@@ -425,6 +449,15 @@ def _batches(trajectories: Iterable[Trajectory], size: int) -> Iterable[list[Tra
 def _check_k(k: int) -> None:
     if k < 0:
         raise InvalidInput(f"k should be 0 or more, but is {k}")
+
+
+def _check_type(name: str, value: Any) -> None:
+    is_right = isinstance(value, EDITABLE[name])
+    if name == "steps" and is_right:
+        is_right = all(isinstance(step, Step) for step in value)
+    if not is_right:
+        kind = "a list of Step" if name == "steps" else getattr(EDITABLE[name], "__name__", "")
+        raise InvalidInput(f"{name} should be {kind}, but is {value!r}"[:300])
 
 
 def _not_found(experience_id: str) -> NotFound:

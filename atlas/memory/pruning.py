@@ -161,13 +161,14 @@ def plan_prune(
 def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> list[str]:
     reasons = []
     rate, age = subject.success_rate, now - subject.created_at
+    day = timedelta(days=1)
     if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
         reasons.append(f"success rate {rate:.0%} (n = {_n_known(subject)}) is under {criteria.min_success_rate:.0%}")
-    if criteria.max_age_days is not None and age > timedelta(days=criteria.max_age_days):
+    if criteria.max_age_days is not None and age / day > criteria.max_age_days:
         reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
     if criteria.never_retrieved_days is not None:
         idle = now - max(subject.created_at, subject.usage.last_retrieved_at or subject.created_at)
-        if idle >= timedelta(days=criteria.never_retrieved_days):
+        if idle / day >= criteria.never_retrieved_days:
             reasons.append(f"not retrieved for {idle.days} days")
     return reasons
 

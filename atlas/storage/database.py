@@ -24,7 +24,7 @@ class Database:
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
         self._local = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        self._open: dict[sqlite3.Connection, threading.Thread] = {}
         self._in_use: Counter[sqlite3.Connection] = Counter()
         self._lock = threading.Lock()
         forking.watch(self)
@@ -78,7 +78,7 @@ class Database:
     def close(self) -> None:
         """Close every thread's connection; a later use opens a new one."""
         with self._lock:
-            connections, self._open = self._open, []
+            connections, self._open = self._open, {}
             self._local = threading.local()
         for connection in connections:
             connection.close()
@@ -89,7 +89,7 @@ class Database:
         for connection in self._open:
             if not self._in_use[connection]:
                 connection.close()
-        self._open = [connection for connection in self._open if self._in_use[connection]]
+        self._open = {connection: owner for connection, owner in self._open.items() if self._in_use[connection]}
         self._local = threading.local()
 
     def after_fork(self, *, in_child: bool) -> None:
@@ -98,7 +98,7 @@ class Database:
             self._lock.release()
             return
         forking.abandon(self._open)
-        self._open, self._in_use, self._lock = [], Counter(), threading.Lock()
+        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
@@ -127,8 +127,9 @@ class Database:
         with self._lock:
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None:
+                self._close_orphans()
                 connection = self._local.connection = self._connect()
-                self._open.append(connection)
+                self._open[connection] = threading.current_thread()
             self._in_use[connection] += 1
         try:
             yield connection
@@ -137,6 +138,12 @@ class Database:
                 self._in_use[connection] -= 1
                 if not self._in_use[connection]:
                     del self._in_use[connection]
+
+    def _close_orphans(self) -> None:
+        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
+        for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
+            del self._open[connection]
+            connection.close()
 
     def _connect(self) -> sqlite3.Connection:
         uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rwc'}"

@@ -49,7 +49,11 @@ class SqliteLedger:
             raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
         self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
         self.clock = clock
-        prepare_schema(self.database)
+        try:
+            prepare_schema(self.database)
+        except BaseException:
+            self.database.close()
+            raise
 
     def close(self) -> None:
         """Close the connections; a later call opens new ones."""

@@ -144,6 +144,11 @@ class LedgerVectorStore:
         """Count what a search returned; written later, in batches."""
         self._collection.retrievals.note(self._name, ids)
 
+    async def write_retrievals(self) -> None:
+        """Write what `note_retrievals` has counted in this process, so that `usage` knows of it."""
+        if not self._ledger.database.read_only:
+            await asyncio.to_thread(self._collection.retrievals.flush)
+
     async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """What people have said of each record."""
         return await asyncio.to_thread(self._collection.marks.read, self._name, ids)

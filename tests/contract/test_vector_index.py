@@ -103,11 +103,12 @@ def test_writing_nothing_is_no_error(index):
     assert index.count() == 0
 
 
-def test_among_restricts_the_exact_index_to_some_keys():
+def test_groups_narrow_a_query_of_the_exact_index():
     index, vectors = ExactIndex(DIMENSION), clustered(20, seed=9)
-    index.upsert([str(i) for i in range(20)], vectors)
-    assert keys_of(index.query(vectors[3], 2, among=["3", "5", "unknown"])) == ["3", "5"]
-    assert index.query(vectors[3], 2, among=[]) == []
+    index.upsert([str(i) for i in range(20)], vectors, groups=[1 + i // 2 for i in range(20)])
+    assert set(keys_of(index.query(vectors[3], 9, groups=np.array([2, 5, 99])))) == {"2", "3", "8", "9"}
+    assert index.query(vectors[3], 1, groups=np.array([5, 2]))[0][0] == "3"
+    assert index.query(vectors[3], 2, groups=np.array([], np.int64)) == []
 
 
 def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):

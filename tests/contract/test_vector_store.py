@@ -1,4 +1,4 @@
-"""What every vector store does: the same tests over the reference in memory, the ledger, and the ledger with its index."""
+"""What every vector store does: over the reference in memory, the ledger, and the ledger with its index."""
 
 from __future__ import annotations
 

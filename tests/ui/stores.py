@@ -17,7 +17,7 @@ DIMENSION = 384
 
 def attempt(description: str = "Sort a list of numbers", **given: Any) -> atlas.Trajectory:
     """An attempt at a task; whatever is not given does not matter."""
-    metadata = {name: given[name] for name in ("source", "solution", "feedback") if name in given}
+    metadata: dict[str, Any] = {name: given[name] for name in ("source", "solution", "feedback") if name in given}
     return atlas.Trajectory(
         task=atlas.Task(
             id=given.get("task_id", "task-1"),
@@ -34,7 +34,7 @@ def attempt(description: str = "Sort a list of numbers", **given: Any) -> atlas.
 
 
 def attempts(n: int) -> Iterable[atlas.Trajectory]:
-    """Different attempts, an hour apart: a third each succeeded, failed and unknown, from two sources and four domains."""
+    """Different attempts, an hour apart: as many succeeded as failed and as are unknown, two sources, four domains."""
     domains = ("web", "shell", "data", "puzzles")
     for number in range(n):
         yield attempt(

@@ -100,6 +100,14 @@ def test_a_fault_of_our_own_is_one_sentence_and_a_logged_traceback(dashboard: Da
     assert "Traceback" in caplog.text
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files as Linux lists them")
+def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, page)
+    opened = [len(files_open_in(app.run() and tmp_path)) for _ in range(12)]
+    assert max(opened[6:]) <= max(opened[:6])
+
+
 @pytest.mark.parametrize("query", ["", "&experiences_text=report&experiences_by=Words"])
 def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
     ids = make_store(tmp_path, attempts(5))
@@ -131,6 +139,12 @@ def imported_modules(path: Path) -> set[str]:
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     return plain | {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+
+
+def files_open_in(store: Path) -> list[str]:
+    """What this process has open of a store, a name for each time that it is open."""
+    links = [str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    return [link for link in links if link.startswith(str(store))]
 
 
 def counted_on(app: AppTest) -> int:

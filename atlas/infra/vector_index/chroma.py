@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,10 @@ VECTORS = "vectors"
 """ChromaDB's name for the collection; it has rules for names, and ours need not follow them."""
 
 HNSW = {"space": "cosine", "ef_search": 100, "ef_construction": 100}
+
+
+_users: set[int] = set()
+"""The processes among this one and those it was forked from that have used ChromaDB."""
 
 
 class IndexUnusable(Exception):
@@ -60,8 +65,11 @@ class ChromaIndex:
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock over several calls; False where another process kept it for longer than the timeout."""
-        if not self._threads.acquire(timeout=timeout_seconds):
+        """Hold the lock over several calls; False where another process kept it for longer than the timeout.
+
+        False as well in a process that was forked from one that had used ChromaDB: it would hang there.
+        """
+        if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
             yield False
             return
         try:
@@ -171,9 +179,12 @@ class ChromaIndex:
         return seal
 
     def _open(self, seal: Seal) -> None:
+        if _is_inherited():
+            raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
         import chromadb  # slow to import: about a second
         from chromadb.config import Settings
 
+        _users.add(os.getpid())
         self.close()
         self._directory.mkdir(parents=True, exist_ok=True)
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
@@ -210,3 +221,7 @@ class ChromaIndex:
         except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
             self.close()
             raise IndexUnusable(str(error)) from error
+
+
+def _is_inherited() -> bool:
+    return bool(_users) and os.getpid() not in _users

@@ -11,7 +11,7 @@ import pytest
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.types import Marks
 from atlas.storage.store import EmbeddingModel, Store
-from tests.unit.storage.conftest import THINGS, files_in
+from tests.unit.storage.conftest import THINGS, Opened, files_in
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
 IDS = [f"r{i}" for i in range(40)]
@@ -113,7 +113,7 @@ def test_a_missing_label_is_written_anew(open_store):
 def test_another_embedding_model_is_refused(open_store):
     path = make(open_store)
     for model in (EmbeddingModel("other", 8), EmbeddingModel("test", 9)):
-        with pytest.raises(EmbeddingModelMismatch, match=r"holds vectors of 'test' \(8-d\), but the embedder is '.*reembed"):
+        with pytest.raises(EmbeddingModelMismatch, match=r"vectors of 'test' \(8-d\), but the embedder is '.*reembed"):
             Store.open(path).bind(model)
 
 
@@ -161,8 +161,6 @@ def large_store(tmp_path_factory):
     path = tmp_path_factory.mktemp("large") / "store"
     opened = Store.open(path)
     opened.bind(EmbeddingModel("test", 8))
-    from tests.unit.storage.conftest import Opened
-
     Opened(opened).add(*[f"r{i}" for i in range(1_100)])
     opened.close()
     return path

@@ -8,16 +8,22 @@ import traceback
 from atlas.core.types import Marks
 
 
-def in_child(work):
-    """Run something in a forked child; True if it went through."""
+def fork(work):
+    """The id of a forked child that does some work."""
     pid = os.fork()
     if pid == 0:
+        code = 1
         try:
             work()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
+            code = 0
+        finally:
+            if code:
+                traceback.print_exc()
+            os._exit(code)
+    return pid
+
+
+def went_through(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
@@ -31,7 +37,7 @@ def test_a_forked_child_reads_and_writes_with_the_parents_store(open_store):
         opened.mark(child=Marks(pinned=True))
         assert opened.nearest("child") == ["child"]
 
-    assert in_child(work)
+    assert went_through(fork(work))
     assert opened.nearest("child") == ["child"]
     assert opened.marks("child") == Marks(pinned=True)
     opened.add("after")
@@ -49,18 +55,11 @@ def test_what_a_child_writes_while_its_parent_closes_the_store_is_kept(open_stor
         os.read(go[0], 1)  # until the parent has closed
         opened.add("second")
 
-    pid = os.fork()
-    if pid == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
+    child = fork(work)
     os.read(ready[0], 1)
     opened.store.ledger.close()
     os.write(go[1], b".")
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert went_through(child)
     for end in (*ready, *go):
         os.close(end)
     again = open_store()
@@ -79,5 +78,5 @@ def test_a_child_of_a_parent_that_uses_the_index_does_without_its_client(open_st
     def work():
         assert [opened.nearest(record_id) for record_id in ids] == [[record_id] for record_id in ids]
 
-    assert in_child(work)
+    assert went_through(fork(work))
     assert opened.nearest("r4") == ["r4"]

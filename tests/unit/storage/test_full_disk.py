@@ -15,9 +15,7 @@ from tests.unit.storage.conftest import MODEL, THINGS, vector_of
 
 
 def records(*ids, size):
-    return [
-        Record(id=i, metadata={}, document=i, content="x" * size, vectors=np.stack([vector_of(i)])) for i in ids
-    ]
+    return [Record(id=i, metadata={}, document=i, content="x" * size, vectors=np.stack([vector_of(i)])) for i in ids]
 
 
 def leave_pages(ledger, n_pages):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
@@ -65,7 +63,7 @@ def test_every_write_is_refused(open_store, tmp_path):
 
 
 def test_a_store_that_is_not_there_is_not_created(open_store, tmp_path):
-    with pytest.raises(ReadOnlyStore, match="there is no store at .*cannot be created"):
+    with pytest.raises(ReadOnlyStore, match=r"there is no store at .*cannot be created"):
         open_store(read_only=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -110,9 +108,9 @@ def test_a_directory_that_cannot_be_written_can_be_read(open_store, open_directo
 
 def test_a_store_cannot_be_created_where_nothing_may_be_written(open_store, open_directory):
     open_directory.chmod(0o555)
-    with without_privileges(), pytest.raises(StoreUnavailable, match="cannot be created .*--store"):
+    with without_privileges(), pytest.raises(StoreUnavailable, match=r"cannot be created .*--store"):
         open_store(open_directory / "store")
-    assert os.listdir(open_directory) == []
+    assert list(open_directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("read_only", [False, True])
@@ -130,5 +128,5 @@ def test_a_ledger_that_may_not_be_written_is_reported(open_store, open_directory
     (open_directory / "store").chmod(0o777)
     (open_directory / "store" / "store.lock").chmod(0o666)
     (open_directory / "store" / "atlas.sqlite").chmod(0o444)
-    with without_privileges(), pytest.raises(StoreUnavailable, match="cannot be opened for writing .*permissions"):
+    with without_privileges(), pytest.raises(StoreUnavailable, match=r"cannot be opened for writing .*permissions"):
         open_store(open_directory / "store").add("new")

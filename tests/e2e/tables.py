@@ -1,0 +1,27 @@
+"""Tables in the browser are drawn on a canvas: their text is in its accessible twin, and a click is a place on it."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Locator, Page, expect
+
+ROW_PIXELS = 35
+
+
+def rows(page: Page, table: int = 0) -> Locator:
+    """The rows of a table, without its header."""
+    return page.get_by_test_id("stDataFrame").nth(table).locator("tbody tr")
+
+
+def expect_row(page: Page, text: str, table: int = 0) -> None:
+    """Wait until a table shows a text."""
+    expect(rows(page, table).filter(has_text=text).first).to_be_attached()
+
+
+def click_row(page: Page, text: str, table: int = 0) -> None:
+    """Click the first row that holds a text, in the middle of the table."""
+    expect_row(page, text, table)
+    position = [text in row for row in rows(page, table).all_text_contents()].index(True)
+    frame = page.get_by_test_id("stDataFrame").nth(table)
+    box = frame.bounding_box()
+    assert box is not None
+    frame.click(position={"x": box["width"] / 2, "y": ROW_PIXELS * (position + 1.5)})

@@ -1,0 +1,175 @@
+"""What a person does with the dashboard, on small stores."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from atlas.infra.embeddings import SentenceTransformerEmbedder
+from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
+from tests.e2e.tables import click_row, expect_row, rows
+from tests.ui.stores import MODEL, attempt, attempts, make_store
+from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
+
+WRITER = """
+import sys, atlas
+from tests.ui.stores import attempt
+with atlas.open_memory(sys.argv[1]) as memory:
+    memory.experience.store(attempt("Water the garden at night"))
+"""
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory, serve: Serve) -> tuple[str, str]:
+    """A dashboard on a small store with the real embedding model: its address, and the store."""
+    store = tmp_path_factory.mktemp("kitchen")
+    steps = [atlas.Step(thought=f"Think {n}", action=f"stir({n})", observation=f"Stirred {n}") for n in range(1, 31)]
+    soup = attempt("Cook a soup of potatoes and leek", steps=tuple(steps), source="kitchen", solution="def cook(): ...")
+    stew = attempt("Prepare a stew of carrots", source="kitchen", success=False)
+    gearbox = attempt("Repair the gearbox of a tractor", source="barn")
+    tax = attempt("File the tax return", source="office", success=None)
+    with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(MODEL)) as memory:
+        memory.experience.store_many([soup, stew, gearbox, tax])
+    return serve(store), str(store)
+
+
+def test_search_open_read_reload_close(page: Page, kitchen):
+    address, _ = kitchen
+    page.goto(address)
+    page.get_by_role("link", name="Experiences").click()
+    page.get_by_role("searchbox").fill("vegetable broth")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_text("The 4 nearest in meaning among 4 experiences")).to_be_visible()
+    click_row(page, "Cook a soup")
+    expect(page.get_by_text("Cook a soup of potatoes and leek").last).to_be_visible()
+    expect(page).to_have_url(re.compile("experiences_text=vegetable.broth.*id=|id=.*experiences_text=vegetable.broth"))
+    expect(page.get_by_text("Step 20 of 30")).to_be_attached()
+    page.get_by_test_id("stPagination").get_by_text("2", exact=True).click()
+    expect(page.get_by_text("Stirred 30")).to_be_attached()
+    with tall(page, 1800):
+        shoot(page, "experiences-opened")
+    page.reload()
+    expect(page.get_by_text("Step 1 of 30")).to_be_attached()
+    expect(page.get_by_role("searchbox")).to_have_value("vegetable broth")
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_text("Step 1 of 30")).not_to_be_attached()
+    expect(page).not_to_have_url(re.compile("id="))
+
+
+def test_a_similar_experience_opens_on_a_click(page: Page, kitchen):
+    address, _ = kitchen
+    page.goto(f"{address}/experiences?experiences_by=Words&experiences_text=tractor")
+    click_row(page, "Repair the gearbox")
+    page.get_by_role("tab", name="Similar").click()
+    click_row(page, "Prepare a stew", table=1)
+    expect(page.get_by_test_id("stText").get_by_text("Prepare a stew of carrots")).to_be_visible()
+    expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox")).not_to_be_attached()
+
+
+def test_the_same_experience_opens_again_after_it_was_closed(page: Page, kitchen):
+    address, _ = kitchen
+    page.goto(f"{address}/experiences")
+    for _ in range(2):
+        click_row(page, "Repair the gearbox")
+        expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox")).to_be_visible()
+        page.get_by_role("button", name="Close").click()
+        expect(page.get_by_role("button", name="Close")).not_to_be_attached()
+
+
+def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
+    address, _ = kitchen
+    page.goto(f"{address}/experiences")
+    page.get_by_label("Source").click()
+    page.get_by_role("option", name="kitchen").click()
+    expect(page.get_by_text("2 of 4 experiences").or_(page.get_by_text("2 of 5 experiences"))).to_be_visible()
+    expect(page).to_have_url(re.compile("experiences_sources=kitchen"))
+    page.reload()
+    expect(rows(page)).to_have_count(2)
+
+
+def test_what_another_process_adds_is_found_after_a_reload(page: Page, kitchen):
+    address, store = kitchen
+    page.goto(f"{address}/experiences?experiences_text=plants+need+rain")
+    expect(page.get_by_text("The 4 nearest in meaning among 4 experiences")).to_be_visible()
+    subprocess.run([sys.executable, "-c", WRITER, store], cwd=REPOSITORY, check=True)
+    page.reload()
+    expect(page.get_by_text("The 5 nearest in meaning among 5 experiences")).to_be_visible()
+    expect(rows(page).first).to_contain_text("Water the garden at night")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path, theme):
+    make_store(tmp_path)
+    address = serve(tmp_path)
+    for path in ("", "experiences"):
+        page.goto(f"{address}/{path}")
+        expect(page.get_by_text(f"atlas --store {tmp_path} import PATH")).to_be_visible()
+        shoot(page, f"{path or 'overview'}-empty-{theme}")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_large_store_is_browsed_a_page_at_a_time(page: Page, large: str, theme):
+    page.goto(large)
+    expect(page.get_by_text("10,000").first).to_be_visible()
+    shoot(page, f"overview-large-{theme}")
+    page.get_by_role("link", name="Experiences").click()
+    expect(page.get_by_text("10,000 experiences")).to_be_visible()
+    expect_row(page, "Task 9999")
+    page.get_by_test_id("stPagination").get_by_text("400", exact=True).click()
+    expect_row(page, "Task 24:")
+    shoot(page, f"experiences-large-{theme}")
+    click_row(page, "Task 24:")
+    expect(page.get_by_text("Step 1 of")).to_be_visible()
+    shoot(page, f"experiences-large-opened-{theme}")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory, serve: Serve) -> str:
+    """A dashboard on 10,000 experiences."""
+    store = tmp_path_factory.mktemp("large")
+    make_store(store, attempts(10_000))
+    return serve(store)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_damaged_store_says_what_to_do(page: Page, serve: Serve, tmp_path, theme):
+    make_store(tmp_path, attempts(3))
+    (tmp_path / "atlas.sqlite").write_bytes(b"garbage" * 10_000)
+    page.goto(f"{serve(tmp_path)}/experiences")
+    expect(page.get_by_text("This memory cannot be shown.")).to_be_visible()
+    expect(page.get_by_text("atlas --store NEW restore FILE")).to_be_visible()
+    shoot(page, f"experiences-damaged-{theme}")
+
+
+def test_an_address_opened_first_of_all_is_drawn_by_the_router(page: Page, serve: Serve, tmp_path):
+    make_store(tmp_path, attempts(3))
+    page.goto(f"{serve(tmp_path, ATLAS_READ_ONLY='1')}/experiences")
+    expect(page.get_by_role("heading", name="Experiences")).to_have_count(1)
+    expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(2)
+    expect(page.get_by_text("Read only")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path, theme):
+    *_, opened = make_store(tmp_path, [*map(everywhere, HOSTILE), everywhere("\n\n".join(HOSTILE[:-1]))])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    address = serve(tmp_path)
+    page.goto(address)
+    expect_row(page, MARKER)
+    shoot(page, f"overview-hostile-{theme}")
+    page.goto(f"{address}/experiences?id={opened}")
+    for tab in ("Result", "Similar", "Background", "Steps"):
+        page.get_by_role("tab", name=tab).click()
+        settle(page)
+    expect(page.get_by_text(f"![{MARKER}](https://example.invalid/pixel.png)").first).to_be_attached()
+    assert page.evaluate(f"window.{MARKER}") is None
+    assert [url for url in asked if "example.invalid" in url] == []
+    assert page.locator("main a, main img, main .katex").count() == 0
+    with tall(page, 1800):
+        shoot(page, f"experiences-hostile-{theme}")

@@ -1,0 +1,124 @@
+"""Several processes write, read and mark one store at once: nothing is lost, and everything is found at once."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import pytest
+
+from atlas.core.types import Marks
+from tests.integration.conftest import hear, start_together, tell
+from tests.integration.workers import attempt, opened
+
+N_WRITERS = 4
+
+
+def listen(workers):
+    """What workers say, as they say it; None for each that is done."""
+    said = queue.Queue()
+
+    def follow(worker):
+        while line := hear(worker):
+            said.put(line)
+        said.put(None)
+
+    threads = [threading.Thread(target=follow, args=(worker,), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    return said
+
+
+@pytest.mark.parametrize(("n_writes", "is_indexed"), [(500, ""), (100, "indexed")])
+def test_every_record_that_a_process_has_acknowledged_is_found_by_another_ones_next_query(
+    start, tmp_path, n_writes, is_indexed
+):
+    path = tmp_path / "store"
+    opened(path).close()
+    writers = [start("write", path, f"w{i}", n_writes, is_indexed) for i in range(N_WRITERS)]
+    reader = start("ask", path, is_indexed)
+    assert hear(reader) == "ready"
+    start_together(writers)
+    said, n_done, acknowledged, missed = listen(writers), 0, {}, []
+    while n_done < N_WRITERS:
+        line = said.get()
+        if line is None:
+            n_done += 1
+            continue
+        record_id, name = line.split()
+        acknowledged[record_id] = name
+        if len(acknowledged) % 3 == 0:  # asking for each one would make the reader the slowest
+            tell(reader, line)
+            if (answer := hear(reader)) != "found":
+                missed.append(answer)
+    assert [writer.wait() for writer in writers] == [0] * N_WRITERS
+    assert missed == []
+    assert len(acknowledged) == N_WRITERS * n_writes
+    for record_id, name in acknowledged.items():
+        tell(reader, f"{record_id} {name}")
+    answers = [hear(reader) for _ in acknowledged]
+    assert [answer for answer in answers if answer != "found"] == []
+    with opened(path, is_indexed=bool(is_indexed)) as memory:
+        assert len(memory.experience) == len(acknowledged)
+        assert {row["id"] for row in memory.experience.browse()} == set(acknowledged)
+        operations = memory.history(limit=10_000)
+        assert sum(operation.counts["added"] for operation in operations) == len(acknowledged)
+
+
+def test_processes_that_follow_with_the_index_at_once_leave_a_right_one(start, tmp_path):
+    path = tmp_path / "store"
+    opened(path, is_indexed=True).close()
+    writers = [start("write", path, f"w{i}", 120, "indexed") for i in range(N_WRITERS)]
+    start_together(writers)
+    written = [line.split() for writer in writers for line in iter(lambda writer=writer: hear(writer), "")]
+    assert [writer.wait() for writer in writers] == [0] * N_WRITERS
+    assert len(written) == N_WRITERS * 120
+    with opened(path, is_indexed=True) as memory:
+        nearest = memory.storage.collection("atlas_experiences").nearest
+        seal, now = nearest.seal(), memory.storage.ledger.position("atlas_experiences")
+        assert (seal.ledger_id, seal.revision, seal.n_keys) == (now.ledger_id, now.revision, len(written))
+        n_first = 0
+        for record_id, name in written[::4]:
+            (hit,) = memory.experience.search_hits(f"task {name}", 1)
+            n_first += hit.item.id == record_id
+        assert n_first >= 0.99 * len(written[::4])
+
+
+def test_marks_that_processes_set_at_once_are_all_kept(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        shared, *own = memory.experience.store_many([attempt(f"t{i}") for i in range(81)])
+    shares = [own[i::N_WRITERS] for i in range(N_WRITERS)]
+    markers = [
+        start("mark", path, f"w{i}", *[name for record_id in share for name in (record_id, shared)])
+        for i, share in enumerate(shares)
+    ]
+    start_together(markers)
+    assert [len(list(iter(lambda marker=marker: hear(marker), ""))) for marker in markers] == [40] * N_WRITERS
+    assert [marker.wait() for marker in markers] == [0] * N_WRITERS
+    with opened(path) as memory:
+        expected = {
+            record_id: Marks(tags=(f"w{i}",), note=record_id) for i, share in enumerate(shares) for record_id in share
+        }
+        assert memory.experience.marks(own) == expected
+        changes = [operation for operation in memory.history(1_000) if operation.kind == "mark"]
+        assert len(changes) == 2 * len(own)
+        with memory.storage.ledger.database.read() as connection:
+            sql = "SELECT before FROM changes WHERE record_id = ? AND aspect = 'marks' ORDER BY seq DESC LIMIT 1"
+            assert connection.execute(sql, (shared,)).fetchone()
+            assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
+        assert memory.experience.marks([shared])[shared].note == shared
+
+
+def test_processes_that_create_the_same_store_at_once_all_write_into_it(start, tmp_path):
+    for attempt_number in range(3):
+        path = tmp_path / f"store{attempt_number}"
+        creators = [start("create", path) for _ in range(N_WRITERS)]
+        start_together(creators)
+        written = {hear(creator) for creator in creators}
+        assert [creator.wait() for creator in creators] == [0] * N_WRITERS
+        with opened(path) as memory:
+            assert {row["id"] for row in memory.experience.browse()} == written
+            assert len(written) == N_WRITERS
+            assert memory.storage.model.name == "hash"
+        assert (path / "store.json").exists()

@@ -1,0 +1,105 @@
+"""The jobs of the integration tests: `workers.py JOB STORE …`, one line of output for each thing done."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from pathlib import Path
+
+import atlas
+from atlas.core.settings import Settings
+from atlas.core.types import Marks, Outcome, Step, Task, Trajectory
+from atlas.memory.system import MemorySystem
+from atlas.testing import HashEmbedder
+
+DIMENSION = 32
+
+
+def opened(path: str | Path, *, is_indexed: bool = False) -> MemorySystem:
+    """The store; with an index that is asked, and followed, from the first few records on."""
+    few = {"exact_max_rows": 50, "index_lag_rows": 40} if is_indexed else {}
+    return atlas.open_memory(path, embedder=HashEmbedder(DIMENSION), settings=Settings(**few))  # type: ignore[arg-type]
+
+
+def attempt(name: str) -> Trajectory:
+    """An attempt at a task that no other name shares."""
+    return Trajectory(task=Task(name, "", f"task {name}"), steps=(Step(action="go"),), outcome=Outcome(True))
+
+
+def say(*words: object) -> None:
+    """One line, at once: what was said was done."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def wait_for_word() -> None:
+    """Until the test says go."""
+    say("ready")
+    sys.stdin.readline()
+
+
+def write(path: str, worker: str, n_writes: str, is_indexed: str = "") -> None:
+    """Store attempts, one at a time; each is said once it is acknowledged."""
+    wait_for_word()
+    with opened(path, is_indexed=bool(is_indexed)) as memory:
+        for i in range(int(n_writes)):
+            name = f"{worker}-{i}"
+            say(memory.experience.store(attempt(name)), name)
+
+
+def write_and_mark(path: str, worker: str, seed: str) -> None:
+    """Store, mark, edit and delete at random, without end; each is said once it is acknowledged."""
+    draw = random.Random(seed)
+    memory = opened(path, is_indexed=True)
+    say("ready")
+    kept: list[str] = []
+    for i in range(10**9):
+        name = f"{worker}-{i}"
+        kept.append(memory.experience.store(attempt(name)))
+        say("stored", kept[-1], name)
+        chosen = draw.choice(kept)
+        what = draw.random()
+        if what < 0.4:
+            memory.experience.mark({chosen: Marks(note=name)})
+            say("marked", chosen, name)
+        elif what < 0.6:
+            memory.experience.edit(chosen, feedback=name)
+            say("edited", chosen, name)
+        elif what < 0.7 and len(kept) > 1:
+            kept.remove(chosen)
+            say("deleting", chosen)
+            memory.experience.delete([chosen])
+            say("deleted", chosen)
+
+
+def mark(path: str, worker: str, *ids: str) -> None:
+    """Mark records one at a time: some of its own, and one that all workers share."""
+    wait_for_word()
+    with opened(path) as memory:
+        for record_id in ids:
+            memory.experience.mark({record_id: Marks(tags=(worker,), note=record_id)})
+            say(record_id)
+
+
+def ask(path: str, is_indexed: str = "") -> None:
+    """Find each record that a line of input names, and say whether it was there: the nearest, and in the count."""
+    memory = opened(path, is_indexed=bool(is_indexed))
+    say("ready")
+    for line in sys.stdin:
+        record_id, name = line.split()
+        hits = memory.experience.search_hits(f"task {name}", 3, count_retrieval=False)
+        say("found" if record_id in [hit.item.id for hit in hits] else f"missed {record_id} {name}")
+
+
+def create(path: str) -> None:
+    """Open a store that is not there yet, at the same moment as others, and write into it."""
+    wait_for_word()
+    with opened(path) as memory:
+        say(memory.experience.store(attempt(str(time.time_ns()))))
+
+
+JOBS = {job.__name__: job for job in (write, write_and_mark, mark, ask, create)}
+
+if __name__ == "__main__":
+    JOBS[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,159 @@
+"""Records as JSON and back without loss, and a clear word for what JSON cannot hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.core.codec import (
+    MAX_DEPTH,
+    check_json,
+    decode_experience,
+    decode_trajectory,
+    encode_experience,
+    encode_trajectory,
+    to_text,
+)
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, VerificationSpec
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=20)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(TEXTS, JSON, max_size=3)
+INSTANTS = st.datetimes(timezones=st.just(UTC))
+TASKS = st.builds(Task, TEXTS, TEXTS, TEXTS, OBJECTS, st.builds(VerificationSpec, TEXTS, OBJECTS))
+STEPS = st.lists(st.builds(Step, TEXTS, TEXTS, TEXTS, OBJECTS), max_size=3).map(tuple)
+OUTCOMES = st.builds(
+    Outcome, st.none() | st.booleans(), st.none() | st.floats(0, 1) | st.integers(0, 1), st.none() | TEXTS, OBJECTS
+)
+TRAJECTORIES = st.builds(
+    Trajectory, TASKS, STEPS, OUTCOMES, TEXTS, st.none() | INSTANTS, OBJECTS, st.text("abcdef", min_size=1)
+)
+EXPERIENCES = st.builds(
+    Experience,
+    id=TEXTS,
+    task=TASKS,
+    trajectory_summary=TEXTS,
+    outcome=OUTCOMES,
+    embedding_text=TEXTS,
+    created_at=INSTANTS,
+    metadata=OBJECTS,
+    solution_output=TEXTS,
+    feedback=TEXTS,
+    trajectory_id=TEXTS,
+    agent_id=TEXTS,
+    steps=STEPS,
+)
+PLAIN = Trajectory(task=Task("t", "", "d"), steps=(Step(),), outcome=Outcome(None), id="x")
+
+
+@given(TRAJECTORIES)
+def test_a_trajectory_comes_back_equal(trajectory):
+    assert decode_trajectory(json.loads(to_text(encode_trajectory(trajectory)))) == trajectory
+
+
+@given(EXPERIENCES)
+def test_an_experience_comes_back_equal(experience):
+    assert decode_experience(json.loads(to_text(encode_experience(experience)))) == experience
+
+
+@given(JSON)
+def test_canonical_json_comes_back_equal_and_does_not_depend_on_the_order_of_keys(value):
+    assert json.loads(to_text(value)) == value
+    if isinstance(value, dict):
+        assert to_text(dict(reversed(value.items()))) == to_text(value)
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("nan"), "value is nan, which JSON cannot hold"),
+        ([1, float("inf")], r"value\[1\] is inf"),
+        ({"a": {"b": float("-inf")}}, r"value\.a\.b is -inf"),
+        ("\ud800", "value holds a lone surrogate at character 0"),
+        ({"a": "x\udfff"}, r"value\.a holds a lone surrogate at character 1"),
+        ({"\ud800": 1}, "lone surrogate"),
+        ("a\x00", "value holds a NUL character; remove it"),
+        ({1: 2}, "the key 1; keys should be strings"),
+        ({"a": {1, 2}}, r"value\.a is of type set"),
+        (b"bytes", "value is of type bytes"),
+        (nested(MAX_DEPTH + 1), f"nests more than {MAX_DEPTH} levels deep"),
+        (nested(900), "levels deep"),
+    ],
+)
+def test_what_json_cannot_hold_is_refused_by_name(value, message):
+    with pytest.raises(InvalidInput, match=message):
+        to_text(value)
+
+
+def test_the_deepest_value_allowed_is_allowed():
+    check_json(nested(MAX_DEPTH - 1), "value")
+
+
+def test_a_time_without_a_zone_is_refused_when_it_is_written_and_taken_for_utc_when_it_is_read():
+    with pytest.raises(InvalidInput, match=r"has no time zone; use datetime\.now\(UTC\)"):
+        encode_trajectory(replace(PLAIN, timestamp=datetime(2026, 1, 1)))
+    encoded = {**encode_trajectory(PLAIN), "timestamp": "2026-05-01T12:00:00"}
+    assert decode_trajectory(encoded).timestamp == datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+def test_a_time_in_another_zone_stays_the_same_instant():
+    local = datetime(2026, 5, 1, 12, tzinfo=timezone(timedelta(hours=-7)))
+    encoded = encode_trajectory(replace(PLAIN, timestamp=local))
+    assert encoded["timestamp"] == "2026-05-01T19:00:00+00:00"
+    assert decode_trajectory(encoded).timestamp == local
+
+
+def test_what_may_be_missing_is_empty():
+    bare = {"task": {"id": "t", "description": "d"}, "outcome": {}}
+    trajectory = decode_trajectory(bare)
+    assert trajectory.task == Task("t", "", "d")
+    assert trajectory.outcome == Outcome(None)
+    assert (trajectory.steps, trajectory.agent_id, trajectory.timestamp) == ((), "", None)
+    assert len(trajectory.id) == 32
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"task": None}, "task should be an object, but is missing"),
+        ({"task": {"description": "d"}}, "id should be a text, but is missing"),
+        ({"task": {"id": "t", "description": 5}}, "description should be a text, but is int"),
+        ({"steps": "go"}, "steps should be a list, but is of type str"),
+        ({"steps": ["go"]}, r"steps\[0\] should be an object, but is of type str"),
+        ({"steps": [{"action": 1}]}, "action should be a text"),
+        ({"outcome": {"success": 1}}, "outcome.success should be true, false or null, but is 1"),
+        ({"outcome": {"success": "yes"}}, "but is 'yes'"),
+        ({"outcome": {"partial_score": "high"}}, "outcome.partial_score should be a number or null"),
+        ({"outcome": {"partial_score": 1.5}}, r"outcome.partial_score should be in \[0, 1\], but is 1.5"),
+        ({"outcome": {"error_info": []}}, "outcome.error_info should be a text or null"),
+        ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time .* but is 'yesterday'"),
+        ({"timestamp": 5}, "timestamp should be an ISO 8601 time"),
+        ({"metadata": []}, "metadata should be an object"),
+        ({"id": 5}, "id should be a text"),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_named(changes, message):
+    with pytest.raises(InvalidInput, match=message):
+        decode_trajectory({**encode_trajectory(PLAIN), **changes})
+
+
+def test_an_experience_needs_a_time():
+    with pytest.raises(InvalidInput, match="created_at is missing; give an ISO 8601 time"):
+        decode_experience({"id": "e", "task": {"id": "t", "description": "d"}, "outcome": {}})

@@ -1,0 +1,215 @@
+"""What pruning would remove, what it saves, and that applying a plan does exactly what it says."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.types import Marks, Outcome
+from atlas.storage.store import Store
+from tests.unit.memory.conftest import attempt, memory_over
+
+
+def titles(decisions):
+    return sorted(decision.title for decision in decisions)
+
+
+def store(memory, *attempts):
+    return dict(zip([a.task.description for a in attempts], memory.store_many(attempts), strict=True))
+
+
+def test_failures_go_and_unknown_outcomes_stay_under_a_success_rate(memory):
+    store(memory, attempt("good"), attempt("bad", False), attempt("unknown", None))
+    plan = memory.plan_prune({"min_success_rate": 1.0})
+    assert titles(plan.removals) == ["bad"]
+    assert plan.removals[0].reasons == ("success rate 0% (n = 1) is under 100%",)
+    assert (plan.n_total, plan.n_unknown, round(plan.share, 3)) == (3, 1, 0.333)
+    assert memory.plan_prune({"min_success_rate": 0}).removals == ()
+
+
+def test_old_attempts_go(memory):
+    store(memory, attempt("new", age_days=9.9), attempt("edge", age_days=10), attempt("old", age_days=10.1))
+    plan = memory.plan_prune({"max_age_days": 10})
+    assert titles(plan.removals) == ["old"]
+    assert plan.removals[0].reasons == ("10 days old, over 10",)
+    assert titles(memory.plan_prune({"max_age_days": 0.5}).removals) == ["edge", "new", "old"]
+
+
+def test_the_least_successful_then_the_oldest_go_beyond_a_count(memory):
+    store(
+        memory,
+        attempt("good old", age_days=9),
+        attempt("good new"),
+        attempt("unknown", None, age_days=99),
+        attempt("bad new", False),
+        attempt("bad old", False, age_days=5),
+    )
+    expected = ["bad old", "bad new", "unknown", "good old", "good new"]
+    for n_kept in range(7):
+        plan = memory.plan_prune({"max_count": n_kept})
+        assert titles(plan.removals) == sorted(expected[: max(0, 5 - n_kept)])
+    assert memory.plan_prune({"max_count": 4}).removals[0].reasons == ("over the 4 to keep",)
+
+
+def test_a_record_goes_if_any_criterion_says_so_and_names_them_all(memory):
+    store(
+        memory,
+        attempt("bad old", False, age_days=50),
+        attempt("bad", False),
+        attempt("old", age_days=50),
+        attempt("ok"),
+    )
+    plan = memory.plan_prune({"min_success_rate": 0.5, "max_age_days": 10})
+    assert titles(plan.removals) == ["bad", "bad old", "old"]
+    reasons = {decision.title: len(decision.reasons) for decision in plan.removals}
+    assert reasons == {"bad old": 2, "bad": 1, "old": 1}
+
+
+def test_what_other_criteria_remove_counts_towards_the_count_to_keep(memory):
+    store(memory, attempt("bad", False), attempt("a", age_days=3), attempt("b", age_days=2), attempt("c", age_days=1))
+    assert titles(memory.plan_prune({"min_success_rate": 0.5, "max_count": 3}).removals) == ["bad"]
+    assert titles(memory.plan_prune({"min_success_rate": 0.5, "max_count": 2}).removals) == ["a", "bad"]
+
+
+def test_the_last_of_each_neighbourhood_is_saved_and_says_for_whom(memory):
+    store(
+        memory,
+        attempt("sort a list of numbers", True),
+        attempt("sort a list of numbers now", False),
+        attempt("cancel a flight", False, age_days=3),
+        attempt("cancel a flight please", False, age_days=1),
+        attempt("write poems about the rain in spring", False),
+    )
+    plan = memory.plan_prune({"min_success_rate": 0.5, "keep_diverse": True})
+    assert titles(plan.removals) == ["cancel a flight", "sort a list of numbers now"]
+    saved = {decision.title: decision.saved_because for decision in plan.saved}
+    assert saved == {
+        "cancel a flight please": "nothing that stays is near it and 1 like it, such as 'cancel a flight'",
+        "write poems about the rain in spring": "nothing that stays is near it",
+    }
+    assert len(memory.plan_prune({"min_success_rate": 0.5}).removals) == 4
+
+
+def test_applying_a_plan_removes_exactly_what_it_says(memory):
+    ids = store(memory, *[attempt(f"sort a long list of numbers {i}", i % 3 == 0, age_days=i) for i in range(12)])
+    plan = memory.plan_prune({"min_success_rate": 0.5, "max_age_days": 10, "keep_diverse": True})
+    doomed = {decision.id for decision in plan.removals}
+    assert doomed
+    assert memory.apply_prune(plan) == len(doomed)
+    assert {record_id for record_id in ids.values() if memory.get(record_id) is None} == doomed
+    assert len(memory) == 12 - len(doomed)
+
+
+def test_pruning_gives_how_many_went(memory):
+    store(memory, attempt("a", False), attempt("b", False), attempt("c"))
+    assert memory.prune({"min_success_rate": 0.5}) == 2
+    assert memory.prune({"min_success_rate": 0.5}) == 0
+    assert memory.prune({}) == 0
+    assert len(memory) == 1
+
+
+@pytest.mark.parametrize(
+    ("criteria", "message"),
+    [
+        ({"min_sucess_rate": 0.5}, "unknown prune criterion 'min_sucess_rate'; known: min_success_rate, max_age_days"),
+        ({"min_success_rate": 1.01}, "min_success_rate should be a number from 0 to 1, but is 1.01"),
+        ({"min_success_rate": -0.1}, "from 0 to 1"),
+        ({"min_success_rate": float("nan")}, "from 0 to 1, but is nan"),
+        ({"min_success_rate": True}, "from 0 to 1, but is True"),
+        ({"min_success_rate": "0.5"}, "from 0 to 1, but is '0.5'"),
+        ({"max_age_days": -1}, "max_age_days should be a number from 0 up, but is -1"),
+        ({"max_age_days": float("inf")}, "from 0 up, but is inf"),
+        ({"max_age_days": timedelta(days=3)}, "from 0 up"),
+        ({"never_retrieved_days": -1}, "never_retrieved_days should be"),
+        ({"max_count": -1}, "max_count should be"),
+        ({"max_count": 2.5}, "max_count should be a whole number, but is 2.5"),
+        ({"keep_diverse": 1}, "keep_diverse should be true or false, but is 1"),
+        ({"keep_diverse": None}, "keep_diverse should be true or false"),
+    ],
+)
+def test_impossible_criteria_are_refused(memory, criteria, message):
+    store(memory, attempt("a", False))
+    for method in (memory.plan_prune, memory.prune):
+        with pytest.raises(InvalidInput, match=message):
+            method(criteria)
+    assert len(memory) == 1
+
+
+def test_a_very_large_age_is_no_error(memory):
+    store(memory, attempt("a", age_days=10_000))
+    assert memory.prune({"max_age_days": 1e15, "never_retrieved_days": 1e15, "max_count": 10**30}) == 0
+
+
+def test_pinned_experiences_are_never_pruned(stored):
+    ids = store(stored, attempt("pinned", False, age_days=99), attempt("not", False, age_days=99), attempt("ok"))
+    stored.mark({ids["pinned"]: Marks(pinned=True)})
+    everything = {"min_success_rate": 1.0, "max_age_days": 1, "never_retrieved_days": 1, "max_count": 0}
+    plan = stored.plan_prune(everything)
+    assert titles(plan.removals) == ["not", "ok"]
+    assert [(d.title, d.saved_because) for d in plan.saved] == [("pinned", "it is pinned")]
+    assert stored.prune({**everything, "keep_diverse": True}) == 0
+    assert stored.prune(everything) == 2
+    assert stored.get(ids["pinned"])
+
+
+def test_what_was_not_retrieved_for_long_goes(stored, clock):
+    ids = store(stored, attempt("cancel a flight"), attempt("write a poem"))
+    clock.advance(timedelta(days=30))
+    stored.search_hits("cancel a flight", 1)
+    store(stored, attempt("new", age_days=-30))
+    clock.advance(timedelta(days=20))
+    plan = stored.plan_prune({"never_retrieved_days": 25})
+    assert [decision.id for decision in plan.removals] == [ids["write a poem"]]
+    assert plan.removals[0].reasons == ("not retrieved for 50 days",)
+
+
+def test_a_pruning_is_one_operation_that_can_be_undone(tmp_path):
+    with memory_over("ledger", tmp_path) as memory:
+        ids = store(memory, attempt("a", False), attempt("b", False), attempt("c"))
+        before = [memory.get(record_id) for record_id in ids.values()]
+        memory.prune({"min_success_rate": 0.5, "max_age_days": 400})
+        with Store.open(tmp_path / "store") as opened:
+            (operation,) = opened.history(1)
+            assert (operation.kind, operation.counts) == ("prune", {"removed": 2})
+            assert operation.reason == "min_success_rate 0.5, max_age_days 400"
+            assert len(memory) == 1
+            opened.undo(operation.id)
+            assert [memory.get(record_id) for record_id in ids.values()] == before
+            memory.delete(list(ids.values()))
+
+
+@pytest.mark.parametrize("change", ["edit", "delete", "mark", "use of one that goes"])
+def test_a_plan_is_refused_when_a_record_has_changed_since(stored, change):
+    ids = store(stored, attempt("bad", False), attempt("good"))
+    plan = stored.plan_prune({"min_success_rate": 0.5})
+    if change == "edit":
+        stored.edit(ids["good"], outcome=Outcome(False))
+    elif change == "delete":
+        stored.delete([ids["good"]])
+    elif change == "mark":
+        stored.mark({ids["bad"]: Marks(pinned=True)})
+    else:
+        stored.record_use(ids["bad"], True)
+    with pytest.raises(PlanOutdated, match=r"nothing was done\. Plan anew"):
+        stored.apply_prune(plan)
+    assert stored.get(ids["bad"])
+
+
+def test_a_plan_still_holds_when_a_record_was_only_added(stored):
+    ids = store(stored, attempt("bad", False), attempt("good"))
+    plan = stored.plan_prune({"min_success_rate": 0.5})
+    store(stored, attempt("new and bad", False))
+    stored.search_hits("good", 1)
+    assert stored.apply_prune(plan) == 1
+    assert stored.get(ids["bad"]) is None
+    assert len(stored) == 2
+
+
+def test_a_plan_cannot_be_applied_twice(stored):
+    store(stored, attempt("bad", False), attempt("good"))
+    plan = stored.plan_prune({"min_success_rate": 0.5})
+    assert stored.apply_prune(plan) == 1
+    with pytest.raises(PlanOutdated, match="nothing was done"):
+        stored.apply_prune(plan)

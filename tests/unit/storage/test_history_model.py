@@ -1,0 +1,207 @@
+"""Any sequence of changes, undos and re-openings leaves a store as a plain model in Python says."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from atlas.core.errors import InvalidInput, NotFound, UndoRefused
+from atlas.core.settings import Settings
+from atlas.core.types import NO_MARKS, Marks
+from atlas.storage.history import OperationDraft
+from atlas.storage.records import Record
+from atlas.storage.store import EmbeddingModel, Store
+
+THINGS, MODEL = "things", "test"
+IDS = ["a", "b", "c", "d"]
+RECORD, MARKS = "record", "marks"
+
+
+@dataclass
+class ModelOperation:
+    """What an operation found and left of everything that it touched."""
+
+    before: dict = field(default_factory=dict)
+    """(aspect, id) → (state's name, value) before its first change."""
+
+    after: dict = field(default_factory=dict)
+    undoes: str = ""
+    undone_by: str = ""
+
+
+class PlainModel:
+    """Records and marks in a dict, each with the name of the state it is in; no name is used twice."""
+
+    def __init__(self):
+        self.now = {}
+        self.operations = {}
+        self._names = 0
+
+    def held(self, aspect, record_id):
+        return self.now.get((aspect, record_id), (0, None))
+
+    def live(self):
+        return [record_id for record_id in IDS if self.held(RECORD, record_id)[1] is not None]
+
+    def change(self, operation, aspect, record_id, value):
+        self._names += 1
+        self._set(operation, (aspect, record_id), (self._names, value))
+
+    def may_undo(self, operation_id):
+        """Whether everything is still in the state that the operation left it in."""
+        operation = self.operations[operation_id]
+        changed = any(self.now[key][0] != state for key, (state, _) in operation.after.items())
+        return not operation.undone_by and not changed
+
+    def undo(self, operation_id, undo_id):
+        """Everything that the operation touched is again in the state that it was in before."""
+        operation = self.operations[operation_id]
+        undo = self.operations[undo_id] = ModelOperation(undoes=operation_id)
+        for key, held in operation.before.items():
+            self._set(undo, key, held)
+        operation.undone_by = undo_id
+        if operation.undoes:
+            self.operations[operation.undoes].undone_by = ""
+
+    def _set(self, operation, key, held):
+        operation.before.setdefault(key, self.now.get(key, (0, None)))
+        operation.after[key] = self.now[key] = held
+
+
+def vectors(seeds):
+    rows = np.random.default_rng(seeds).standard_normal((1 + seeds[0] % 2, 4)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+class Histories(RuleBasedStateMachine):
+    """Drives a store and the model at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp(prefix="atlas-test-"))
+        self.store = None
+        self.reopen()
+        self.store.bind(EmbeddingModel(MODEL, 4))
+        self.model = PlainModel()
+        self.n_operations = 0
+
+    def teardown(self):
+        self.store.ledger.close()
+        shutil.rmtree(self.path)
+
+    @rule()
+    def reopen(self):
+        if self.store:
+            self.store.ledger.close()
+        self.store = Store.open(self.path / "store", settings=Settings(actor="t"))
+
+    def draft(self, kind):
+        self.n_operations += 1
+        return OperationDraft(id=f"{self.n_operations:04d}", kind=kind, actor="t")
+
+    def record(self, record_id, seeds):
+        metadata = {"n": seeds[0], "tags": [str(seed) for seed in seeds]}
+        document = f"text {seeds}"
+        return Record(id=record_id, metadata=metadata, document=document, vectors=vectors(seeds), content=f"c{seeds}")
+
+    def write(self, method, record_ids, seeds, kind, *, is_allowed):
+        draft, records = self.draft(kind), [self.record(record_id, seeds) for record_id in record_ids]
+        if not is_allowed:
+            with pytest.raises((InvalidInput, NotFound)):
+                method(THINGS, records, draft, model=MODEL)
+            return
+        method(THINGS, records, draft, model=MODEL)
+        operation = self.model.operations[draft.id] = ModelOperation()
+        for record in records:
+            self.model.change(operation, RECORD, record.id, self.shown(record))
+
+    @rule(record_ids=st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=True), seed=st.integers(0, 9))
+    def add(self, record_ids, seed):
+        is_allowed = not set(record_ids) & set(self.model.live())
+        self.write(self.store.ledger.add, record_ids, [seed, 1], "store", is_allowed=is_allowed)
+
+    @rule(record_ids=st.lists(st.sampled_from(IDS), min_size=1, max_size=2, unique=True), seed=st.integers(0, 9))
+    def edit(self, record_ids, seed):
+        is_allowed = set(record_ids) <= set(self.model.live())
+        self.write(self.store.ledger.update, record_ids, [seed, 2], "edit", is_allowed=is_allowed)
+
+    @precondition(lambda self: self.model.live())
+    @rule(data=st.data(), seed=st.integers(0, 9))
+    def edit_twice_in_one_operation(self, data, seed):
+        record_id, draft = data.draw(st.sampled_from(self.model.live())), self.draft("edit")
+        operation = self.model.operations[draft.id] = ModelOperation()
+        for second in (3, 4):
+            record = self.record(record_id, [seed, second])
+            self.store.ledger.update(THINGS, [record], draft, model=MODEL)
+            self.model.change(operation, RECORD, record_id, self.shown(record))
+
+    @rule(record_ids=st.lists(st.sampled_from(IDS), min_size=1, max_size=4, unique=True))
+    def delete(self, record_ids):
+        draft, present = self.draft("delete"), [i for i in record_ids if i in self.model.live()]
+        assert self.store.ledger.remove(THINGS, record_ids, draft) == len(present)
+        operation = self.model.operations[draft.id] = ModelOperation()
+        for record_id in present:
+            self.model.change(operation, RECORD, record_id, None)
+
+    @precondition(lambda self: self.model.live())
+    @rule(data=st.data(), note=st.sampled_from(["", "x", "y"]), pinned=st.booleans())
+    def mark(self, data, note, pinned):
+        record_id, draft = data.draw(st.sampled_from(self.model.live())), self.draft("mark")
+        marks = Marks(note=note, pinned=pinned)
+        self.store.marks.write(THINGS, {record_id: marks}, draft)
+        operation = self.model.operations[draft.id] = ModelOperation()
+        self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
+
+    @precondition(lambda self: self.model.operations)
+    @rule(data=st.data())
+    def undo(self, data):
+        newest_first = list(self.model.operations)[::-1]
+        operation_id = data.draw(st.sampled_from(newest_first[:6]))
+        was_undone = bool(self.model.operations[operation_id].undone_by)
+        if not self.model.may_undo(operation_id):
+            with pytest.raises(UndoRefused, match="was undone already" if was_undone else "was changed since"):
+                self.store.undo(operation_id)
+            return
+        self.model.undo(operation_id, self.store.undo(operation_id).id)
+
+    @invariant()
+    def the_store_holds_what_the_model_holds(self):
+        held = self.store.ledger.get(THINGS, IDS)
+        expected = {record_id: self.model.held(RECORD, record_id)[1] for record_id in self.model.live()}
+        assert {record_id: self.shown(record) for record_id, record in held.items()} == expected
+        assert self.listed() == set(expected)
+        for n in range(10):
+            assert self.listed({"n": n}) == {i for i, value in expected.items() if value[0]["n"] == n}
+
+    @invariant()
+    def marks_are_what_the_model_says(self):
+        every = self.store.marks.every(THINGS)
+        expected = {record_id: self.model.held(MARKS, record_id)[1] for record_id in IDS}
+        assert every == {record_id: marks for record_id, marks in expected.items() if marks is not None}
+
+    @invariant()
+    def the_history_says_which_operations_were_undone(self):
+        undone = {operation.id: operation.undone_by or "" for operation in self.store.history(limit=1_000)}
+        assert undone == {operation_id: o.undone_by for operation_id, o in self.model.operations.items()}
+
+    def listed(self, where=None):
+        return {record.id for record in self.store.ledger.scan(THINGS, where)}
+
+    @staticmethod
+    def shown(record):
+        assert record.vectors is not None
+        return record.metadata, record.document, record.content, record.vectors.tobytes(), record.vectors.shape
+
+
+Histories.TestCase.settings = settings(
+    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestHistories = Histories.TestCase

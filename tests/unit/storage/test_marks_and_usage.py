@@ -1,0 +1,192 @@
+"""Marks and usage: filtered by, written by several at once, and whole after a crash in between."""
+
+from __future__ import annotations
+
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.settings import Settings
+from atlas.core.types import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.infra import aio
+from atlas.storage.store import Store
+from atlas.testing import FixedClock
+from tests.unit.storage.conftest import THINGS, Opened, vector_of
+
+IDS = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def marked(open_store):
+    opened = open_store()
+    opened.add("a", "b", n=1)
+    opened.add("c", "d", n=2)
+    opened.mark(a=Marks(tags=("red", "blue"), note="first"), b=Marks(tags=("blue",), pinned=True), c=Marks(note="z"))
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"marks.tags": "blue"}, "ab"),
+        ({"marks.tags": "red"}, "a"),
+        ({"marks.tags": "green"}, ""),
+        ({"marks.tags": {"$in": ["red", "green"]}}, "a"),
+        ({"marks.pinned": True}, "b"),
+        ({"marks.pinned": False}, "acd"),
+        ({"marks.pinned": {"$in": [True, False]}}, "abcd"),
+        ({"marks.pinned": {"$gte": 1}}, "b"),
+        ({"marks.pinned": "yes"}, ""),
+        ({"marks.note": "first"}, "a"),
+        ({"marks.note": {"$gt": "m"}}, "c"),
+        ({"marks.tags": "blue", "n": 1, "marks.pinned": True}, "b"),
+        ({"$or": [{"marks.pinned": True}, {"n": 2}]}, "bcd"),
+        ({"$and": [{"$or": [{"marks.note": "z"}, {"marks.tags": "red"}]}, {"n": 1}]}, "a"),
+        ({"marks.unheard of": 1}, ""),
+    ],
+)
+def test_records_are_filtered_by_their_marks(marked, where, expected):
+    things = marked.store.vector_store(THINGS)
+    assert "".join(marked.ids(where)) == expected
+    assert aio.run(things.count(where)) == len(expected)
+    assert "".join(sorted(aio.run(things.query(vector_of("a"), 9, where)).ids)) == expected
+    assert "".join(sorted(aio.run(things.search_text("text", 9, where)).ids)) == expected
+
+
+def test_filters_follow_changes_of_marks_at_once(marked):
+    other = Opened(Store.open(marked.store.path, settings=Settings()))
+    for pinned in (True, False, True):
+        other.mark(d=Marks(pinned=pinned))
+        assert ("d" in marked.ids({"marks.pinned": True})) is pinned
+        marked.mark(a=Marks(pinned=not pinned))
+        assert ("a" in other.ids({"marks.pinned": True})) is not pinned
+    other.store.ledger.close()
+
+
+def test_marks_of_deleted_records_are_not_found(marked):
+    marked.delete("b")
+    assert marked.ids({"marks.pinned": True}) == []
+    assert marked.ids({"marks.pinned": False}) == ["a", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"usage.n_uses": {"$gt": 0}}, "ab"),
+        ({"usage.n_uses": 0}, "cd"),
+        ({"usage.n_successes": {"$gte": 2}}, "a"),
+        ({"usage.n_retrieved": 3}, "c"),
+        ({"usage.n_retrieved": {"$in": [0, 3]}}, "abcd"),
+        ({"usage.last_used_at": {"$gt": "2026-01-01"}}, "ab"),
+        ({"usage.last_used_at": {"$gt": "2026-02-01"}}, ""),
+        ({"usage.last_retrieved_at": {"$lt": "2027"}}, "c"),
+        ({"$or": [{"usage.n_retrieved": 3}, {"usage.n_successes": 2}]}, "ac"),
+        ({"usage.n_uses": "0"}, ""),
+    ],
+)
+def test_records_are_filtered_by_their_usage(tmp_path, where, expected):
+    with Store.open(tmp_path / "store", clock=FixedClock()) as store:
+        opened = Opened(store)
+        opened.add(*IDS)
+        things = store.vector_store(THINGS)
+        for record_id, success in (("a", True), ("a", True), ("b", False)):
+            aio.run(things.record_use(record_id, success))
+        aio.run(things.restore_usage({"c": Usage(n_retrieved=3, last_retrieved_at=FixedClock().now())}))
+        assert "".join(opened.ids(where)) == expected
+        opened.delete(*IDS)
+
+
+def test_an_unknown_kind_of_usage_is_refused(marked):
+    with pytest.raises(InvalidInput, match=r"unknown filter key 'usage.n_likes'; known: usage.n_uses, "):
+        marked.ids({"usage.n_likes": 1})
+
+
+def test_uses_add_up(tmp_path):
+    clock = FixedClock()
+    store = Store.open(tmp_path / "store", clock=clock)
+    opened = Opened(store)
+    opened.add("a", "b")
+    things = store.vector_store(THINGS)
+    aio.run(things.record_use("a", True, "t1"))
+    clock.advance(timedelta(days=1))
+    aio.run(things.record_use("a", False, "t2"))
+    assert aio.run(things.usage(["a", "b"])) == {
+        "a": Usage(n_uses=2, n_successes=1, last_used_at=clock.now()),
+        "b": NO_USAGE,
+    }
+    with pytest.raises(NotFound, match="there is no record 'zzz'"):
+        aio.run(things.record_use("zzz", True))
+    store.ledger.close()
+
+
+def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
+    opened = open_store()
+    opened.add("a", "b")
+    things = opened.store.vector_store(THINGS)
+    for ids in (["a", "b"], ["a"]):
+        things.note_retrievals(ids)
+    opened.store.close()
+    usage = aio.run(open_store().store.vector_store(THINGS).usage(["a", "b"]))
+    assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
+
+
+def leave_pending(opened, **marks):
+    """What a process leaves that was killed after its commit, before the file was replaced."""
+    with opened.store.ledger.database.write() as connection:
+        for record_id, value in marks.items():
+            connection.execute("INSERT INTO pending_marks VALUES (?, ?, ?)", (THINGS, record_id, json.dumps(value)))
+
+
+def test_marks_of_a_crashed_process_are_seen_by_others_and_settled_by_the_next_opening(marked, open_store):
+    leave_pending(marked, a={"note": "after the crash"}, b={}, d={"tags": ["blue"]})
+    assert marked.marks("a") == Marks(note="after the crash")
+    assert marked.marks("b") == NO_MARKS
+    assert marked.ids({"marks.tags": "blue"}) == ["d"]
+    again = open_store()
+    file = json.loads((again.store.path / f"{THINGS}_meta.json").read_text(encoding="utf-8"))
+    assert file == {"marks": {"a": {"note": "after the crash"}, "c": {"note": "z"}, "d": {"tags": ["blue"]}}}
+    with again.store.ledger.database.read() as connection:
+        assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
+    assert again.ids({"marks.tags": "blue"}) == ["d"]
+
+
+def test_a_half_written_file_of_a_crashed_process_does_no_harm(marked, open_store):
+    (marked.store.path / f".{THINGS}_meta.json.4711").write_text('{"marks": {"a":')
+    again = open_store()
+    again.mark(a=Marks(note="new"))
+    assert again.marks("a") == Marks(note="new")
+    assert again.marks("b").pinned
+
+
+def test_threads_that_mark_through_two_stores_at_once_lose_nothing(open_store):
+    ids = [f"r{i}" for i in range(40)]
+    stores = [open_store(), open_store()]
+    stores[0].add(*ids)
+
+    def work(opened, mine):
+        for record_id in mine:
+            opened.mark(**{record_id: Marks(note=record_id), "r0": Marks(note=record_id)})
+
+    threads = [threading.Thread(target=work, args=(stores[i % 2], ids[1 + i :: 4])) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    last = stores[0].store.history(1)[0]
+    for opened in (*stores, open_store()):
+        assert {record_id: opened.marks(record_id).note for record_id in ids[1:]} == {i: i for i in ids[1:]}
+    with stores[0].store.ledger.database.read() as connection:
+        (newest,) = connection.execute(
+            "SELECT record_id FROM changes WHERE operation = ? AND record_id <> 'r0'", (last.id,)
+        ).fetchone()
+    assert open_store().marks("r0").note == newest
+
+
+@pytest.mark.parametrize("marks", [Marks(note="\ud800"), Marks(note="a\x00b"), Marks(tags=("\udfff",))])
+def test_marks_that_a_file_cannot_hold_are_refused(marked, marks):
+    with pytest.raises(InvalidInput, match=r"marks\.(note|tags).* holds a (lone surrogate|NUL)"):
+        marked.mark(a=marks)
+    assert marked.marks("a").note == "first"
