@@ -61,7 +61,7 @@ def draw_list(memory: MemorySystem, query: Query, columns: tuple[str, ...]) -> N
     page = st.pagination(pages, key="experiences_page", bind=URL) if pages > 1 else 1
     with above, st.spinner(SEARCHING if query.is_search and query.by == MEANING else "Reading …"):
         found = listing(memory, query, page)
-        st.caption(found.caption)
+        st.caption(f"{found.caption}. Click one to open it." if found.rows else found.caption)
         asked = hashlib.sha256(repr((query, page, revision)).encode()).hexdigest()[:12]
         if found.rows:
             experience_table(found.rows, columns=columns, key=f"experiences_table_{asked}")

@@ -37,7 +37,7 @@ def draw_groups(groups: Groups, noun: str) -> None:
     """A table with one line for each source or domain."""
     st.subheader(f"By {noun}", anchor=False)
     columns = {
-        "name": st.column_config.TextColumn(noun.capitalize()),
+        "name": st.column_config.TextColumn(noun.capitalize(), width=240),
         "n": COUNT("Experiences"),
         "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
         "interval": st.column_config.TextColumn("95 % interval", width=110),

@@ -111,11 +111,15 @@ def open_memory(
     storage = Store.open(
         path or settings.store, read_only=read_only or settings.read_only, settings=settings, clock=clock
     )
-    embedder = embedder or _embedder_for(storage, settings, announce or _warn)
-    storage.bind(EmbeddingModel(embedder.model_name, embedder.dimension), checksum=getattr(embedder, "checksum", ""))
-    experience = ChromaExperienceMemory(
-        embedder, storage.vector_store(COLLECTION), weights=settings.ranking, clock=clock
-    )
+    try:
+        embedder = embedder or _embedder_for(storage, settings, announce or _warn)
+        model = EmbeddingModel(embedder.model_name, embedder.dimension)
+        storage.bind(model, checksum=getattr(embedder, "checksum", ""))
+        things = storage.vector_store(COLLECTION)
+    except BaseException:
+        storage.ledger.close()
+        raise
+    experience = ChromaExperienceMemory(embedder, things, weights=settings.ranking, clock=clock)
     return MemorySystemImpl(experience, storage=storage)
 
 

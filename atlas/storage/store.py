@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -187,8 +188,15 @@ class Store:
             "created_at": self.ledger.clock.now().isoformat(timespec="seconds"),
         }
         temporary = self.path / f".{LABEL}.{os.getpid()}"
-        temporary.write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(self.path / LABEL)
+        try:
+            temporary.write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+            temporary.replace(self.path / LABEL)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise StoreUnavailable(
+                f"{self.path / LABEL} cannot be written ({error.strerror}); the records are unchanged"
+            ) from error
 
 
 def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> SqliteLedger:

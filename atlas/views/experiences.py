@@ -139,9 +139,9 @@ def _caption(memory: MemorySystem, query: Query) -> str:
 
 
 def _search_caption(memory: MemorySystem, query: Query, n_found: int) -> str:
-    among = (
-        f"{counted(memory.experience.count(query.where), 'experience')}{' that pass the filters' * bool(query.where)}"
-    )
+    among = counted(memory.experience.count(query.where), "experience")
+    if query.where:
+        among += " left by the filters"
     if not n_found:
         return f"Nothing found among {among}"
     if query.by == MEANING:

@@ -21,9 +21,7 @@ ROW_PIXELS, TABLE_PIXELS = 35, 600
 COLUMNS = {
     "sign": st.column_config.TextColumn("", width=30),
     "outcome": st.column_config.TextColumn("Outcome", width=110),
-    "similarity": st.column_config.NumberColumn(
-        "Similarity", format="%.2f", width=80, help="Cosine with the question, from −1 to 1"
-    ),
+    "similarity": st.column_config.NumberColumn("Similarity", format="%.2f", width=80, help="Cosine, from −1 to 1"),
     "task": st.column_config.TextColumn("Task", width="large"),
     "source": st.column_config.TextColumn("Source", width=120),
     "domain": st.column_config.TextColumn("Domain", width=90),

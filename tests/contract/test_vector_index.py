@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -109,6 +112,24 @@ def test_groups_narrow_a_query_of_the_exact_index():
     assert set(keys_of(index.query(vectors[3], 9, groups=np.array([2, 5, 99])))) == {"2", "3", "8", "9"}
     assert index.query(vectors[3], 1, groups=np.array([5, 2]))[0][0] == "3"
     assert index.query(vectors[3], 2, groups=np.array([], np.int64)) == []
+
+
+def test_closed_chroma_clients_let_go_of_their_files(tmp_path):
+    chroma, vectors = ChromaIndex(tmp_path / "chroma", "things"), clustered(3, seed=10)
+    chroma.upsert(["a"], vectors[:1])
+    chroma.set_seal("ledger", 1)
+    for _ in range(10):
+        assert keys_of(chroma.query(vectors[0], 5)) == ["a"]
+        chroma.close()
+    deadline = time.monotonic() + 20
+    while open_files(tmp_path) and time.monotonic() < deadline:
+        time.sleep(0.05)  # ChromaDB closes its database in a thread of its own
+    assert open_files(tmp_path) == []
+
+
+def open_files(path):
+    targets = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    return [target for target in targets if target.is_relative_to(path)]
 
 
 def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):

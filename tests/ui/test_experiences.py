@@ -47,7 +47,7 @@ def test_words_are_searched_among_what_passes_the_filters(dashboard: Dashboard, 
     app.multiselect(key="experiences_outcomes").select("failed").run()
     assert tasks(app) == ["Boil the turnip"]
     app.text_input(key="experiences_text").set_value("parsnip").run()
-    assert caption(app) == "Nothing found among 1 experience that pass the filters"
+    assert caption(app) == "Nothing found among 1 experience left by the filters"
     assert not app.dataframe
 
 
@@ -110,8 +110,9 @@ def test_an_experience_that_is_gone_says_so_beside_the_list(dashboard: Dashboard
 
 
 def caption(app: AppTest) -> str:
-    """What the page says above its list."""
-    return str(app.caption[[" experience" in element.value for element in app.caption].index(True)].value)
+    """What the page says above its list, without the invitation to click."""
+    said = next(element.value for element in app.caption if " experience" in element.value)
+    return str(said.removesuffix(". Click one to open it."))
 
 
 def table(app: AppTest):

@@ -58,7 +58,9 @@ class ChromaIndex:
         self._directory = directory / collection
         self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
         self._threads = threading.RLock()
-        self._client: Any = None
+        self._system: Any = None
+        """ChromaDB's own parts, which hold the files."""
+
         self._collection: Any = None
         self._opened: Seal | None = None
         forking.watch(self)
@@ -135,9 +137,10 @@ class ChromaIndex:
 
     def close(self) -> None:
         """Let go of the files."""
-        if self._client is not None:
-            self._client.close()
-        self._client = self._collection = self._opened = None
+        system, self._system = self._system, None
+        self._collection = self._opened = None
+        if system is not None:
+            system.stop()
 
     def before_fork(self) -> None:
         """Let go of the files, unless another thread is using them."""
@@ -150,8 +153,8 @@ class ChromaIndex:
     def after_fork(self, *, in_child: bool) -> None:
         """Open them anew when they are needed; ChromaDB's threads are not there in the child."""
         if in_child:
-            forking.abandon(self._client)
-            self._client = self._collection = self._opened = None
+            forking.abandon(self._system)
+            self._system = self._collection = self._opened = None
             self._threads = threading.RLock()
 
     @property
@@ -188,9 +191,12 @@ class ChromaIndex:
         self.close()
         self._directory.mkdir(parents=True, exist_ok=True)
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
-        self._client = chromadb.PersistentClient(str(self._directory), settings=settings)
-        self._client.clear_system_cache()  # else the next client on this path gets this one's files, deleted or not
-        self._collection = self._client.get_or_create_collection(
+        client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
+        # ChromaDB shares these parts between the clients of a path, whatever happened to its files; ours are our own. A
+        # client's `close` does not find them any more then, so they are stopped by hand.
+        self._system = client._system
+        client.clear_system_cache()
+        self._collection = client.get_or_create_collection(
             VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
         )
         if seal != Seal() and self._collection.count() != seal.n_keys:

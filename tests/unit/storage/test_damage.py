@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 
+import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.types import Marks
 from atlas.storage.store import EmbeddingModel, Store
+from atlas.testing import HashEmbedder
 from tests.unit.storage.conftest import THINGS, Opened, files_in
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 5}
@@ -101,6 +105,40 @@ def test_a_file_where_the_directory_should_be_is_reported(open_store, tmp_path):
     (tmp_path / "store").write_text("not a directory")
     with pytest.raises(StoreUnavailable, match="cannot be created"):
         open_store()
+
+
+def test_an_opening_that_fails_keeps_no_file_open(open_store):
+    path = make(open_store)
+    truncate(path / "atlas.sqlite")
+    with pytest.raises(StoreDamaged, match="damaged"):
+        open_store()
+    garbage(path / "atlas.sqlite")
+    with pytest.raises(StoreDamaged, match="damaged"):
+        atlas.open_memory(path, embedder=HashEmbedder())
+    assert open_files(path) == []
+
+
+def test_an_opening_with_another_embedder_keeps_no_file_open(open_store):
+    path = make(open_store)
+    with pytest.raises(EmbeddingModelMismatch, match="holds vectors of 'test'"):
+        atlas.open_memory(path, embedder=HashEmbedder())
+    assert open_files(path) == []
+
+
+def open_files(path):
+    """Which of a ledger's files this process holds open."""
+    targets = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+    return [target for target in targets if target.parent == path]
+
+
+def test_a_label_that_cannot_be_written_is_reported(open_store, tmp_path):
+    path = tmp_path / "store"
+    (path / f".store.json.{os.getpid()}").mkdir(parents=True)
+    with pytest.raises(StoreUnavailable, match=r"store\.json cannot be written .*the records are unchanged"):
+        open_store()
+    (path / f".store.json.{os.getpid()}").rmdir()
+    assert open_store().ids() == []
+    assert (path / "store.json").exists()
 
 
 def test_a_missing_label_is_written_anew(open_store):
