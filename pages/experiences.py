@@ -55,7 +55,7 @@ def to_first_page() -> None:
 
 def draw_list(memory: MemorySystem, query: Query, columns: tuple[str, ...]) -> None:
     """The experiences that were asked for, a page at a time."""
-    revision = memory.storage.ledger.revision()
+    revision = memory.revision()
     above = st.container()
     pages = n_pages(memory, query)
     page = st.pagination(pages, key="experiences_page", bind=URL) if pages > 1 else 1

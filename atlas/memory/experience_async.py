@@ -19,9 +19,7 @@ from atlas.core.types import (
     Experience,
     Hit,
     Marks,
-    Outcome,
     QueryResult,
-    Step,
     Task,
     Trajectory,
     Usage,
@@ -32,6 +30,7 @@ from atlas.core.types import (
 from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
 from atlas.memory.backing import backing
+from atlas.memory.editing import check_changes
 from atlas.memory.extraction import SimpleExperienceExtractor
 from atlas.memory.pruning import PruneCriteria, PrunePlan, PruneSubject, plan_prune
 from atlas.memory.ranking import Candidate, overfetch, rank
@@ -44,16 +43,6 @@ STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
 PLAN_TRIES = 5
-
-EDITABLE: Mapping[str, type | tuple[type, ...]] = {
-    "task": Task,
-    "outcome": Outcome,
-    "solution_output": str,
-    "feedback": str,
-    "steps": (tuple, list),
-    "metadata": Mapping,
-    "agent_id": str,
-}
 
 
 class AsyncExperienceMemory:
@@ -227,11 +216,7 @@ class AsyncExperienceMemory:
             NotFound: It is not there.
             InvalidInput: Another field, or a value that cannot be stored.
         """
-        unknown = sorted(set(changes) - set(EDITABLE))
-        if unknown:
-            raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(EDITABLE)}")
-        for name, value in changes.items():
-            _check_type(name, value)
+        check_changes(changes)
         rows = await self._store.get([experience_id])
         if not rows:
             raise _not_found(experience_id)
@@ -449,15 +434,6 @@ def _batches(trajectories: Iterable[Trajectory], size: int) -> Iterable[list[Tra
 def _check_k(k: int) -> None:
     if k < 0:
         raise InvalidInput(f"k should be 0 or more, but is {k}")
-
-
-def _check_type(name: str, value: Any) -> None:
-    is_right = isinstance(value, EDITABLE[name])
-    if name == "steps" and is_right:
-        is_right = all(isinstance(step, Step) for step in value)
-    if not is_right:
-        kind = "a list of Step" if name == "steps" else getattr(EDITABLE[name], "__name__", "")
-        raise InvalidInput(f"{name} should be {kind}, but is {value!r}"[:300])
 
 
 def _not_found(experience_id: str) -> NotFound:

@@ -56,6 +56,10 @@ class MemorySystemImpl:
         """Remember an attempt in every memory that takes it; the ids, by memory."""
         return {"experience": self.experience.store(trajectory)} if self._experience else {}
 
+    def revision(self) -> int:
+        """A number that grows with every change to the store, by any process: what to key a cache on."""
+        return self.storage.ledger.revision()
+
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
         """What was done to the store, newest first."""
         return self.storage.history(limit, offset)
@@ -143,7 +147,8 @@ def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], 
         name = settings.embedding_model or bound.name
     else:
         choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
-        announce(choice.announcement)
+        if not settings.embedding_model:
+            announce(choice.announcement)
         name = choice.name
     return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
 

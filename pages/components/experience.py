@@ -77,4 +77,4 @@ def _draw_similar(memory: MemorySystem, detail: ExperienceDetail) -> None:
         return
     st.caption("The nearest in meaning; click one to open it.")
     columns = ("sign", "similarity", "task")
-    experience_table(rows, columns=columns, key=f"experience_similar_{detail.id}_{memory.storage.ledger.revision()}")
+    experience_table(rows, columns=columns, key=f"experience_similar_{detail.id}_{memory.revision()}")
