@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,7 +36,10 @@ SHOWN = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status: 0 done, 1 not done, 2 wrong usage, 130 interrupted."""
+    """Run one command; the exit status: 0 done, 1 not done, 2 wrong usage, 130 interrupted.
+
+    With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
+    """
     options = _parser().parse_args(arguments)
     try:
         settings = _settings(options)
@@ -49,7 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains again while it exits
         return 1
+    except OSError as error:
+        print(f"atlas: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the end of the line: whatever it is, the person gets a sentence
+        _report_bug(error)
+        return 1
     return status
+
+
+def _report_bug(error: Exception) -> None:
+    if os.environ.get("ATLAS_DEBUG"):
+        traceback.print_exception(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"atlas: {what} (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -115,7 +132,7 @@ def _command(commands: Any, name: str, run: Callable[..., int], summary: str) ->
 
 
 def _init(options: argparse.Namespace, settings: Settings) -> int:
-    with _opened(settings) as memory:
+    with _opened(settings, create=True) as memory:
         model = memory.storage.model
         print(
             f"{memory.storage.path}: {len(memory.experience)} experiences, "
@@ -125,8 +142,8 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
-    with _opened(settings) as memory:
-        sink = ExperienceSink(memory.experience, f"imported {', '.join(path.name for path in options.paths)}")
+    with _opened(settings, create=True) as memory:
+        sink = ExperienceSink(memory.experience, f"imported {', '.join(_safe(path.name) for path in options.paths)}")
         with _bytes_bar() as on_progress:
             report = import_paths(
                 sink,
@@ -184,13 +201,14 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
         if options.dry_run:
             print("Nothing was touched (--dry-run).")
         elif plan.removals:
-            n_removed = memory.experience.apply_prune(plan)
-            print(f"Removed {n_removed}. To bring them back: atlas undo {memory.history(1)[0].id[:8]}")
+            scoped = memory.experience.within("prune", plan.criteria.reason())
+            n_removed = scoped.apply_prune(plan)
+            print(f"Removed {n_removed}. To bring them back: atlas undo {str(scoped.operation_id)[:8]}")
     return 0
 
 
 def _undo(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings) as storage:
+    with open_storage(settings=settings, create=False) as storage:
         undone = storage.undo(options.operation or _newest_not_undone(storage).id)
         print(f"{undone.reason}: {_counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
     return 0
@@ -208,7 +226,7 @@ def _newest_not_undone(storage: Store) -> Operation:
 
 
 def _history(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings, read_only=True) as storage:
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
         for operation in storage.history(options.n):
             undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
             when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
@@ -229,21 +247,21 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _backup(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings) as storage:
+    with open_storage(settings=settings, create=False) as storage:
         report = backup(storage, options.file)
-    print(f"Backed up {report.n_records} records into {options.file} ({report.n_bytes / 2**20:.1f} MB).")
+    print(f"Backed up {report.n_records} records into {_safe(str(options.file))} ({report.n_bytes / 2**20:.1f} MB).")
     return 0
 
 
 def _restore(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings) as storage:
         report = restore(storage, options.file)
-    print(f"Restored {report.n_records} records from {options.file}.")
+    print(f"Restored {report.n_records} records from {_safe(str(options.file))}.")
     return 0
 
 
 def _doctor(options: argparse.Namespace, settings: Settings) -> int:
-    with open_storage(settings=settings) as storage:
+    with open_storage(settings=settings, create=False) as storage:
         findings = examine(storage, fix=options.fix)
     for finding in findings:
         verdict = "ok" if not finding.problem else f"{finding.problem}{' (mended)' if finding.is_fixed else ''}"
@@ -271,8 +289,10 @@ def _settings(options: argparse.Namespace) -> Settings:
     return replace(settings, store=options.store) if options.store else settings
 
 
-def _opened(settings: Settings, *, read_only: bool = False) -> MemorySystem:
-    return open_memory(settings=settings, read_only=read_only, announce=lambda text: print(text, file=sys.stderr))
+def _opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
+    return open_memory(
+        settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
+    )
 
 
 @contextmanager

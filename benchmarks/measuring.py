@@ -39,17 +39,6 @@ class Figure:
         return self.ours / self.baseline if self.baseline else None
 
 
-def median_seconds(calls: Sequence[Callable[[], object]]) -> float:
-    """The median time of calls, after one unmeasured call."""
-    calls[0]()
-    times = []
-    for call in calls:
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
 def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]) -> tuple[float, float]:
     """The median times of two lists of calls, taken in turns so that noise falls on both alike."""
     ours[0](), theirs[0]()
@@ -62,14 +51,19 @@ def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[
     return statistics.median(times[0]), statistics.median(times[1])
 
 
-def clustered_vectors(n: int, *, seed: int, n_clusters: int = 200, spread: float = 0.6) -> Vectors:
-    """Unit vectors in clusters of unequal size, as embeddings of tasks are; shape (n, 384)."""
-    centres = np.random.default_rng(0).normal(size=(n_clusters, DIMENSION))
-    centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+def clustered_vectors(n: int, *, seed: int, n_clusters: int = 300) -> Vectors:
+    """Unit vectors that are spread as embeddings of texts are; shape (n, 384).
+
+    Their variances fall off as those that all-MiniLM-L6-v2 gives on 3,015 texts of real agent runs (0.13, 0.055, 0.035,
+    0.017, 0.0095, 0.0052, 0.0028, 0.0011 for the 1st, 2nd, 4th … 128th direction, about a mean of length 0.35), half of
+    it between clusters. Without that fall-off all neighbours are about equally far, and no index finds them.
+    """
+    spread = np.sqrt(0.13 / np.arange(1, DIMENSION + 1) ** 1.05)
+    centres = np.random.default_rng(0).normal(size=(n_clusters, DIMENSION)) * spread * np.sqrt(0.5)
+    centres[:, 5] += 0.35
     generator = np.random.default_rng(seed)
-    noise = generator.normal(size=(n, DIMENSION)) / np.sqrt(DIMENSION) * spread * 2
-    sizes = generator.zipf(1.5, size=n) % n_clusters
-    vectors = (centres[sizes] + noise).astype(np.float32)
+    noise = generator.normal(size=(n, DIMENSION)) * spread * np.sqrt(0.5)
+    vectors = (centres[generator.integers(0, n_clusters, n)] + noise).astype(np.float32)
     scaled: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled
 

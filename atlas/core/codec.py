@@ -18,6 +18,9 @@ from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, Verifi
 MAX_DEPTH = 100
 """How deep values may nest; deeper ones are refused, as recursive readers of them would fail."""
 
+MAX_INTEGER_BITS = 4_096
+"""Larger integers are refused: Python does not print them, and few readers of JSON take them."""
+
 Json = dict[str, Any]
 
 
@@ -34,6 +37,13 @@ def to_text(value: Any) -> str:
 def dump(value: Any) -> str:
     """`to_text`, for a value that was checked."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def check_text(text: str, where: str) -> None:
+    """Raise `InvalidInput`, naming the place, unless the ledger can hold a text, and so could find it."""
+    problem = _text_problem(text)
+    if problem:
+        raise InvalidInput(f"{where} {problem}")
 
 
 def check_json(value: Any, where: str) -> None:
@@ -75,6 +85,8 @@ def _scalar_fault(value: Any) -> _Fault | None:
         return _Fault(problem) if problem else None
     if isinstance(value, float) and not math.isfinite(value):
         return _Fault(f"is {value}, which JSON cannot hold; leave it out or use null")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        return _Fault(f"is an integer of more than {MAX_INTEGER_BITS} bits; use a float or a text")
     if value is not None and not isinstance(value, int | float):
         return _Fault(f"is of type {type(value).__name__}, which JSON cannot hold")
     return None

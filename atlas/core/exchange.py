@@ -31,6 +31,12 @@ class ExportedExperience:
     embedding_model: str = ""
     """The model that made the vectors; empty where there are none."""
 
+    content_hash: str = ""
+    """Of the attempt as it was first read, which edits do not change; empty where it is that of the experience."""
+
+    stored_at: datetime | None = None
+    """When it was first stored; None where nobody knows."""
+
 
 def encode_line(exported: ExportedExperience) -> str:
     """The experience as one JSON object on one line, without the line break; `decode_line` gives it back equal.
@@ -44,6 +50,8 @@ def encode_line(exported: ExportedExperience) -> str:
         "marks": _encode_marks(exported.marks),
         "usage": _encode_usage(exported.usage),
         "embedding_model": exported.embedding_model,
+        "content_hash": exported.content_hash,
+        "stored_at": _encode_instant(exported.stored_at, "stored_at"),
     }
     check_json(line, "line")
     if exported.vectors is not None and len(exported.vectors):
@@ -71,6 +79,8 @@ def decode_line(obj: Json) -> ExportedExperience | Trajectory:
         usage=_decode_usage(_object(obj, "usage", {})),
         vectors=_decode_vectors(obj.get("vectors")),
         embedding_model=_text(obj, "embedding_model"),
+        content_hash=_text(obj, "content_hash"),
+        stored_at=_decode_instant(obj, "stored_at"),
     )
 
 
@@ -91,9 +101,9 @@ def _encode_usage(usage: Usage) -> Json:
     return {
         "n_uses": usage.n_uses,
         "n_successes": usage.n_successes,
-        "last_used_at": _encode_instant(usage.last_used_at, "last_used_at"),
+        "last_used_at": _encode_instant(usage.last_used_at, "usage.last_used_at"),
         "n_retrieved": usage.n_retrieved,
-        "last_retrieved_at": _encode_instant(usage.last_retrieved_at, "last_retrieved_at"),
+        "last_retrieved_at": _encode_instant(usage.last_retrieved_at, "usage.last_retrieved_at"),
     }
 
 
@@ -101,9 +111,9 @@ def _decode_usage(encoded: Json) -> Usage:
     usage = Usage(
         n_uses=_count(encoded, "n_uses"),
         n_successes=_count(encoded, "n_successes"),
-        last_used_at=_decode_instant(encoded, "last_used_at"),
+        last_used_at=_decode_instant(encoded, "last_used_at", "usage."),
         n_retrieved=_count(encoded, "n_retrieved"),
-        last_retrieved_at=_decode_instant(encoded, "last_retrieved_at"),
+        last_retrieved_at=_decode_instant(encoded, "last_retrieved_at", "usage."),
     )
     if usage.n_successes > usage.n_uses:
         raise InvalidInput(f"usage.n_successes should be at most n_uses, {usage.n_uses}, but is {usage.n_successes}")
@@ -144,18 +154,18 @@ def _checked(rows: list[list[float]]) -> Vectors:
 
 def _encode_instant(instant: datetime | None, name: str) -> str | None:
     if instant is not None and instant.tzinfo is None:
-        raise InvalidInput(f"usage.{name} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
+        raise InvalidInput(f"{name} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
     return None if instant is None else instant.astimezone(UTC).isoformat()
 
 
-def _decode_instant(encoded: Json, name: str) -> datetime | None:
+def _decode_instant(encoded: Json, name: str, prefix: str = "") -> datetime | None:
     value = encoded.get(name)
     if value is None:
         return None
     try:
         instant = datetime.fromisoformat(value)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"usage.{name} should be an ISO 8601 time, but is {_shown(value)}") from error
+        raise InvalidInput(f"{prefix}{name} should be an ISO 8601 time, but is {_shown(value)}") from error
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant
 
 

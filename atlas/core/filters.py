@@ -10,7 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput
+
+MAX_DEPTH = 20
+"""How deep filters may nest; the parser of SQLite gives up not far beyond."""
 
 COMPARISONS = ("$eq", "$in", "$gt", "$gte", "$lt", "$lte")
 
@@ -43,21 +47,28 @@ def parse_where(where: Mapping[str, Any] | None) -> Filter:
     """The filter as a tree.
 
     Raises:
-        InvalidInput: An unknown operator, or a value that cannot be compared.
+        InvalidInput: An unknown operator, a value that cannot be compared, or filters nested too deep.
     """
+    return _parse(where, 0)
+
+
+def _parse(where: Any, depth: int) -> Filter:
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"a filter should nest at most {MAX_DEPTH} levels deep; flatten it")
     if not isinstance(where, Mapping) and where is not None:
         raise InvalidInput(f"a filter should be a dict such as {{'success': True}}, but is {where!r}")
-    parts = tuple(_parse_item(key, value) for key, value in (where or {}).items())
+    parts = tuple(_parse_item(key, value, depth) for key, value in (where or {}).items())
     return parts[0] if len(parts) == 1 else Combine("$and", parts)
 
 
-def _parse_item(key: str, value: Any) -> Filter:
+def _parse_item(key: str, value: Any, depth: int) -> Filter:
     if key in ("$and", "$or"):
         if not isinstance(value, Sequence) or isinstance(value, str):
             raise InvalidInput(f"{key} should hold a list of filters, but holds {value!r}")
-        return Combine(key, tuple(parse_where(part) for part in value))
+        return Combine(key, tuple(_parse(part, depth + 1) for part in value))
     if key.startswith("$"):
         raise InvalidInput(f"unknown filter operator {key!r}; known: $and, $or, {', '.join(COMPARISONS)}")
+    check_text(key, "a filter's key")
     if isinstance(value, Mapping):
         return Combine("$and", tuple(_compare(key, name, operand) for name, operand in value.items()))
     return _compare(key, "$eq", value)
@@ -76,6 +87,8 @@ def _compare(key: str, name: str, value: Any) -> Compare:
 def _check_scalar(key: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float) or value != value:
         raise InvalidInput(f"the filter on {key!r} should compare with a text, number or truth, but got {value!r}")
+    if isinstance(value, str):
+        check_text(value, f"the filter on {key!r}")
     return value
 
 

@@ -86,5 +86,9 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 def _check(item: Item) -> None:
     if isinstance(item, ExportedExperience):
         encode_experience(item.experience)
+        task = item.experience.task
     else:
         encode_trajectory(item)
+        task = item.task
+    if not task.description.strip():
+        raise InvalidInput("task.description is blank, so nothing could find the attempt again; give it one")

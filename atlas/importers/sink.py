@@ -24,20 +24,5 @@ class ExperienceSink:
         """Store a batch."""
         attempts = [item for item in items if isinstance(item, Trajectory)]
         exported = [item for item in items if isinstance(item, ExportedExperience)]
-        n_added = self._add_attempts(attempts) + self._add_exported(exported)
-        return AddCount(added=n_added, skipped=len(items) - n_added)
-
-    def _add_attempts(self, attempts: list[Trajectory]) -> int:
-        new: dict[str, Trajectory] = {}
-        for content_hash, attempt in zip(self._experience.hashes(attempts), attempts, strict=True):
-            new.setdefault(content_hash, attempt)
-        known = self._experience.known(list(new))
-        return len(self._experience.store_many([attempt for key, attempt in new.items() if key not in known]))
-
-    def _add_exported(self, exported: list[ExportedExperience]) -> int:
-        new = {item.experience.id: item for item in exported}
-        held = {item.experience.id for item in self._experience.export(list(new))}
-        missing = [item for record_id, item in new.items() if record_id not in held]
-        if missing:
-            self._experience.restore_many(missing)
-        return len(missing)
+        added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
+        return AddCount(added=len(added), skipped=len(items) - len(added))

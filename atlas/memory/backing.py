@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Marks, QueryResult, Usage, Vectors
 from atlas.protocols.infra import VectorStore, Where
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.vector_store import LedgerVectorStore, Restored
 
 
-def backing(vector_store: VectorStore, dimension: int) -> LedgerVectorStore | PlainStore:
+def backing(
+    vector_store: VectorStore | LedgerVectorStore | PlainStore, dimension: int
+) -> LedgerVectorStore | PlainStore:
     """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for."""
     return (
         vector_store
@@ -32,7 +35,6 @@ class PlainStore:
     def __init__(self, vector_store: VectorStore, dimension: int) -> None:
         self._store = vector_store
         self._dimension = dimension
-        self.delete = vector_store.delete
         self.get = vector_store.get
 
     def within(self, kind: str, reason: str = "") -> PlainStore:
@@ -49,6 +51,26 @@ class PlainStore:
         """Hold new records; the store is given plain lists of numbers."""
         await self._store.add(ids, [_plain(embedding) for embedding in embeddings], metadatas, documents)
 
+    async def add_unknown(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+        restored: Mapping[str, Restored] = MappingProxyType({}),
+    ) -> list[str]:
+        """`add`, as it cannot tell what others store meanwhile. Marks are refused, and usage is not kept."""
+        await self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
+        await self.add(ids, embeddings, metadatas, documents)
+        return ids
+
+    async def delete(self, ids: list[str]) -> int:
+        """Remove records; how many there were just before."""
+        distinct = list(dict.fromkeys(ids))
+        n_present = len(await self.get(distinct))
+        await self._store.delete(distinct)
+        return n_present
+
     async def count(self, where: Where | None = None) -> int:
         """How many records there are."""
         return await (self._store.count() if where is None else self._store.count(where))
@@ -63,13 +85,15 @@ class PlainStore:
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
+        *,
+        unchanged_since: int | None = None,
     ) -> None:
         """Replace records, by deleting and adding them; `NotFound` where one is not there."""
-        present = {row["id"] for row in await self.get(ids)}
+        present = await self.present(ids)
         for record_id in ids:
             if record_id not in present:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-        await self.delete(ids)
+        await self._store.delete(ids)
         await self.add(ids, embeddings, metadatas, documents)
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
@@ -114,6 +138,10 @@ class PlainStore:
         held = {row["metadata"].get("content_hash") for row in await self.scan()}
         return held & set(hashes)
 
+    async def present(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that some record has."""
+        return {row["id"] for row in await self.get(list(ids))}
+
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Nothing is known."""
         return {record_id: Usage() for record_id in ids}
@@ -122,24 +150,15 @@ class PlainStore:
         """Nothing is marked."""
         return {record_id: Marks() for record_id in ids}
 
-    async def restore_marks(self, marks: Mapping[str, Marks]) -> None:
-        """Refused, unless there are none."""
-        if marks:
-            await self.mark(marks)
-
-    async def restore_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Not kept."""
-
     async def moment(self) -> int:
         """It has no history, so there is one moment."""
         return 0
 
     async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
         """Remove records; it cannot tell whether they have changed."""
-        await self.delete(list(ids))
-        return len(ids)
+        return await self.delete(list(ids))
 
-    def note_retrievals(self, ids: Sequence[str]) -> None:
+    async def note_retrievals(self, ids: Sequence[str]) -> None:
         """Not kept."""
 
     async def write_retrievals(self) -> None:
@@ -150,8 +169,9 @@ class PlainStore:
         raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
 
     async def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Refused: it has no place for it."""
-        raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
+        """Refused, unless there are none: it has no place for them."""
+        if marks:
+            raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
 
 def _plain(embedding: npt.ArrayLike) -> list[Any]:

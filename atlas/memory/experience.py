@@ -25,17 +25,15 @@ class ChromaExperienceMemory(AsyncExperienceMemory):
         """Sync form of `astore`."""
         return aio.run(self.astore(trajectory))
 
-    def store_many(self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None) -> list[str]:
+    def store_many(
+        self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
+    ) -> list[str]:
         """Sync form of `astore_many`."""
-        return aio.run(self.astore_many(trajectories, on_progress))
+        return aio.run(self.astore_many(trajectories, on_progress, skip_known=skip_known))
 
-    def restore_many(self, exported: Sequence[ExportedExperience]) -> None:
+    def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Sync form of `arestore_many`."""
-        aio.run(self.arestore_many(exported))
-
-    def known(self, hashes: Sequence[str]) -> set[str]:
-        """Sync form of `aknown`."""
-        return aio.run(self.aknown(hashes))
+        return aio.run(self.arestore_many(exported))
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Sync form of `asearch`."""

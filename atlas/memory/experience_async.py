@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, Self
+from itertools import islice
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from atlas.core.codec import decode_experience
-from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.codec import check_text
+from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
@@ -29,20 +29,26 @@ from atlas.core.types import (
 )
 from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
-from atlas.memory.backing import backing
-from atlas.memory.editing import check_changes
-from atlas.memory.extraction import SimpleExperienceExtractor
+from atlas.memory.backing import PlainStore, backing
+from atlas.memory.columns import columns, first_vectors, unknown
+from atlas.memory.editing import check_changes, not_found
+from atlas.memory.exporting import to_exported, to_restored, usable_vectors
+from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
 from atlas.memory.pruning import PruneCriteria, PrunePlan, PruneSubject, plan_prune
-from atlas.memory.ranking import Candidate, overfetch, rank
+from atlas.memory.ranking import Candidate, check_k, overfetch, rank
 from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
+from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
-PLAN_TRIES = 5
+TRIES = 10
+"""How often a change is decided anew because others have changed what it was decided on."""
+
+T = TypeVar("T")
 
 
 class AsyncExperienceMemory:
@@ -51,7 +57,7 @@ class AsyncExperienceMemory:
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
         extractor: ExperienceExtractor = SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
@@ -94,42 +100,45 @@ class AsyncExperienceMemory:
         """
         return (await self.astore_many([trajectory]))[0]
 
-    async def astore_many(self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None) -> list[str]:
+    async def astore_many(
+        self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
+    ) -> list[str]:
         """Remember attempts, in batches each of which is durable when the next begins; the ids of their experiences.
 
         Args:
-            on_progress: Called after each batch with how many are stored, and of how many where that is known, else 0.
+            on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
+            skip_known: Leave out attempts that say what one of the memory, or an earlier one of these, says.
         """
         total = len(trajectories) if isinstance(trajectories, Sequence) else 0
         scoped = self if self.operation_id else self.within("store")
         ids: list[str] = []
-        for batch in _batches(trajectories, STORE_BATCH):
-            experiences = [self._to_experience(trajectory) for trajectory in batch]
-            await scoped._add(experiences)
-            ids += [experience.id for experience in experiences]
+        n_done, remaining = 0, iter(trajectories)
+        while batch := list(islice(remaining, STORE_BATCH)):
+            ids += await scoped._add([self._to_experience(trajectory) for trajectory in batch], skip_known)
+            n_done += len(batch)
             if on_progress:
-                on_progress(len(ids), total)
+                on_progress(n_done, total)
         return ids
 
-    async def arestore_many(self, exported: Sequence[ExportedExperience]) -> None:
-        """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same."""
-        experiences = [item.experience for item in exported]
-        given = {
-            item.experience.embedding_text: item.vectors
-            for item in exported
-            if item.vectors is not None and item.embedding_model == self.embedder.model_name
-        }
-        await self._add(experiences, given)
-        await self._store.restore_marks({item.experience.id: item.marks for item in exported if item.marks != Marks()})
-        await self._store.restore_usage({item.experience.id: item.usage for item in exported})
+    async def arestore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
+        """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
 
-    def hashes(self, trajectories: Sequence[Trajectory]) -> list[str]:
-        """What attempts that say the same have in common, whatever their ids."""
-        return [extraction.content_hash(self._to_experience(trajectory)) for trajectory in trajectories]
+        What the memory holds already, by id or by what the attempt said when it was first read, stays as it is.
 
-    async def aknown(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the attempts' `hashes` that the memory holds."""
-        return await self._store.known_hashes(hashes)
+        Returns:
+            The ids of the experiences that were put back.
+        """
+        held = await self._store.present([item.experience.id for item in exported])
+        new = {item.experience.id: item for item in exported if item.experience.id not in held}
+        if not new:
+            return []
+        experiences = [self._findable(item.experience) for item in new.values()]
+        given = usable_vectors(exported, self.embedder)
+        ids, vectors, metadatas, documents = await self._columns(experiences, given)
+        for metadata, item in zip(metadatas, new.values(), strict=True):
+            metadata["content_hash"] = item.content_hash or metadata["content_hash"]
+        restored = {record_id: to_restored(item) for record_id, item in new.items()}
+        return await self._store.add_unknown(ids, vectors, metadatas, documents, restored)
 
     # Finding
 
@@ -149,21 +158,22 @@ class AsyncExperienceMemory:
             where: Only experiences that pass this filter; the result is that of ranking all of them by hand.
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
         """
-        _check_k(k)
+        check_k(k)
+        check_text(query, "the query")
         if not k or not query.strip() or not await self._store.count():
             return []
         vector = await asyncio.to_thread(self._encode_query, query)
-        found = await self._store.query(vector, overfetch(k), where)
-        hits = await self._hits(found, k)
+        hits = await self._hits(await self._store.query(vector, overfetch(k), where), k)
         if count_retrieval:
-            self._store.note_retrievals([hit.item.id for hit in hits])
+            await self._store.note_retrievals([hit.item.id for hit in hits])
         return hits
 
     async def asearch_words(self, words: str, k: int = 20, *, where: Where | None = None) -> list[Experience]:
         """The experiences that hold any of these words in task, solution or feedback, most telling first (BM25)."""
-        _check_k(k)
+        check_k(k)
+        check_text(words, "the query")
         found = await self._store.search_text(words, k, where)
-        return [_decode(row["metadata"]) for row in await self._store.get(found.ids)]
+        return [from_metadata(row["metadata"]) for row in await self._store.get(found.ids)]
 
     async def asimilar(self, experience_id: str, k: int = 4) -> list[Hit[Experience]]:
         """The k experiences nearest to one, without itself.
@@ -171,18 +181,17 @@ class AsyncExperienceMemory:
         Raises:
             NotFound: It is not there.
         """
-        _check_k(k)
+        check_k(k)
         rows = await self._store.get([experience_id])
         if not rows:
-            raise _not_found(experience_id)
-        vector = np.atleast_2d(rows[0]["embedding"])[0]
-        found = await self._store.query(vector, overfetch(k) + 1)
+            raise not_found(experience_id)
+        found = await self._store.query(np.atleast_2d(rows[0]["embedding"])[0], overfetch(k) + 1)
         return await self._hits(found, k, without=experience_id)
 
     async def aget(self, experience_id: str) -> Experience | None:
         """One experience, or None."""
         rows = await self._store.get([experience_id])
-        return _decode(rows[0]["metadata"]) if rows else None
+        return from_metadata(rows[0]["metadata"]) if rows else None
 
     async def abrowse(
         self,
@@ -215,30 +224,33 @@ class AsyncExperienceMemory:
         Raises:
             NotFound: It is not there.
             InvalidInput: Another field, or a value that cannot be stored.
+            PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes)
+        return await _retried(lambda: self._edit(experience_id, changes))
+
+    async def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
+        """`aedit`, unless the experience changes between being read and being written."""
+        moment = await self._store.moment()
         rows = await self._store.get([experience_id])
         if not rows:
-            raise _not_found(experience_id)
-        changed = replace(_decode(rows[0]["metadata"]), **changes)
+            raise not_found(experience_id)
+        changed = replace(from_metadata(rows[0]["metadata"]), **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
             changed,
             embedding_text=self._embedding_text(trajectory),
             trajectory_summary=extraction.summarise(trajectory, changed.feedback),
         )
-        ids, vectors, (metadata,), documents = await self._columns([changed])
+        ids, vectors, metadatas, documents = await self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
-        await self._store.update(
-            ids, vectors, [{**metadata, "content_hash": rows[0]["metadata"]["content_hash"]}], documents
-        )
+        metadatas[0]["content_hash"] = rows[0]["metadata"]["content_hash"]
+        await self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
         return changed
 
     async def adelete(self, experience_ids: Sequence[str]) -> int:
         """Delete experiences; how many there were. They stay in the history, from which `undo` brings them back."""
-        n_present = len(await self._store.get(list(experience_ids)))
-        await self._store.delete(list(experience_ids))
-        return n_present
+        return await self._store.delete(list(experience_ids))
 
     async def arefine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """What the refine strategy makes of the experiences; the memory itself is not changed."""
@@ -284,8 +296,8 @@ class AsyncExperienceMemory:
         rows = await self._store.scan()
         ids = [row["id"] for row in rows]
         usage, marks = await self._store.usage(ids), await self._store.marks(ids)
-        subjects = [_subject(row, usage[row["id"]], marks[row["id"]]) for row in rows]
-        vectors = await self._first_vectors(ids) if parsed.keep_diverse else None
+        subjects = [PruneSubject.of(row, usage[row["id"]], marks[row["id"]]) for row in rows]
+        vectors = await first_vectors(ids, self._store, self.embedder.dimension) if parsed.keep_diverse else None
         return await asyncio.to_thread(plan_prune, subjects, vectors, parsed, self._clock.now(), moment)
 
     async def aapply_prune(self, plan: PrunePlan) -> int:
@@ -302,33 +314,23 @@ class AsyncExperienceMemory:
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
             )
-        reason = ", ".join(f"{name} {value}" for name, value in plan.criteria.given().items())
-        scoped = self._store if self.operation_id else self._store.within("prune", reason)
+        scoped = self._store if self.operation_id else self._store.within("prune", plan.criteria.reason())
         return await scoped.delete_unchanged(ids, plan.moment)
 
     async def aprune(self, criteria: dict[str, Any]) -> int:
         """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""
-        for _ in range(PLAN_TRIES - 1):
-            try:
-                return await self.aapply_prune(await self.aplan_prune(criteria))
-            except PlanOutdated:
-                continue  # somebody changed a record meanwhile: what goes is decided anew
-        return await self.aapply_prune(await self.aplan_prune(criteria))
+
+        async def plan_and_apply() -> int:
+            return await self.aapply_prune(await self.aplan_prune(criteria))
+
+        return await _retried(plan_and_apply)
 
     async def aexport(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
         """Experiences with all that is known of them; `arestore_many` puts them back."""
         rows = await self._store.get(list(experience_ids))
         marks, usage = await self._store.marks(experience_ids), await self._store.usage(experience_ids)
-        return [
-            ExportedExperience(
-                experience=_decode(row["metadata"]),
-                marks=marks[row["id"]],
-                usage=usage[row["id"]],
-                vectors=np.atleast_2d(row["embedding"]) if with_vectors else None,
-                embedding_model=self.embedder.model_name if with_vectors else "",
-            )
-            for row in rows
-        ]
+        model = self.embedder.model_name if with_vectors else ""
+        return [to_exported(row, marks[row["id"]], usage[row["id"]], model) for row in rows]
 
     # Steps of the above
 
@@ -348,24 +350,25 @@ class AsyncExperienceMemory:
             )
         return text
 
-    async def _add(self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None) -> None:
-        await self._store.add(*await self._columns(experiences, given))
+    def _findable(self, experience: Experience) -> Experience:
+        """The experience with a text to embed, which a line written by hand may lack."""
+        if experience.embedding_text.strip():
+            return experience
+        return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
+
+    async def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
+        """The ids of those that were added; what others store meanwhile is known only when they are written."""
+        if not skip_known:
+            await self._store.add(*await self._columns(experiences))
+            return [experience.id for experience in experiences]
+        new = await unknown(experiences, self._store)
+        return await self._store.add_unknown(*await self._columns(new)) if new else []
 
     async def _columns(
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
         """What the vector store takes: ids, embeddings, metadatas, documents."""
-        metadatas = [extraction.to_metadata(experience) for experience in experiences]
-        documents = [experience.embedding_text for experience in experiences]
-        vectors = await self._embed(documents, given or {})
-        return [e.id for e in experiences], [vectors[document] for document in documents], metadatas, documents
-
-    async def _embed(self, documents: Sequence[str], given: Mapping[str, Vectors]) -> dict[str, Vectors]:
-        """Vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
-        known = {**await self._store.vectors_of([text for text in documents if text not in given]), **given}
-        missing = [text for text in dict.fromkeys(documents) if text not in known]
-        made = await asyncio.to_thread(self.embedder.encode_batch, missing) if missing else np.zeros((0, 1), np.float32)
-        return known | {text: vector[None] for text, vector in zip(missing, made, strict=True)}
+        return await columns(experiences, self._store, self.embedder, given or {})
 
     def _encode_query(self, text: str) -> Vector:
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
@@ -376,65 +379,22 @@ class AsyncExperienceMemory:
         """The k best of what was found, in rank order; only those are read whole."""
         usage = await self._store.usage(found.ids)
         candidates = [
-            _candidate(record_id, metadata, 1.0 - distance, usage[record_id])
+            Candidate.of(record_id, metadata, 1.0 - distance, usage[record_id])
             for record_id, distance, metadata in zip(found.ids, found.distances, found.metadatas, strict=True)
             if record_id != without
         ]
         ranked = rank(candidates, self._weights, self._clock.now())[:k]
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
         return [
-            Hit(item=_decode(rows[hit.item]), similarity=hit.similarity, signals=hit.signals)
+            Hit(item=from_metadata(rows[hit.item]), similarity=hit.similarity, signals=hit.signals)
             for hit in ranked
             if hit.item in rows
         ]
 
-    async def _first_vectors(self, ids: Sequence[str]) -> Vectors:
-        vectors = await self._store.vectors()
-        missing = np.zeros((1, self.embedder.dimension), np.float32)
-        return np.stack([vectors.get(record_id, missing)[0] for record_id in ids]) if ids else missing[:0]
 
-
-def _decode(metadata: Mapping[str, Any]) -> Experience:
-    return decode_experience(json.loads(metadata["content"]))
-
-
-def _candidate(record_id: str, metadata: Mapping[str, Any], similarity: float, usage: Usage) -> Candidate[str]:
-    return Candidate(
-        item=record_id,
-        similarity=similarity,
-        success=metadata.get("success"),
-        created_at=datetime.fromisoformat(metadata["created_at"]),
-        usage=usage,
-    )
-
-
-def _subject(row: Mapping[str, Any], usage: Usage, marks: Marks) -> PruneSubject:
-    metadata = row["metadata"]
-    return PruneSubject(
-        id=row["id"],
-        title=metadata["title"],
-        success=metadata.get("success"),
-        created_at=datetime.fromisoformat(metadata["created_at"]),
-        usage=usage,
-        pinned=marks.pinned,
-    )
-
-
-def _batches(trajectories: Iterable[Trajectory], size: int) -> Iterable[list[Trajectory]]:
-    batch: list[Trajectory] = []
-    for trajectory in trajectories:
-        batch.append(trajectory)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _check_k(k: int) -> None:
-    if k < 0:
-        raise InvalidInput(f"k should be 0 or more, but is {k}")
-
-
-def _not_found(experience_id: str) -> NotFound:
-    return NotFound(f"there is no experience {experience_id!r}; it may have been deleted (see: atlas history)")
+async def _retried(attempt: Callable[[], Awaitable[T]]) -> T:
+    """What an attempt gives that nobody else's change came into."""
+    for _ in range(TRIES - 1):
+        with suppress(PlanOutdated):
+            return await attempt()
+    return await attempt()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.codec import Json, dump, encode_experience, to_text
+from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
 
 TITLE_CHARACTERS = 200
@@ -102,7 +103,13 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
     }
     present = {name: value for name, value in derived.items() if value is not None and value != ""}
-    return {**_scalars(experience.metadata), **present}
+    given = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
+    return {**given, **present}
+
+
+def from_metadata(metadata: Mapping[str, Any]) -> Experience:
+    """The experience that a vector store keeps with this metadata."""
+    return decode_experience(json.loads(metadata["content"]))
 
 
 def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:

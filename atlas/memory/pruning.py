@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import NO_USAGE, Usage, Vectors
+from atlas.core.types import NO_USAGE, Marks, Usage, Vectors
 
 NEIGHBOUR_SIMILARITY = 0.8
 """Cosine from which two records count as one neighbourhood."""
@@ -58,6 +58,10 @@ class PruneCriteria:
         values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
+    def reason(self) -> str:
+        """What was asked for, as the history says it."""
+        return ", ".join(f"{name} {value}" for name, value in self.given().items())
+
     def check(self) -> None:
         """Raise `InvalidInput` for an impossible value."""
         _check_number("min_success_rate", self.min_success_rate, 0, 1)
@@ -78,8 +82,27 @@ class PruneSubject:
     title: str
     success: bool | None
     created_at: datetime
+    """When it was attempted."""
+
+    stored_at: datetime
+    """When it was stored."""
+
     usage: Usage = NO_USAGE
     pinned: bool = False
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], usage: Usage, marks: Marks) -> PruneSubject:
+        """What a row of the store says; one of a store that keeps no such time was stored when it was attempted."""
+        metadata = row["metadata"]
+        return cls(
+            id=row["id"],
+            title=metadata["title"],
+            success=metadata.get("success"),
+            created_at=datetime.fromisoformat(metadata["created_at"]),
+            stored_at=datetime.fromisoformat(row.get("stored_at") or metadata["created_at"]),
+            usage=usage,
+            pinned=marks.pinned,
+        )
 
     @property
     def success_rate(self) -> float | None:
@@ -167,7 +190,7 @@ def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> l
     if criteria.max_age_days is not None and age / day > criteria.max_age_days:
         reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
     if criteria.never_retrieved_days is not None:
-        idle = now - max(subject.created_at, subject.usage.last_retrieved_at or subject.created_at)
+        idle = now - max(subject.stored_at, subject.usage.last_retrieved_at or subject.stored_at)
         if idle / day >= criteria.never_retrieved_days:
             reasons.append(f"not retrieved for {idle.days} days")
     return reasons

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,17 @@ class Candidate(Generic[T]):
     created_at: datetime
     usage: Usage = NO_USAGE
 
+    @classmethod
+    def of(cls, item: T, metadata: Mapping[str, Any], similarity: float, usage: Usage) -> Candidate[T]:
+        """A candidate from what the store keeps of it."""
+        return cls(
+            item=item,
+            similarity=similarity,
+            success=metadata.get("success"),
+            created_at=datetime.fromisoformat(metadata["created_at"]),
+            usage=usage,
+        )
+
 
 def rank(candidates: Sequence[Candidate[T]], weights: RankingWeights, now: datetime) -> list[Hit[T]]:
     """The candidates as hits, highest rank value first; equal ones as they came.
@@ -38,6 +49,12 @@ def rank(candidates: Sequence[Candidate[T]], weights: RankingWeights, now: datet
         for candidate in candidates
     ]
     return sorted(hits, key=lambda hit: -hit.rank_value)
+
+
+def check_k(k: int) -> None:
+    """Raise `InvalidInput` for a negative number of results."""
+    if k < 0:
+        raise InvalidInput(f"k should be 0 or more, but is {k}")
 
 
 def overfetch(k: int) -> int:

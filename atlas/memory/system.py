@@ -79,7 +79,8 @@ class MemorySystemImpl:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if self._storage is not None:
+            self._storage.__exit__(kind, error, trace)
 
 
 MemorySystem = MemorySystemImpl
@@ -91,6 +92,7 @@ def open_memory(
     embedder: Embedder | None = None,
     llm: LLMClient | None = None,
     read_only: bool = False,
+    create: bool = True,
     settings: Settings | None = None,
     clock: Clock | None = None,
     announce: Callable[[str], None] | None = None,
@@ -101,8 +103,9 @@ def open_memory(
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
             `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
-        llm: A language model, for the steps that can use one.
+        llm: A language model, for the steps that can use one; none of them does yet.
         read_only: Open without writing anything, not even what was retrieved.
+        create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
         announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
 
@@ -113,7 +116,11 @@ def open_memory(
     settings = settings or Settings.from_environment()
     clock = clock or SystemClock()
     storage = Store.open(
-        path or settings.store, read_only=read_only or settings.read_only, settings=settings, clock=clock
+        path or settings.store,
+        read_only=read_only or settings.read_only,
+        create=create,
+        settings=settings,
+        clock=clock,
     )
     try:
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
@@ -127,15 +134,15 @@ def open_memory(
     return MemorySystemImpl(experience, storage=storage)
 
 
-def open_storage(*, settings: Settings, read_only: bool = False) -> Store:
+def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:
     """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
-    return Store.open(settings.store, read_only=read_only or settings.read_only, settings=settings)
+    return Store.open(settings.store, read_only=read_only or settings.read_only, create=create, settings=settings)
 
 
 def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
     """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
     embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
-    with open_storage(settings=settings) as storage:
+    with open_storage(settings=settings, create=False) as storage:
         n_texts = reembed(storage.ledger, embedder, on_progress)
         storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
     return n_texts

@@ -9,17 +9,28 @@ import json
 import os
 import shutil
 import sqlite3
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.storage.marks import decode_pending, marks_file
+from atlas.storage.metadata import is_marks_by_table
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION
-from atlas.storage.store import LEDGER, Store
+from atlas.storage.store import LABEL, LEDGER, Store
 
 MARKS = "marks.json"
+MAX_MARKS_BYTES = 256 * 2**20
+"""Up to this size a backup's marks are read; they are read at once."""
+
+_UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
+"""What `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +75,7 @@ def restore(store: Store, source: Path) -> BackupReport:
 
     Raises:
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
+        StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged.
     """
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
@@ -72,6 +84,7 @@ def restore(store: Store, source: Path) -> BackupReport:
             _prepare(copy, marks, store.marks.files())
             store.ledger.database.replace_with(copy)
     store.marks.settle()
+    _relabel(store)
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size)
 
 
@@ -82,11 +95,14 @@ def _pack(target: Path, ledger: Path, marks: Mapping[str, Mapping[str, object]])
 
 
 def _unpack(source: Path, target: Path) -> dict[str, dict[str, object]]:
+    """Unpack the ledger, and read the marks; all that the file holds is checked before anything of it is used."""
     try:
-        with zipfile.ZipFile(source) as file, file.open(LEDGER) as packed, target.open("wb") as unpacked:
-            shutil.copyfileobj(packed, unpacked, 1 << 20)
-            marks: dict[str, dict[str, object]] = json.loads(file.read(MARKS))
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
+        with zipfile.ZipFile(source) as file:
+            _check_declared(file, target.parent)
+            with file.open(LEDGER) as packed, target.open("wb") as unpacked:
+                shutil.copyfileobj(packed, unpacked, 1 << 20)
+            marks = _check_marks(json.loads(file.read(MARKS)))
+    except _UNPACKING as error:
         raise InvalidInput(
             f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
         ) from error
@@ -96,12 +112,39 @@ def _unpack(source: Path, target: Path) -> dict[str, dict[str, object]]:
     return marks
 
 
+def _check_declared(file: zipfile.ZipFile, directory: Path) -> None:
+    """Refuse entries that are too large; nothing unpacks to more than it declares."""
+    ledger, marks = file.getinfo(LEDGER), file.getinfo(MARKS)
+    for entry in (ledger, marks):
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{entry.filename} is packed by method {entry.compress_type}")
+    if marks.file_size > MAX_MARKS_BYTES:
+        raise ValueError(f"{MARKS} unpacks to {marks.file_size / 2**20:,.0f} MB")
+    free = shutil.disk_usage(directory).free
+    if ledger.file_size > free:
+        raise OSError(f"it unpacks to {ledger.file_size / 2**20:,.1f} MB, but the disk has {free / 2**20:,.1f} MB free")
+
+
+def _check_marks(marks: Any) -> dict[str, dict[str, object]]:
+    if not is_marks_by_table(marks):
+        raise InvalidInput(f"{MARKS} should be an object of collections, of records, of tags, pinned and note")
+    check_json(marks, MARKS)
+    for collection in marks:
+        marks_file(collection)
+    checked: dict[str, dict[str, object]] = marks
+    return checked
+
+
 def _check_ledger(source: Path, ledger: Path) -> None:
     connection = sqlite3.connect(ledger)
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+        if application == APPLICATION_ID and version == SCHEMA_VERSION:
+            _check_names(connection)
+    except InvalidInput as error:
+        raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
     except sqlite3.DatabaseError as error:
         raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
     finally:
@@ -113,6 +156,15 @@ def _check_ledger(source: Path, ledger: Path) -> None:
             f"{source} has schema {version}, but this version of ATLAS restores schema {SCHEMA_VERSION}; "
             "the store is unchanged"
         )
+
+
+def _check_names(connection: sqlite3.Connection) -> None:
+    """Refuse what would be written to a file of another name, or could not be read back."""
+    for table in ("records", "changes", "pending_marks"):
+        for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
+            marks_file(str(collection))
+    for (marks,) in connection.execute("SELECT marks FROM pending_marks"):
+        decode_pending(marks)
 
 
 def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapping[str, Mapping[str, object]]) -> None:
@@ -135,6 +187,15 @@ def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapp
                 )
     finally:
         connection.close()
+
+
+def _relabel(store: Store) -> None:
+    """Let the label name the restored ledger's model, whose checksum only opening it with an embedder would tell."""
+    model = store.model
+    if model is None:
+        (store.path / LABEL).unlink(missing_ok=True)
+    else:
+        store.relabel(model, checksum="")
 
 
 def _count(ledger: Path) -> int:

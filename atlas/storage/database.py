@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from atlas.core.errors import ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
+from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
 from atlas.infra import forking
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
@@ -76,29 +76,23 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every thread's connection; a later use opens a new one."""
+        """Close every connection, those that a thread is using when it is done; a later use opens a new one."""
         with self._lock:
-            connections, self._open = self._open, {}
-            self._local = threading.local()
-        for connection in connections:
-            connection.close()
+            self._let_go()
 
     def before_fork(self) -> None:
         """Close the connections that no thread is using, and lend none until the fork is over."""
         self._lock.acquire()
-        for connection in self._open:
-            if not self._in_use[connection]:
-                connection.close()
-        self._open = {connection: owner for connection, owner in self._open.items() if self._in_use[connection]}
-        self._local = threading.local()
+        self._let_go()
 
     def after_fork(self, *, in_child: bool) -> None:
         """Lend connections again."""
         if not in_child:
             self._lock.release()
             return
-        forking.abandon(self._open)
+        forking.abandon(self._in_use)
         self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
+        self._local = threading.local()
 
     def copy_to(self, target: Path) -> None:
         """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
@@ -123,10 +117,10 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, lent for the block."""
+        """This thread's connection, lent for the block; a block inside it is lent the same one, whoever closes."""
         with self._lock:
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
+            if connection is None or (connection not in self._open and connection not in self._in_use):
                 self._close_orphans()
                 connection = self._local.connection = self._connect()
                 self._open[connection] = threading.current_thread()
@@ -135,9 +129,24 @@ class Database:
             yield connection
         finally:
             with self._lock:
-                self._in_use[connection] -= 1
-                if not self._in_use[connection]:
-                    del self._in_use[connection]
+                self._take_back(connection)
+
+    def _take_back(self, connection: sqlite3.Connection) -> None:
+        """End one loan. A forked child has no part in the loans of its parent."""
+        if connection not in self._in_use:
+            return
+        self._in_use[connection] -= 1
+        if not self._in_use[connection]:
+            del self._in_use[connection]
+            if connection not in self._open:
+                connection.close()
+
+    def _let_go(self) -> None:
+        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
+        for connection in self._open:
+            if connection not in self._in_use:
+                connection.close()
+        self._open = {}
 
     def _close_orphans(self) -> None:
         """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
@@ -163,6 +172,7 @@ class Database:
             if not self.read_only:
                 connection.execute("PRAGMA page_size = 8192")
                 connection.execute("PRAGMA synchronous = FULL")
+            connection.create_function("float_from_hex", 1, float.fromhex, deterministic=True)
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -177,10 +187,12 @@ class Database:
             yield
         except sqlite3.DatabaseError as error:
             raise self._explain(error) from error
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED or "no such table" in str(error):  # the file was deleted, or replaced, while it was open
+        if code in _DAMAGED or _misses_table(error):
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
@@ -199,6 +211,11 @@ class Database:
         return error
 
 
+def bounded(n_rows: int) -> int:
+    """A number of rows as SQLite can hold it: there are never as many as it can hold."""
+    return min(n_rows, 2**63 - 1)
+
+
 def damaged(path: Path, what: str) -> StoreDamaged:
     """The error for a ledger that cannot be read, with what to do."""
     return StoreDamaged(
@@ -206,6 +223,11 @@ def damaged(path: Path, what: str) -> StoreDamaged:
         f"Then restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable "
         f"with: sqlite3 {path} .recover"
     )
+
+
+def _misses_table(error: sqlite3.DatabaseError) -> bool:
+    """Whether the file was deleted, or replaced, while it was open; temporary tables are not in the file."""
+    return "no such table: " in str(error) and "no such table: temp." not in str(error)
 
 
 def _has_content(path: Path, suffix: str) -> bool:

@@ -1,6 +1,6 @@
 """What was done to a store: operations, and each touched record as it was before.
 
-Every writing transaction names its operation; the first one creates the operation's row and later ones add to it, so
+Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
 that an import of many batches is one operation, and what was committed before a crash can still be undone.
 """
 
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.types import Operation
+from atlas.storage.database import bounded
 
 COUNTS = ("added", "changed", "removed", "marked")
 
@@ -68,12 +69,8 @@ class Recorder:
     def __init__(self, connection: sqlite3.Connection, draft: OperationDraft, at: datetime) -> None:
         self._connection = connection
         self._draft = draft
+        self._at = at
         self._tally = dict.fromkeys(COUNTS, 0)
-        connection.execute(
-            "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO NOTHING",
-            (draft.id, draft.kind, draft.actor, at.isoformat(), draft.reason, draft.undoes),
-        )
 
     def add(
         self,
@@ -93,6 +90,8 @@ class Recorder:
             is_new: The record never existed, so no earlier state is looked up.
             state_after: The earlier state that an undo brings back; a new one where it is None.
         """
+        if not any(self._tally.values()):
+            self._create_operation()
         self._tally[count] += 1
         earlier = 0 if is_new else current_state(self._connection, collection, record_id, aspect)
         self._connection.execute(
@@ -109,6 +108,15 @@ class Recorder:
             f"UPDATE operations SET {totals} WHERE id = ?", (*self._tally.values(), self._draft.id)
         )
 
+    def _create_operation(self) -> None:
+        """Done with the first change: what changes nothing is no operation."""
+        draft = self._draft
+        self._connection.execute(
+            "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO NOTHING",
+            (draft.id, draft.kind, draft.actor, self._at.isoformat(), draft.reason, draft.undoes),
+        )
+
 
 _LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? ORDER BY seq DESC LIMIT 1"
 
@@ -120,6 +128,16 @@ def current_state(connection: sqlite3.Connection, collection: str, record_id: st
         (collection, record_id, aspect),
     ).fetchone()
     return int(row[0]) if row else 0
+
+
+def marked_since(connection: sqlite3.Connection, change: Change) -> bool:
+    """Whether a record's marks are in another state than right after a change of it."""
+    row = connection.execute(
+        "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
+        "AND seq < ? ORDER BY seq DESC LIMIT 1",
+        (change.collection, change.record_id, MARKS, change.seq),
+    ).fetchone()
+    return current_state(connection, change.collection, change.record_id, MARKS) != (row[0] if row else 0)
 
 
 def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
@@ -150,7 +168,7 @@ def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operati
 def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> list[Operation]:
     """Operations, newest first."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (limit, offset)
+        f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (bounded(limit), bounded(offset))
     ).fetchall()
     return [_operation(row) for row in rows]
 
@@ -177,6 +195,33 @@ def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[
 
 
 _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
+
+
+def check_unchanged(connection: sqlite3.Connection, collection: str, moment: int) -> None:
+    """Raise `PlanOutdated` if what a collection held at a moment has changed since.
+
+    New records do not count: they take nothing away from what a plan was made on.
+    """
+    row = connection.execute(
+        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
+        "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
+        (moment, collection),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(
+            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan anew"
+        )
+
+
+def check_records_unchanged(connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: int) -> None:
+    """Raise `PlanOutdated` if one of these records has changed since a moment."""
+    row = connection.execute(
+        "SELECT record_id FROM changes WHERE collection = ? AND aspect = ? AND seq > ? "
+        "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
+        (collection, RECORD, moment, json.dumps(list(ids))),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it anew")
 
 
 def _operation(row: tuple[Any, ...]) -> Operation:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, ReadOnlyStore
+from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
 from atlas.core.types import Operation, Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
-from atlas.storage.database import Database
+from atlas.storage.database import Database, bounded
 from atlas.storage.history import OperationDraft
 from atlas.storage.records import (
     LIGHT_COLUMNS,
@@ -36,7 +37,10 @@ from atlas.storage.records import (
     text_hash,
 )
 from atlas.storage.schema import prepare_schema
-from atlas.storage.where import where_sql
+from atlas.storage.where import matching_sql, refuse_marks, uses_marks, where_sql
+
+Also = Callable[[sqlite3.Connection, LedgerWriter, list[str]], None]
+"""Writes more of the records with these ids, in the transaction that adds them."""
 
 
 class SqliteLedger:
@@ -49,6 +53,9 @@ class SqliteLedger:
             raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
         self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
         self.clock = clock
+        self.fill_marks: Callable[[sqlite3.Connection, str], None] = refuse_marks
+        """Gives a connection what filters on a collection's marks read; a `MarksBook` sets it."""
+
         try:
             prepare_schema(self.database)
         except BaseException:
@@ -60,6 +67,15 @@ class SqliteLedger:
         self.database.close()
 
     # Reading
+
+    @contextmanager
+    def _filtering(self, collection: str, where: Mapping[str, Any] | None) -> Iterator[sqlite3.Connection]:
+        """A connection to read from that knows the marks which a filter asks for."""
+        with self.database.session() as connection:
+            if uses_marks(where):
+                self.fill_marks(connection, collection)
+            with self.database.read():
+                yield connection
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """The live records among `ids`, by id; light ones come without vectors and content."""
@@ -96,18 +112,18 @@ class SqliteLedger:
                 "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
             )
             order, joined = f"a.value IS NULL, a.value {direction}, r.seq", (collection, order_by)
-        with self.database.read() as connection:
+        with self._filtering(collection, where) as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} "
                 f"ORDER BY {order} LIMIT ? OFFSET ?",
-                (*joined, *condition.parameters, -1 if limit is None else limit, offset),
+                (*joined, *condition.parameters, -1 if limit is None else bounded(limit), bounded(offset)),
             ).fetchall()
             return [read_record(connection, row, with_vectors=False) for row in rows]
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
         condition = where_sql(collection, where)
-        with self.database.read() as connection:
+        with self._filtering(collection, where) as connection:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
@@ -123,7 +139,7 @@ class SqliteLedger:
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
         """How many live records hold each value of a metadata key, most frequent first."""
         condition = where_sql(collection, where)
-        with self.database.read() as connection:
+        with self._filtering(collection, where) as connection:
             rows = connection.execute(
                 "SELECT a.value, count(*) FROM attributes a JOIN records r ON r.seq = a.seq WHERE a.key = "
                 f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {condition.text} "
@@ -134,12 +150,10 @@ class SqliteLedger:
 
     def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
         """The live records that pass a filter, by number."""
-        condition = where_sql(collection, where)
-        with self.database.read() as connection:
+        query = matching_sql(collection, where)
+        with self._filtering(collection, where) as connection:
             # One text instead of a row for each: thousands of rows take longer to fetch than to find.
-            row = connection.execute(
-                f"SELECT group_concat(r.seq) FROM records r WHERE {condition.text}", condition.parameters
-            ).fetchone()
+            row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
         return np.array(row[0].split(",") if row[0] else [], np.int64)
 
     def search_text(
@@ -150,12 +164,12 @@ class SqliteLedger:
         if not words or k <= 0:
             return []
         condition = where_sql(collection, where)
-        with self.database.read() as connection:
+        with self._filtering(collection, where) as connection:
             rows = connection.execute(
                 "SELECT r.seq, -bm25(records_fts, 2.0, 1.0) AS value FROM records_fts JOIN records r "
                 f"ON r.seq = records_fts.rowid WHERE records_fts MATCH ? AND {condition.text} "
                 "ORDER BY value DESC, r.seq LIMIT ?",
-                (words, *condition.parameters, k),
+                (words, *condition.parameters, bounded(k)),
             ).fetchall()
         return [(seq, float(value)) for seq, value in rows]
 
@@ -229,7 +243,15 @@ class SqliteLedger:
                 "FROM records WHERE collection = ?",
                 (collection,),
             ).fetchone()
-            return Position(row[0], int(row[1] or 0))
+            return Position(row[0], int(row[1] or 0), read_model(connection))
+
+    def holds_more_than(self, collection: str, n_records: int) -> bool:
+        """Whether a collection has more live records than this; it counts no further."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT 1 FROM records WHERE collection = ? AND deleted = 0 LIMIT 1 OFFSET ?", (collection, n_records)
+            )
+            return bool(rows.fetchall())
 
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
         """What changed in a collection after a revision, oldest change first; deletions come without vectors."""
@@ -247,7 +269,7 @@ class SqliteLedger:
             ]
 
     def moment(self) -> int:
-        """The newest change in the history; give it to `remove` as `unchanged_since`."""
+        """The newest change in the history; give it to `remove` or `update` as `unchanged_since`."""
         with self.database.read() as connection:
             return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0])
 
@@ -280,37 +302,70 @@ class SqliteLedger:
         """A new operation; it reaches the history with its first write."""
         return OperationDraft(id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes)
 
-    def add(self, collection: str, records: Sequence[Record], operation: OperationDraft, *, model: str) -> None:
-        """Write new records.
+    def add(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        skip_known: bool = False,
+        also: Also | None = None,
+    ) -> list[str]:
+        """Write new records; the ids of those that were written.
 
         Args:
             model: The model that made the vectors.
+            skip_known: Leave out records of which a live one has the id, or one that another operation wrote has the
+                content hash.
+            also: What else to write of them, in the same transaction.
 
         Raises:
-            InvalidInput: A live record has one of the ids, or one id comes twice.
+            InvalidInput: A live record has one of the ids, or one id comes twice, and `skip_known` is not set.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """
         with self.database.write() as connection:
             writer = LedgerWriter(connection, operation, self.clock.now())
             writer.check_vectors(records, model)
+            added = []
             for record in records:
+                if skip_known and writer.holds(collection, record):
+                    continue
                 if writer.exists(collection, record.id):
                     raise InvalidInput(
                         f"the record {record.id!r} is in {collection!r} already; use update to change it"
                     )
                 writer.put("added", collection, record)
+                added.append(record.id)
+            if also is not None:
+                also(connection, writer, added)
             writer.close()
+        return added
 
-    def update(self, collection: str, records: Sequence[Record], operation: OperationDraft, *, model: str) -> None:
+    def update(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        unchanged_since: int | None = None,
+    ) -> None:
         """Replace live records.
+
+        Args:
+            unchanged_since: A `moment`; refuse if one of these records has changed since.
 
         Raises:
             NotFound: One of them is not there.
+            PlanOutdated: One of them has changed.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """
         with self.database.write() as connection:
             writer = LedgerWriter(connection, operation, self.clock.now())
             writer.check_vectors(records, model)
+            if unchanged_since is not None:
+                history.check_records_unchanged(connection, collection, [r.id for r in records], unchanged_since)
             for record in records:
                 if not writer.exists(collection, record.id):
                     raise NotFound(f"there is no record {record.id!r} in {collection!r}; it may have been deleted")
@@ -330,26 +385,13 @@ class SqliteLedger:
         """
         with self.database.write() as connection:
             if unchanged_since is not None:
-                _check_unchanged(connection, collection, unchanged_since)
+                history.check_unchanged(connection, collection, unchanged_since)
             writer = LedgerWriter(connection, operation, self.clock.now())
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             for record_id in present:
                 writer.remove("removed", collection, record_id)
             writer.close()
             return len(present)
-
-
-def _check_unchanged(connection: sqlite3.Connection, collection: str, moment: int) -> None:
-    """New records do not count: they take nothing away from what a plan was made on."""
-    row = connection.execute(
-        "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
-        "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
-        (moment, collection),
-    ).fetchone()
-    if row:
-        raise PlanOutdated(
-            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan anew"
-        )
 
 
 def _literal_query(text: str) -> str:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from atlas.core.codec import check_json
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import NO_MARKS, Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.history import OperationDraft
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.metadata import TinyMetadataStore, decode_marks, encode_marks
+from atlas.storage.metadata import TinyMetadataStore, decode_marks, encode_marks, is_marks
 from atlas.storage.records import LedgerWriter
 
 logger = logging.getLogger(__name__)
@@ -34,7 +36,13 @@ FILES = {
 
 
 def marks_file(collection: str) -> str:
-    """The name of a collection's marks file."""
+    """The name of a collection's marks file.
+
+    Raises:
+        InvalidInput: The collection's name could lead out of the store's directory.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", collection):
+        raise InvalidInput(f"a collection's name should be of letters, digits, _ and - alone, but is {collection!r}")
     return FILES.get(collection, f"{collection}_meta.json")
 
 
@@ -46,6 +54,7 @@ class MarksBook:
         self._ledger = ledger
         self._files: dict[str, TinyMetadataStore] = {}
         self._lock = InterProcessLock(directory / "marks.lock")
+        ledger.fill_marks = self._fill
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
         """The marks of each record; empty ones where nobody marked it."""
@@ -69,17 +78,22 @@ class MarksBook:
             NotFound: One of the records is not there.
             InvalidInput: A tag or note that JSON cannot hold.
         """
-        for value in marks.values():
-            check_json(encode_marks(value), "marks")
+        check_marks(marks)
         with self._ledger.database.write() as connection:
             writer = LedgerWriter(connection, operation, self._ledger.clock.now())
-            held = self.read_within(connection, collection, list(marks))
-            for record_id, value in marks.items():
-                if not writer.exists(collection, record_id):
-                    raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
-                writer.mark(collection, record_id, _encode(held[record_id]), _encode(value))
+            self.write_within(connection, writer, collection, marks)
             writer.close()
         self.settle()
+
+    def write_within(
+        self, connection: sqlite3.Connection, writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]
+    ) -> None:
+        """`write`, as part of a transaction; `settle` when it has committed."""
+        held = self.read_within(connection, collection, list(marks))
+        for record_id, value in marks.items():
+            if not writer.exists(collection, record_id):
+                raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+            writer.mark(collection, record_id, _encode(held[record_id]), _encode(value))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -110,21 +124,18 @@ class MarksBook:
 
     def _settle(self) -> None:
         with self._ledger.database.read() as connection:
-            pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
+            rows = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
+        pending = [row for row in rows if _is_readable(*row)]
         for collection in {row[0] for row in pending}:
-            self._file(collection).replace({row[1]: _decode(row[2]) for row in pending if row[0] == collection})
+            self._file(collection).replace({row[1]: decode_pending(row[2]) for row in pending if row[0] == collection})
         with self._ledger.database.write() as connection:
             # A newer value that another process has committed meanwhile stays pending.
             connection.executemany(
                 "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND marks = ?", pending
             )
 
-    def prepare_filters(self, collection: str) -> None:
-        """Let this thread's reads filter on `marks.…`: fill its temporary table, if marks have changed since it did."""
-        with self._ledger.database.session() as connection:
-            self._fill(connection, collection)
-
     def _fill(self, connection: sqlite3.Connection, collection: str) -> None:
+        """Let a connection filter on `marks.…`: fill its temporary table, if marks have changed since that was done."""
         _create_table(connection)
         pending = _pending(connection, collection)
         version = f"{self._file(collection).version()} {sorted(pending.items())}"
@@ -142,7 +153,11 @@ class MarksBook:
     def _every(self, connection: sqlite3.Connection, collection: str) -> dict[str, Marks]:
         # Pending rows are read first: what is settled after that is in the file already.
         pending = _pending(connection, collection)
-        every = self._file(collection).all() | {record_id: _decode(text) for record_id, text in pending.items()}
+        every = self._file(collection).all() | {
+            record_id: decode_pending(text)
+            for record_id, text in pending.items()
+            if _is_readable(collection, record_id, text)
+        }
         return {record_id: marks for record_id, marks in every.items() if marks != NO_MARKS}
 
     def _file(self, collection: str) -> TinyMetadataStore:
@@ -151,11 +166,10 @@ class MarksBook:
         return self._files[collection]
 
 
-def uses_marks(where: object) -> bool:
-    """Whether a filter asks for marks anywhere."""
-    if isinstance(where, Mapping):
-        return any(str(key).startswith("marks.") or uses_marks(value) for key, value in where.items())
-    return isinstance(where, list | tuple) and any(uses_marks(part) for part in where)
+def check_marks(marks: Mapping[str, Marks]) -> None:
+    """Raise `InvalidInput` for a tag or note that JSON cannot hold."""
+    for value in marks.values():
+        check_json(encode_marks(value), "marks")
 
 
 def _pending(connection: sqlite3.Connection, collection: str) -> dict[str, str]:
@@ -185,5 +199,27 @@ def _encode(marks: Marks) -> str:
     return json.dumps(encode_marks(marks), sort_keys=True, ensure_ascii=False)
 
 
-def _decode(text: str) -> Marks:
-    return decode_marks(json.loads(text))
+def decode_pending(text: object) -> Marks:
+    """The marks of a pending row.
+
+    Raises:
+        InvalidInput: They are not what `MarksBook` writes.
+    """
+    try:
+        parsed: Any = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"pending marks should be JSON, but are not: {error}") from error
+    if not is_marks(parsed):
+        raise InvalidInput("pending marks should be a JSON object of tags, pinned and note, but are not")
+    check_json(parsed, "pending marks")
+    return decode_marks(parsed)
+
+
+def _is_readable(collection: str, record_id: str, text: object) -> bool:
+    try:
+        marks_file(collection)
+        decode_pending(text)
+    except InvalidInput as error:  # left where they are: one bad row keeps no other mark, and no store, from working
+        logger.warning("the pending marks of %r in %r are skipped: %s", record_id, collection, error)
+        return False
+    return True

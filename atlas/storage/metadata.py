@@ -85,7 +85,7 @@ class AtomicJSONStorage(Storage):
                 f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend it by hand, "
                 "or move it away: its tags, pins and notes are lost then, but no record is"
             ) from error
-        if not _is_marks_file(parsed):
+        if not is_marks_by_table(parsed):
             raise StoreDamaged(
                 f"the marks in {self._path} should be a JSON object of tables, of records, of tags, pinned and note. "
                 "Nothing was changed. Mend the file by hand, or move it away"
@@ -147,13 +147,15 @@ def decode_marks(encoded: Mapping[str, Any]) -> Marks:
     return Marks(tags=tuple(encoded.get("tags", ())), pinned=bool(encoded.get("pinned")), note=encoded.get("note", ""))
 
 
-def _is_marks_file(parsed: Any) -> bool:
+def is_marks_by_table(parsed: Any) -> bool:
+    """Whether a JSON value is an object of objects of encoded marks: a marks file, or the marks in a backup."""
     return isinstance(parsed, dict) and all(
-        isinstance(table, dict) and all(_is_marks(marks) for marks in table.values()) for table in parsed.values()
+        isinstance(table, dict) and all(is_marks(marks) for marks in table.values()) for table in parsed.values()
     )
 
 
-def _is_marks(value: Any) -> bool:
+def is_marks(value: Any) -> bool:
+    """Whether `decode_marks` can read a JSON value."""
     if not isinstance(value, dict):
         return False
     tags, note = value.get("tags", []), value.get("note", "")

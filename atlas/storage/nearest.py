@@ -17,7 +17,7 @@ from atlas.core.types import Vector, Vectors
 from atlas.infra.vector_index.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.infra.vector_index.exact import ExactIndex
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.records import Entry, Position, Seqs
+from atlas.storage.records import Entry, Position, Seqs, mismatch
 
 logger = logging.getLogger(__name__)
 
@@ -37,35 +37,51 @@ class Nearest:
     """Nearest-neighbour queries over one collection of a ledger."""
 
     def __init__(
-        self, ledger: SqliteLedger, collection: str, index: ChromaIndex | None, *, dimension: int, exact_max_rows: int
+        self,
+        ledger: SqliteLedger,
+        collection: str,
+        index: ChromaIndex | None,
+        *,
+        model: tuple[str, int],
+        exact_max_rows: int,
     ) -> None:
         self.index = index
         self._ledger = ledger
         self._collection = collection
+        self._model = model
         self._exact_max_rows = exact_max_rows
-        self._whole = InMemory(dimension)
-        self._tail = InMemory(dimension)
+        self._whole = InMemory(model[1])
+        self._tail = InMemory(model[1])
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
-        """The k records whose best window is nearest to a vector."""
+        """The k records whose best window is nearest to a vector.
+
+        Raises:
+            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+        """
         if k <= 0:
             return []
-        with self._lock:
-            now = self._ledger.position(self._collection)
-            found = self._query_index(vector, k, now) if now.revision > self._exact_max_rows else None
+        with self._lock, self._ledger.database.read():  # one state of the store: its model and its vectors
+            now = self._position()
+            k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
+            found = self._query_index(vector, k, now) if self._exceeds(self._exact_max_rows, now) else None
             if found is None:
                 self._refresh(self._whole, now, base=0)
                 found = self._whole.query(vector, k)
             return found
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Found:
-        """The k nearest of these records, exactly."""
+        """The k nearest of these records, exactly.
+
+        Raises:
+            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+        """
         if k <= 0 or not len(seqs):
             return []
-        with self._lock:
-            now = self._ledger.position(self._collection)
-            if now.revision > MAX_RESIDENT and len(seqs) < now.revision // 10:
+        with self._lock, self._ledger.database.read():
+            now = self._position()
+            if len(seqs) < now.revision // 10 and self._exceeds(MAX_RESIDENT, now):
                 owners, vectors = self._ledger.vectors_at(seqs)
                 return _best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), k) if len(owners) else []
             self._refresh(self._whole, now, base=0)
@@ -93,8 +109,8 @@ class Nearest:
         """Whether queries need the index and it is more than `lag_rows` revisions behind."""
         if self.index is None:
             return False
-        revision = self._ledger.position(self._collection).revision
-        return revision > self._exact_max_rows and revision - self.seal().revision > lag_rows
+        now = self._ledger.position(self._collection)
+        return now.revision - self.seal().revision > lag_rows and self._exceeds(self._exact_max_rows, now)
 
     def seal(self) -> Seal:
         """How far the index is."""
@@ -106,6 +122,16 @@ class Nearest:
             with self._lock, self.index.held():
                 self.index.close()
 
+    def _position(self) -> Position:
+        now = self._ledger.position(self._collection)
+        if now.model is not None and now.model != self._model:
+            raise mismatch(now.model, self._model)
+        return now
+
+    def _exceeds(self, n_records: int, now: Position) -> bool:
+        """Whether there are more live records than this; only where there were so many writes are they counted."""
+        return now.revision > n_records and self._ledger.holds_more_than(self._collection, n_records)
+
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""
         seal = self.seal()
@@ -116,8 +142,9 @@ class Nearest:
         is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
         self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
         with self.index.held(LOCK_SECONDS) as is_held:
-            if not is_held or self.seal().revision < self._tail.base.revision:
-                return None  # the second: it was deleted meanwhile
+            seal = self.seal()
+            if not is_held or seal.ledger_id != now.ledger_id or seal.revision < self._tail.base.revision:
+                return None  # where it is held: it was deleted or made anew meanwhile
             try:
                 return _best([*self._ask(self.index, vector, k), *self._tail.query(vector, k)], k)
             except IndexUnusable as error:

@@ -48,6 +48,9 @@ class Record:
     content_hash: str = ""
     """Equal for records that say the same; empty where nobody asked."""
 
+    stored_at: str = ""
+    """When it was stored first, as ISO 8601. Where empty, what is written keeps its time, or gets the present one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Position:
@@ -55,6 +58,8 @@ class Position:
 
     ledger_id: str
     revision: int
+    model: tuple[str, int] | None = None
+    """Name and dimension of the embedding model that the ledger is bound to then; None where that is not said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +84,7 @@ class LedgerWriter:
     def __init__(self, connection: sqlite3.Connection, operation: OperationDraft, at: datetime) -> None:
         self._connection = connection
         self._recorder = Recorder(connection, operation, at)
+        self._operation_id = operation.id
         self._at = at.isoformat()
         self._revision = read_revision(connection)
         self._keys: dict[tuple[str, str], int] = {}
@@ -95,21 +101,29 @@ class LedgerWriter:
         row = self._find(collection, record_id)
         return row is not None and not row.deleted
 
-    def put(
-        self, count: str, collection: str, record: Record, *, stored_at: str = "", state: int | None = None
-    ) -> None:
+    def holds(self, collection: str, record: Record) -> bool:
+        """Whether a live record has this one's id, or one that is not of this operation says the same."""
+        if self.exists(collection, record.id) or not record.content_hash:
+            return self.exists(collection, record.id)
+        row = self._connection.execute(
+            "SELECT 1 FROM records r WHERE collection = ? AND content_hash = ? AND deleted = 0 AND NOT EXISTS "
+            "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
+            (collection, record.content_hash, self._operation_id),
+        ).fetchone()
+        return row is not None
+
+    def put(self, count: str, collection: str, record: Record, *, state: int | None = None) -> None:
         """Write a record over whatever has its id: nothing, a tombstone or an older version.
 
         Args:
             count: What the history counts it as: `added` or `changed`.
-            stored_at: When it was stored first; kept, or now, where empty.
             state: The earlier state that an undo brings back.
         """
         assert record.vectors is not None
         found = self._find(collection, record.id)
         image = self._image(found.seq) if found and not found.deleted else Image(None, b"")
         self._recorder.add(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
-        seq = self._write_row(collection, found, record, stored_at)
+        seq = self._write_row(collection, found, record)
         self._connection.executemany(
             "INSERT INTO vectors VALUES (?, ?, ?)",
             [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(record.vectors)],
@@ -152,14 +166,14 @@ class LedgerWriter:
         ).fetchone()
         return _Row(*row) if row else None
 
-    def _write_row(self, collection: str, found: _Row | None, record: Record, stored_at: str) -> int:
+    def _write_row(self, collection: str, found: _Row | None, record: Record) -> int:
         assert record.vectors is not None
         columns = (
             self._next_revision(),
             max(found.n_windows if found else 0, len(record.vectors)),
             record.content_hash,
             text_hash(record.document),
-            stored_at or (found.stored_at if found and not found.deleted else self._at),
+            record.stored_at or (found.stored_at if found and not found.deleted else self._at),
             to_text(record.metadata),
             record.document,
             record.search_text,
@@ -225,6 +239,7 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
         search_text=image["search_text"],
         content=image["content"],
         content_hash=image["content_hash"],
+        stored_at=image["stored_at"],
         vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
     )
 
@@ -242,13 +257,13 @@ def mismatch(bound: tuple[str, int], given: tuple[str, int]) -> EmbeddingModelMi
     )
 
 
-LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash"
-RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash"
+LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
+RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.content_hash, r.stored_at"
 
 
 def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vectors: bool) -> Record:
     """The record of a row of `RECORD_COLUMNS` after its `seq`."""
-    seq, record_id, metadata, document, search_text, content, content_hash = row
+    seq, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
         metadata=json.loads(metadata),
@@ -256,6 +271,7 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
         search_text=search_text,
         content=content,
         content_hash=content_hash,
+        stored_at=stored_at,
         vectors=read_vectors(connection, seq) if with_vectors else None,
     )
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from atlas.core.errors import NotFound, ReadOnlyStore, StoreUnavailable
+from atlas.core.errors import NotFound, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.core.types import Operation
 from atlas.infra.clock import SystemClock
@@ -27,6 +28,8 @@ from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.undo import undo
 from atlas.storage.usage import RetrievalLog
 from atlas.storage.vector_store import Collection, LedgerVectorStore
+
+logger = logging.getLogger(__name__)
 
 LEDGER = "atlas.sqlite"
 LABEL = "store.json"
@@ -59,19 +62,25 @@ class Store:
         path: str | os.PathLike[str],
         *,
         read_only: bool = False,
+        create: bool = True,
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> Store:
         """Open a store directory, creating it unless it is opened for reading only.
 
+        Args:
+            create: Whether it may be created where there is none.
+
         Raises:
-            ReadOnlyStore: There is no store, and it may not be created.
+            ReadOnlyStore: There is no store, and one that is opened for reading only cannot be created.
             StoreDamaged: The ledger cannot be read; nothing was changed.
-            StoreUnavailable: The directory cannot be written or read.
+            StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
         path = Path(path).expanduser()
         settings = settings or Settings()
+        if not create:
+            _check_there(path)
         if read_only:
             _check_not_lost(path)
             if not (path / LEDGER).exists():
@@ -146,13 +155,19 @@ class Store:
         return sum(self.collection(name).nearest.catch_up() for name in self.ledger.collections())
 
     def close(self) -> None:
-        """Write what waits, catch the index up, and let go of every file. A later call opens them again."""
-        if not self.read_only:
-            self._retrievals.flush()
-            self.catch_up()
-        for held in self._collections.values():
-            held.nearest.close()
-        self.ledger.close()
+        """Write what waits, catch the index up, and let go of every file, also where the first two fail.
+
+        A later call opens them again.
+        """
+        try:
+            if not self.read_only:
+                self._retrievals.flush()
+                self.catch_up()
+        finally:
+            with ExitStack() as stack:
+                stack.callback(self.ledger.close)
+                for held in self._collections.values():
+                    stack.callback(held.nearest.close)
 
     def __enter__(self) -> Store:
         return self
@@ -160,12 +175,21 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except StoreError as closing:
+            if error is None:
+                raise
+            logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
 
     def _make_collection(self, name: str, model: EmbeddingModel) -> Collection:
         index = None if self.read_only else ChromaIndex(self.path / INDEX, name)
         nearest = Nearest(
-            self.ledger, name, index, dimension=model.dimension, exact_max_rows=self.settings.exact_max_rows
+            self.ledger,
+            name,
+            index,
+            model=(model.name, model.dimension),
+            exact_max_rows=self.settings.exact_max_rows,
         )
         return Collection(
             name=name,
@@ -227,6 +251,15 @@ def _check_not_lost(path: Path) -> None:
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
         raise damaged(ledger, "it is missing or empty, though the store was in use")
+
+
+def _check_there(path: Path) -> None:
+    _check_not_lost(path)
+    if not (path / LEDGER).exists():
+        raise StoreUnavailable(
+            f"there is no store at {path}; check the path, or create one: atlas --store {path} init, "
+            f"or atlas --store {path} import PATH"
+        )
 
 
 def _check_whole(ledger: Path) -> None:

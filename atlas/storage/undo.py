@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.core.errors import UndoRefused
 from atlas.core.types import Operation
 from atlas.storage import history
-from atlas.storage.history import MARKS, Change
+from atlas.storage.history import MARKS, RECORD, Change
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.metadata import encode_marks
@@ -24,7 +24,8 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: It was undone already, or something that it touched has changed since.
+        UndoRefused: It was undone already, something that it touched has changed since, or a record that would go
+            was marked since.
     """
     with ledger.database.write() as connection:
         operation = history.read_operation(connection, operation_id)
@@ -80,7 +81,6 @@ class _Taker:
             "changed" if is_there else "added",
             change.collection,
             record_from_image(change.record_id, change.before, change.vectors),
-            stored_at=change.before["stored_at"],
             state=change.state_before,
         )
 
@@ -91,12 +91,21 @@ def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation,
         left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
     for change in left_behind.values():
         if history.current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
-            later = history.last_change(connection, change)
-            raise UndoRefused(
-                f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
-                f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
-                f"atlas undo {later.id[:8]}"
-            )
+            raise _changed_since(connection, operation, change)
+    first = {(change.collection, change.record_id, change.aspect): change for change in changes}
+    for key, change in left_behind.items():
+        goes = change.aspect == RECORD and first[key].before is None
+        if goes and (*key[:2], MARKS) not in left_behind and history.marked_since(connection, change):
+            raise _changed_since(connection, operation, replace(change, aspect=MARKS))
+
+
+def _changed_since(connection: sqlite3.Connection, operation: Operation, change: Change) -> UndoRefused:
+    later = history.last_change(connection, change)
+    return UndoRefused(
+        f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
+        f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
+        f"atlas undo {later.id[:8]}"
+    )
 
 
 def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:

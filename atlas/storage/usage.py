@@ -1,20 +1,25 @@
 """What agents did with records: each use with its outcome, and how often a search returned them.
 
 Kept in the ledger rather than with the marks: at 10,000 marked records, one use written through the JSON file costs a
-rewrite of all of it (see `benchmarks/usage.py` for both times), and a search would have to rewrite it too.
+rewrite of all of it (`benchmarks/storing.py` measures both), and a search would have to rewrite it too.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from atlas.core.errors import StoreError
 from atlas.core.types import NO_USAGE, Usage
 from atlas.storage.ledger import SqliteLedger
+
+logger = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 30.0
 FLUSH_RECORDS = 500
@@ -40,65 +45,79 @@ def record_use(
 
 
 class RetrievalLog:
-    """Counts what searches return, and writes the counts in batches: a search should not wait for the disk."""
+    """Counts what searches return, and writes the counts in batches: few searches should wait for the disk."""
 
     def __init__(self, ledger: SqliteLedger) -> None:
         self._ledger = ledger
         self._waiting: dict[str, Counter[str]] = {}
+        self._flush_records = FLUSH_RECORDS
         self._flushed_at = time.monotonic()
         self._lock = threading.Lock()
 
-    def note(self, collection: str, ids: Iterable[str]) -> None:
-        """Count these records as returned once more."""
+    def note(self, collection: str, ids: Iterable[str]) -> bool:
+        """Count these records as returned once more; whether it is time for a `flush`."""
         if self._ledger.database.read_only:
-            return
+            return False
         with self._lock:
             self._waiting.setdefault(collection, Counter()).update(ids)
             n_waiting = sum(map(len, self._waiting.values()))
-            is_due = n_waiting >= FLUSH_RECORDS or time.monotonic() - self._flushed_at > FLUSH_SECONDS
-        if is_due:
-            self.flush()
+            return n_waiting >= self._flush_records or time.monotonic() - self._flushed_at > FLUSH_SECONDS
 
     def flush(self) -> None:
-        """Write what was counted."""
+        """Write what was counted; what the store does not take now is kept for a later flush, with a warning."""
         with self._lock:
             waiting, self._waiting = self._waiting, {}
+            self._flush_records, self._flushed_at = FLUSH_RECORDS, time.monotonic()
+        try:
+            if waiting:
+                record_retrievals(self._ledger, waiting)
+        except StoreError as error:
+            logger.warning("what searches returned is not counted in the store yet: %s", error)
+            self._keep(waiting)
+
+    def _keep(self, waiting: Mapping[str, Counter[str]]) -> None:
+        """Take counts back, and put the next flush off: not every search should wait for a store that is stuck."""
+        with self._lock:
+            for collection, counts in waiting.items():
+                self._waiting.setdefault(collection, Counter()).update(counts)
+            self._flush_records = FLUSH_RECORDS + sum(map(len, self._waiting.values()))
             self._flushed_at = time.monotonic()
-        for collection, counts in waiting.items():
-            record_retrievals(self._ledger, collection, counts)
 
 
-def record_retrievals(ledger: SqliteLedger, collection: str, counts: Mapping[str, int]) -> None:
-    """Add to how often searches returned each record."""
+def record_retrievals(ledger: SqliteLedger, retrievals: Mapping[str, Mapping[str, int]]) -> None:
+    """Add to how often searches returned each record, by collection and record."""
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
         connection.executemany(
             "INSERT INTO usage (collection, record_id, n_retrieved, last_retrieved_at) VALUES (?, ?, ?, ?) "
             "ON CONFLICT DO UPDATE SET n_retrieved = n_retrieved + excluded.n_retrieved, "
             "last_retrieved_at = excluded.last_retrieved_at",
-            [(collection, record_id, count, at) for record_id, count in counts.items()],
-        )
-
-
-def restore_usage(ledger: SqliteLedger, collection: str, usage: Mapping[str, Usage]) -> None:
-    """Set the totals of records that were imported with theirs; records that have totals already keep them."""
-    with ledger.database.write() as connection:
-        connection.executemany(
-            "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    collection,
-                    record_id,
-                    u.n_uses,
-                    u.n_successes,
-                    _text(u.last_used_at),
-                    u.n_retrieved,
-                    _text(u.last_retrieved_at),
-                )
-                for record_id, u in usage.items()
-                if u != NO_USAGE
+                (collection, record_id, count, at)
+                for collection, counts in retrievals.items()
+                for record_id, count in counts.items()
             ],
         )
+
+
+def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mapping[str, Usage]) -> None:
+    """Set the totals of records that were imported with theirs; records that have totals already keep them."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (
+                collection,
+                record_id,
+                u.n_uses,
+                u.n_successes,
+                _text(u.last_used_at),
+                u.n_retrieved,
+                _text(u.last_retrieved_at),
+            )
+            for record_id, u in usage.items()
+            if u != NO_USAGE
+        ],
+    )
 
 
 def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, Usage]:

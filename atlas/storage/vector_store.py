@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,18 +14,28 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
-from atlas.core.types import Marks, QueryResult, Usage, Vector, Vectors
+from atlas.core.types import NO_MARKS, Marks, QueryResult, Usage, Vector, Vectors
 from atlas.protocols.infra import Where
 from atlas.storage import usage
 from atlas.storage.history import OperationDraft
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.marks import MarksBook, uses_marks
+from atlas.storage.ledger import Also, SqliteLedger
+from atlas.storage.marks import MarksBook, check_marks
 from atlas.storage.nearest import Found, Nearest
-from atlas.storage.records import Record
+from atlas.storage.records import LedgerWriter, Record
 from atlas.storage.usage import RetrievalLog
 
 APART = ("content", "search_text", "content_hash")
 """Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What was known of a record where it comes from."""
+
+    marks: Marks
+    usage: Usage
+    stored_at: str = ""
+    """When it was stored there, as ISO 8601; now, where empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,22 +81,49 @@ class LedgerVectorStore:
         records = self._records(ids, embeddings, metadatas, documents)
         await asyncio.to_thread(self._add, records)
 
+    async def add_unknown(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+        restored: Mapping[str, Restored] = MappingProxyType({}),
+    ) -> list[str]:
+        """`add`, without those of which a record has the id, or one that another operation wrote the content hash.
+
+        Args:
+            restored: What to write with them, in the same transaction, by id; usage that the store has already is kept.
+
+        Returns:
+            The ids that were written.
+        """
+        records = [
+            replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
+            for record in self._records(ids, embeddings, metadatas, documents)
+        ]
+        return await asyncio.to_thread(self._add_unknown, records, restored)
+
     async def update(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
+        *,
+        unchanged_since: int | None = None,
     ) -> None:
-        """Replace records; `NotFound` where one is not there."""
+        """Replace records; `NotFound` where one is not there, `PlanOutdated` where one has changed since a `moment`."""
         records = self._records(ids, embeddings, metadatas, documents)
         operation = self._operation or self._draft("edit")
-        await asyncio.to_thread(self._ledger.update, self._name, records, operation, model=self._collection.model)
+        model = self._collection.model
+        await asyncio.to_thread(
+            self._ledger.update, self._name, records, operation, model=model, unchanged_since=unchanged_since
+        )
 
-    async def delete(self, ids: list[str]) -> None:
-        """Remove records, keeping them in the history; unknown ids are ignored."""
+    async def delete(self, ids: list[str]) -> int:
+        """Remove records, keeping them in the history; how many there were."""
         operation = self._operation or self._draft("delete")
-        await asyncio.to_thread(self._ledger.remove, self._name, ids, operation)
+        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`."""
@@ -132,6 +171,10 @@ class LedgerVectorStore:
         """Those of the content hashes that some record has."""
         return await asyncio.to_thread(self._ledger.known_hashes, self._name, hashes)
 
+    async def present(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that some record has."""
+        return set(await asyncio.to_thread(self._ledger.get, self._name, ids, light=True))
+
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """What agents did with each record; searches of the last half minute may be missing."""
         return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
@@ -140,9 +183,11 @@ class LedgerVectorStore:
         """Add one use of a record and how it went; `NotFound` where it is not there."""
         await asyncio.to_thread(self._record_use, record_id, success, task_id)
 
-    def note_retrievals(self, ids: Sequence[str]) -> None:
-        """Count what a search returned; written later, in batches."""
-        self._collection.retrievals.note(self._name, ids)
+    async def note_retrievals(self, ids: Sequence[str]) -> None:
+        """Count what a search returned; it is written in batches, one of which may be due now."""
+        retrievals = self._collection.retrievals
+        if retrievals.note(self._name, ids):
+            await asyncio.to_thread(retrievals.flush)
 
     async def write_retrievals(self) -> None:
         """Write what `note_retrievals` has counted in this process, so that `usage` knows of it."""
@@ -158,17 +203,8 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("mark")
         await asyncio.to_thread(self._collection.marks.write, self._name, marks, operation)
 
-    async def restore_marks(self, marks: Mapping[str, Marks]) -> None:
-        """`mark`, for imported records."""
-        if marks:
-            await self.mark(marks)
-
-    async def restore_usage(self, totals: Mapping[str, Usage]) -> None:
-        """Set the usage of imported records; those that have any keep theirs."""
-        await asyncio.to_thread(usage.restore_usage, self._ledger, self._name, totals)
-
     async def moment(self) -> int:
-        """This point in the history; give it to `delete_unchanged`."""
+        """This point in the history; give it to `delete_unchanged` or `update`."""
         return await asyncio.to_thread(self._ledger.moment)
 
     async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
@@ -186,19 +222,32 @@ class LedgerVectorStore:
         actor = self._collection.settings.actor
         usage.record_use(self._ledger, self._name, record_id, success, task_id=task_id, actor=actor)
 
-    def _add(self, records: list[Record]) -> None:
-        operation = self._operation or self._draft("store")
-        self._ledger.add(self._name, records, operation, model=self._collection.model)
+    def _add(self, records: list[Record], *, skip_known: bool = False, also: Also | None = None) -> list[str]:
+        operation, model = self._operation or self._draft("store"), self._collection.model
+        added = self._ledger.add(self._name, records, operation, model=model, skip_known=skip_known, also=also)
         settings, nearest = self._collection.settings, self._collection.nearest
         if nearest.is_behind(settings.index_lag_rows):
             nearest.catch_up(timeout_seconds=0)
+        return added
+
+    def _add_unknown(self, records: list[Record], restored: Mapping[str, Restored]) -> list[str]:
+        book = self._collection.marks
+        check_marks({record_id: known.marks for record_id, known in restored.items()})
+
+        def write_known(connection: sqlite3.Connection, writer: LedgerWriter, ids: list[str]) -> None:
+            known = {record_id: restored[record_id] for record_id in ids if record_id in restored}
+            marks = {record_id: given.marks for record_id, given in known.items() if given.marks != NO_MARKS}
+            book.write_within(connection, writer, self._name, marks)
+            usage.restore_usage(connection, self._name, {record_id: given.usage for record_id, given in known.items()})
+
+        added = self._add(records, skip_known=True, also=write_known)
+        book.settle()
+        return added
 
     def _count(self, where: Where | None) -> int:
-        self._prepare(where)
         return self._ledger.count(self._name, where)
 
     def _count_by(self, key: str, where: Where | None) -> dict[Any, int]:
-        self._prepare(where)
         return self._ledger.count_by(self._name, key, where)
 
     def _query(self, vector: Vector, k: int, where: Where | None) -> QueryResult:
@@ -207,27 +256,20 @@ class LedgerVectorStore:
             return self._result([])
         if not where:
             return self._result(nearest.query(vector, k))
-        self._prepare(where)
         seqs = self._ledger.matching(self._name, where)
         return self._result(nearest.query_among(vector, k, seqs))
 
     def _search_text(self, text: str, k: int, where: Where | None) -> QueryResult:
-        self._prepare(where)
         hits = self._ledger.search_text(self._name, text, k, where)
         return self._result([(seq, value / (1 + value)) for seq, value in hits])
 
     def _scan(
         self, where: Where | None, order_by: str, descending: bool, limit: int | None, offset: int
     ) -> list[dict[str, Any]]:
-        self._prepare(where)
         records = self._ledger.scan(
             self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
         )
         return [_row(record) for record in records]
-
-    def _prepare(self, where: Where | None) -> None:
-        if uses_marks(where):
-            self._collection.marks.prepare_filters(self._name)
 
     def _result(self, found: Found) -> QueryResult:
         records = self._ledger.at([seq for seq, _ in found])
@@ -289,7 +331,12 @@ class LedgerVectorStore:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    row = {"id": record.id, "metadata": _metadata(record), "document": record.document}
+    row = {
+        "id": record.id,
+        "metadata": _metadata(record),
+        "document": record.document,
+        "stored_at": record.stored_at,
+    }
     if record.vectors is not None:
         row["embedding"] = record.vectors[0] if len(record.vectors) == 1 else record.vectors
     return row

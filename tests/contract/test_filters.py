@@ -24,6 +24,13 @@ RECORDS = {
 }
 
 
+def nested(depth):
+    where = {"n": 1}
+    for _ in range(depth):
+        where = {"$and" if depth % 2 else "$or": [{"n": 1}, where]}
+    return where
+
+
 @pytest.fixture(scope="module", params=STORES)
 def filled(request, tmp_path_factory):
     """Every store with the records above; nothing here changes them."""
@@ -107,6 +114,18 @@ def test_a_number_does_not_find_an_id_that_reads_like_it(store):
     assert store.ids({"id": {"$in": [1]}}) == []
 
 
+def test_a_filter_may_nest_and_list_much(store):
+    store.put(a={"n": 1, "share": 0.1 + 0.2}, b={"n": 2, "share": 5e-324}, c={"n": 3, "share": 0.3})
+    assert store.ids(nested(20)) == ["a"]
+    assert store.ids({"share": {"$in": [index + 0.25 for index in range(300_000)] + [0.1 + 0.2, 5e-324]}}) == ["a", "b"]
+
+
+def test_more_may_be_asked_for_than_there_could_be(store):
+    store.put(a={"n": 1}, b={"n": 2}, c={"n": 3})
+    assert sorted(store.query(axis(0), 10**20).ids) == ["a", "b", "c"]
+    assert sorted(store.search_text("document", 10**20).ids) == ["a", "b", "c"]
+
+
 def test_numbers_of_more_than_64_bits_can_be_held_and_compared(store):
     store.put(a={"n": 10**30}, b={"n": -(10**400)}, c={"n": 1})
     assert store.get(["b"])[0]["metadata"]["n"] == -(10**400)
@@ -132,6 +151,10 @@ def test_numbers_of_more_than_64_bits_can_be_held_and_compared(store):
         ({"n": {"$in": "abc"}}, r"\$in for 'n' should hold a list"),
         ({"n": {"$in": [None]}}, "should compare with a text, number or truth"),
         ("n = 1", "a filter should be a dict"),
+        ({"s": "\udcff"}, "the filter on 's' holds a lone surrogate"),
+        ({"s": {"$in": ["x", "\udcff"]}}, "the filter on 's' holds a lone surrogate"),
+        ({"\udcff": 1}, "a filter's key holds a lone surrogate"),
+        (nested(900), "should nest at most 20 levels deep"),
     ],
 )
 def test_a_malformed_filter_is_refused(filled, where, message):

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import logging
+import sqlite3
 import zipfile
+from collections import namedtuple
 
 import numpy as np
 import pytest
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.core.types import Marks
 from atlas.infra import aio
+from atlas.storage import backup as backups
 from atlas.storage.backup import backup, restore
-from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.marks import marks_file
+from atlas.storage.store import LABEL, EmbeddingModel, Store
 
 COLLECTION = "atlas_experiences"
 VECTORS = np.eye(8, dtype=np.float32)
@@ -111,3 +117,153 @@ def test_a_damaged_ledger_in_a_backup_is_refused_and_the_store_stays(tmp_path):
         with pytest.raises(InvalidInput, match="damaged"):
             restore(store, tmp_path / "backup.zip")
         assert ids_of(store) == ["a"]
+
+
+def crafted(tmp_path, *, marks: object = None, sql: str = "", parameters: tuple = (), method=zipfile.ZIP_STORED):
+    """A backup of a store with the record "a", changed by hand."""
+    with opened(tmp_path / "source") as store:
+        add(store, "a")
+        backup(store, tmp_path / "whole.zip")
+    with zipfile.ZipFile(tmp_path / "whole.zip") as whole:
+        whole.extract("atlas.sqlite", tmp_path)
+    connection = sqlite3.connect(tmp_path / "atlas.sqlite")
+    with connection:
+        connection.execute(sql or "SELECT 1", parameters)
+    connection.close()
+    with zipfile.ZipFile(tmp_path / "crafted.zip", "w", method) as file:
+        file.write(tmp_path / "atlas.sqlite", "atlas.sqlite")
+        file.writestr("marks.json", json.dumps({} if marks is None else marks))
+    return tmp_path / "crafted.zip"
+
+
+def assert_refused(tmp_path, source, words: str) -> None:
+    """The restore is refused, the store is what it was, and it opens again."""
+    with opened(tmp_path / "deep" / "store") as store:
+        add(store, "bb")
+        before = {path for path in tmp_path.rglob("*") if path.is_file() and "store" not in path.parts}
+        with pytest.raises(InvalidInput, match=words):
+            restore(store, source)
+        assert ids_of(store) == ["bb"]
+        assert {path for path in tmp_path.rglob("*") if path.is_file() and "store" not in path.parts} == before
+    with opened(tmp_path / "deep" / "store") as store:
+        assert ids_of(store) == ["bb"]
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a/b", "", "a\n", "..", "a b"])
+def test_a_collection_whose_name_could_leave_the_store_has_no_marks_file(name):
+    with pytest.raises(InvalidInput, match="letters, digits, _ and -"):
+        marks_file(name)
+
+
+def test_a_backup_whose_marks_would_be_written_elsewhere_is_refused(tmp_path):
+    source = crafted(tmp_path, marks={"../../evil": {"a": {"note": "x"}}})
+    assert_refused(tmp_path, source, "evil.*the store is unchanged")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO pending_marks VALUES ('../../evil', 'a', '{}')",
+        "UPDATE records SET collection = '../../evil'",
+        "UPDATE changes SET collection = '../../evil'",
+    ],
+)
+def test_a_backup_whose_ledger_names_a_collection_elsewhere_is_refused(tmp_path, sql):
+    assert_refused(tmp_path, crafted(tmp_path, sql=sql), "evil.*the store is unchanged")
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        [],
+        {COLLECTION: []},
+        {COLLECTION: {"x": 5}},
+        {COLLECTION: {"x": {"tags": "not a list"}}},
+        {COLLECTION: {"x": {"tags": [1]}}},
+        {COLLECTION: {"x": {"note": 1}}},
+        {COLLECTION: {"x": {"note": "\ud800"}}},
+        {COLLECTION: {"\ud800": {}}},
+    ],
+)
+def test_a_backup_with_marks_that_are_none_is_refused(tmp_path, marks):
+    assert_refused(tmp_path, crafted(tmp_path, marks=marks), "is not a backup.*the store is unchanged")
+
+
+@pytest.mark.parametrize("text", ["5", "broken", "[" * 100_000, '{"note": "\\ud800"}', b"\xff", '{"tags": 1}'])
+def test_a_backup_with_pending_marks_that_are_none_is_refused(tmp_path, text):
+    source = crafted(tmp_path, sql="INSERT INTO pending_marks VALUES (?, 'a', ?)", parameters=(COLLECTION, text))
+    assert_refused(tmp_path, source, "the store is unchanged")
+
+
+def test_a_backup_without_a_table_is_refused(tmp_path):
+    assert_refused(tmp_path, crafted(tmp_path, sql="DROP TABLE pending_marks"), "damaged.*the store is unchanged")
+
+
+def test_pending_marks_that_nobody_can_read_keep_no_store_from_opening(tmp_path, caplog):
+    rows = [(COLLECTION, "a", "5"), ("../../evil", "a", "{}"), (COLLECTION, "bb", '{"note": "kept"}')]
+    with opened(tmp_path / "store") as store:
+        add(store, "a", "bb")
+        with store.ledger.database.write() as connection:
+            connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", rows)
+    with caplog.at_level(logging.WARNING), opened(tmp_path / "store") as store:
+        assert store.marks.every(COLLECTION) == {"bb": Marks(note="kept")}
+        file = json.loads((tmp_path / "store" / marks_file(COLLECTION)).read_text())
+        assert file == {"marks": {"bb": {"note": "kept"}}}
+    assert "evil" in caplog.text
+    assert not list(tmp_path.glob("*evil*"))
+
+
+def damaged_inside(source) -> None:
+    content = bytearray(source.read_bytes())
+    content[3000:3400] = bytes(400)
+    source.write_bytes(content)
+
+
+def encrypted(source) -> None:
+    content = source.read_bytes()
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = content.index(mark) + offset
+        content = content[:at] + b"\x01" + content[at + 1 :]
+    source.write_bytes(content)
+
+
+def packed_by_an_unknown_method(source) -> None:
+    content = source.read_bytes()
+    for mark, offset in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = content.index(mark) + offset
+        content = content[:at] + b"\x63" + content[at + 1 :]
+    source.write_bytes(content)
+
+
+@pytest.mark.parametrize("spoil", [damaged_inside, encrypted, packed_by_an_unknown_method])
+def test_a_backup_that_cannot_be_unpacked_is_refused(tmp_path, spoil):
+    source = crafted(tmp_path, method=zipfile.ZIP_DEFLATED)
+    spoil(source)
+    assert_refused(tmp_path, source, "is not a backup.*the store is unchanged")
+
+
+def test_a_backup_packed_so_that_it_cannot_be_unpacked_in_pieces_is_refused(tmp_path):
+    assert_refused(tmp_path, crafted(tmp_path, method=zipfile.ZIP_BZIP2), "is not a backup.*the store is unchanged")
+
+
+def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
+    source = crafted(tmp_path, marks={COLLECTION: {"a": {"note": "x" * 2_000}}})
+    monkeypatch.setattr(backups, "MAX_MARKS_BYTES", 1_000)
+    assert_refused(tmp_path, source, "marks.json .*the store is unchanged")
+
+
+def test_a_backup_that_is_larger_than_what_the_disk_has_free_is_not_unpacked(tmp_path, monkeypatch):
+    source = crafted(tmp_path)
+    usage = namedtuple("usage", "total used free")
+    with opened(tmp_path / "store") as store:
+        monkeypatch.setattr(backups.shutil, "disk_usage", lambda path: usage(10_000, 9_000, 1_000))
+        with pytest.raises(StoreUnavailable, match=r"unpacks to .* MB, .* has .* MB free.*the store is unchanged"):
+            restore(store, source)
+
+
+def test_the_label_names_the_restored_model(tmp_path):
+    with Store.open(tmp_path / "store", settings=Settings(actor="tester")) as store:
+        store.bind(EmbeddingModel("other", 4), checksum="sum")
+        restore(store, crafted(tmp_path))
+        label = json.loads((store.path / LABEL).read_text())
+    assert (label["embedding_model"], label["embedding_dimension"], label["embedding_checksum"]) == ("test", 8, "")

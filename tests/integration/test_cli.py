@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 
 import pytest
 
@@ -154,6 +156,11 @@ def test_reembedding_binds_the_store_to_another_model(store, capsys):
         (("undo", "nothing"), "no operation begins with 'nothing'"),
         (("import", "/does/not/exist"), "does not exist"),
         (("restore", "/does/not/exist"), "/does/not/exist"),
+        (("export", "/does/not/exist"), "No such file or directory"),
+        (("search", "hello\udcff"), "the query holds a lone surrogate"),
+        (("search", "hello\udcff", "--words"), "the query holds a lone surrogate"),
+        (("show", "\udcff"), "lone surrogate"),
+        (("undo", "\udcff"), "lone surrogate"),
     ],
 )
 def test_a_mistake_gets_one_line_and_no_traceback(store, capsys, arguments, words):
@@ -167,3 +174,74 @@ def test_a_damaged_store_is_named_with_what_to_do(store, capsys):
     said = run(capsys, "status", status=1)
     assert "is damaged" in said
     assert "Nothing was changed" in said
+
+
+def test_an_unforeseen_error_gets_one_line_and_a_traceback_only_when_asked_for(store, capsys, monkeypatch):
+    def fail(*arguments, **options):
+        raise ZeroDivisionError("divided\nby nothing")
+
+    monkeypatch.setattr("atlas.cli.open_storage", fail)
+    said = run(capsys, "history", status=1)
+    assert said == (
+        "atlas: ZeroDivisionError: divided by nothing (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)\n"
+    )
+    monkeypatch.setenv("ATLAS_DEBUG", "1")
+    assert "Traceback (most recent call last)" in run(capsys, "history", status=1)
+
+
+@pytest.mark.parametrize("arguments", [("history", "-n", str(10**20)), ("search", "grid", "--words", "-k", "9" * 20)])
+def test_more_may_be_asked_for_than_there_could_be(store, capsys, arguments):
+    assert len(run(capsys, *arguments).splitlines()) == 1
+
+
+def test_a_file_whose_name_is_no_text_is_imported(store, tmp_path, capsys):
+    path = tmp_path / os.fsdecode(b"r\xffn.jsonl")
+    row = {"kind": "trajectory", "trajectory": {"task": {"id": "1", "description": "new"}, "outcome": {}}}
+    path.write_text(json.dumps(row) + "\n")
+    assert "1 read, 1 added" in run(capsys, "import", str(path))
+    assert "imported r n.jsonl" in run(capsys, "history", "-n", "1")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("backup", "f"),
+        ("doctor",),
+        ("search", "x"),
+        ("status",),
+        ("show", "x"),
+        ("prune", "--max-count", "1"),
+        ("undo",),
+        ("history",),
+        ("export", "-"),
+        ("reembed", "--model", BUNDLED),
+    ],
+)
+def test_a_mistyped_store_is_named_and_not_created(tmp_path, capsys, arguments):
+    typo = tmp_path / "typo"
+    said = run(capsys, "--store", str(typo), *arguments, status=1)
+    assert f"there is no store at {typo}; check the path, or create one: atlas --store {typo} init" in said
+    assert not typo.exists()
+
+
+def test_prune_names_its_own_operation_whatever_else_was_done_meanwhile(store, capsys, monkeypatch):
+    from atlas.memory.experience import ChromaExperienceMemory
+
+    apply_prune = ChromaExperienceMemory.apply_prune
+
+    def apply_while_another_writes(memory, plan):
+        n_removed = apply_prune(memory, plan)
+        connection = sqlite3.connect(store / "atlas.sqlite")
+        with connection:
+            connection.execute(
+                "INSERT INTO operations (id, kind, actor, created_at, reason) VALUES "
+                "('another', 'edit', 'other', '2030-01-01T00:00:00+00:00', '')"
+            )
+        connection.close()
+        return n_removed
+
+    monkeypatch.setattr(ChromaExperienceMemory, "apply_prune", apply_while_another_writes)
+    named = run(capsys, "prune", "--max-count", "3").rsplit(" ", 1)[1].strip()
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        operation = memory.storage.ledger.operation(named)
+    assert (operation.kind, operation.reason) == ("prune", "max_count 3")

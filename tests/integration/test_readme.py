@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import atlas
+
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -17,6 +19,10 @@ def test_the_python_examples_of_the_readme_run(tmp_path):
         run = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == 0, run.stderr
         assert "succeeded Sum the invoices of March by customer" in run.stdout
+        assert "would go: Sum the invoices of March by customer" in run.stdout
+    with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
+        assert len(memory.experience) == 1
+        assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
 
 
 def test_the_readme_names_every_command_of_the_command_line():

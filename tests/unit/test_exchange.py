@@ -34,6 +34,8 @@ EXPERIENCE = Experience(
     steps=(Step("think", "act", "see", {"n": 1}), Step()),
 )
 EXPORTED = ExportedExperience(
+    content_hash="0123",
+    stored_at=NOON,
     experience=EXPERIENCE,
     marks=Marks(tags=("a", "b"), pinned=True, note="keep"),
     usage=Usage(n_uses=3, n_successes=2, last_used_at=NOON, n_retrieved=9, last_retrieved_at=NOON),
@@ -122,6 +124,8 @@ def test_marks_usage_and_vectors_may_be_left_out():
         ({"usage": {"last_used_at": "tomorrow"}}, "usage.last_used_at should be an ISO 8601 time"),
         ({"usage": {"last_used_at": 5}}, "usage.last_used_at should be an ISO 8601 time"),
         ({"embedding_model": 7}, "embedding_model should be a text"),
+        ({"content_hash": 7}, "content_hash should be a text"),
+        ({"stored_at": "tomorrow"}, "^stored_at should be an ISO 8601 time"),
         ({"vectors": "AAAA"}, "vectors should be a list of lists of numbers"),
         ({"vectors": [[]]}, "vectors should be a list of lists of numbers"),
         ({"vectors": [[1.0], [0.6, 0.8]]}, "vectors should be rows of one length"),

@@ -27,8 +27,8 @@ BATCH = 1_000
 VECTORS = "vectors"
 """ChromaDB's name for the collection; it has rules for names, and ours need not follow them."""
 
-HNSW = {"space": "cosine", "ef_search": 100, "ef_construction": 100}
-
+HNSW = {"space": "cosine"}
+"""Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
 
 _users: set[int] = set()
 """The processes among this one and those it was forked from that have used ChromaDB."""
@@ -81,15 +81,16 @@ class ChromaIndex:
             self._threads.release()
 
     def seal(self) -> Seal:
-        """What the last writer left; an empty seal where nobody finished writing."""
+        """What the last writer left; an empty seal where nobody finished writing, or the file is damaged."""
         try:
-            return Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            seal = Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError):
             return Seal()
+        return seal if _is_sound(seal) else Seal()
 
     def set_seal(self, ledger_id: str, revision: int) -> None:
         """Finish writing: let go of the files, then say how far they have followed which ledger."""
-        with self.held(), self._explained():
+        with self._used():
             n_keys = self.count()
             self.close()
             seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest(), n_keys=n_keys)
@@ -99,7 +100,7 @@ class ChromaIndex:
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Hold these vectors under these keys, in place of what the keys held."""
-        with self.held(), self._explained():
+        with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 end = start + BATCH
@@ -107,7 +108,7 @@ class ChromaIndex:
 
     def remove(self, keys: Sequence[str]) -> None:
         """Forget these keys; unknown ones are ignored."""
-        with self.held(), self._explained():
+        with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
@@ -116,18 +117,20 @@ class ChromaIndex:
         """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing."""
         if k <= 0:
             return []
-        with self.held(), self._explained():
+        with self._used():
             found = self._to_read().query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
         """How many keys it holds."""
-        with self.held(), self._explained():
+        with self._used():
             return int(self._to_read().count())
 
     def clear(self) -> None:
-        """Forget everything, whatever state the files are in."""
-        with self.held():
+        """Forget everything, whatever state the files are in; nothing in a process that may not use them."""
+        with self.held() as is_held:
+            if not is_held:
+                return
             self.close()
             if self._directory.is_dir():
                 shutil.rmtree(self._directory)
@@ -182,8 +185,6 @@ class ChromaIndex:
         return seal
 
     def _open(self, seal: Seal) -> None:
-        if _is_inherited():
-            raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
         import chromadb  # slow to import: about a second
         from chromadb.config import Settings
 
@@ -218,15 +219,26 @@ class ChromaIndex:
         return digest.hexdigest()
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
-        from chromadb.errors import ChromaError
+    def _used(self) -> Iterator[None]:
+        """Hold the lock, and turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
+        with self.held() as is_held:
+            if not is_held:
+                raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
+            from chromadb.errors import ChromaError
 
-        try:
-            yield
-        except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
-            self.close()
-            raise IndexUnusable(str(error)) from error
+            try:
+                yield
+            except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
+                self.close()
+                raise IndexUnusable(str(error)) from error
+
+
+def _is_sound(seal: Seal) -> bool:
+    """Whether its fields are such as `set_seal` writes."""
+    texts, numbers = (seal.ledger_id, seal.files), (seal.revision, seal.n_keys)
+    return all(type(text) is str for text in texts) and all(
+        type(number) is int and 0 <= number < 2**63 for number in numbers
+    )
 
 
 def _is_inherited() -> bool:

@@ -90,6 +90,7 @@ def nested(depth):
         ({"a": "x\udfff"}, r"value\.a holds a lone surrogate at character 1"),
         ({"\ud800": 1}, "lone surrogate"),
         ("a\x00", "value holds a NUL character; remove it"),
+        ({"n": 10**5000}, r"value\.n is an integer of more than 4096 bits; use a float or a text"),
         ({1: 2}, "the key 1; keys should be strings"),
         ({"a": {1, 2}}, r"value\.a is of type set"),
         (b"bytes", "value is of type bytes"),

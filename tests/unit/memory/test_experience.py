@@ -145,7 +145,7 @@ def test_the_same_text_in_one_batch_is_embedded_once(memory):
 
 def test_deleted_experiences_are_gone(memory):
     ids = fill(memory)
-    assert memory.delete([ids[0], "unknown"]) == 1
+    assert memory.delete([ids[0], "unknown", ids[0]]) == 1
     assert memory.get(ids[0]) is None
     assert len(memory) == 4
     assert "cancel a flight" not in descriptions(memory.search(task("cancel a flight"), k=9))

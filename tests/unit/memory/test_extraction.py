@@ -86,6 +86,15 @@ def test_what_the_source_says_never_hides_what_we_derive():
     assert metadata["content"] != "y"
 
 
+def test_what_the_source_says_never_stands_in_for_what_we_do_not_know():
+    names = ("success", "partial_score", "domain", "agent_id", "search_text", "content_hash")
+    sly = Trajectory(Task("t", "", "d"), (), Outcome(None), metadata={**dict.fromkeys(names, "x"), "source": "s"})
+    metadata = to_metadata(experience_of(sly))
+    assert {name for name in names if name in metadata} == {"content_hash"}
+    assert metadata["content_hash"] == content_hash(experience_of(sly))
+    assert metadata["source"] == "s"
+
+
 def test_attempts_that_say_the_same_have_one_hash():
     one, two = experience_of(TRAJECTORY), experience_of(replace(TRAJECTORY, id="another"))
     assert content_hash(one) == content_hash(replace(two, id="f"))

@@ -165,6 +165,14 @@ def test_what_was_not_retrieved_for_long_goes(stored, clock):
     assert plan.removals[0].reasons == ("not retrieved for 50 days",)
 
 
+def test_an_old_attempt_that_was_stored_just_now_has_not_been_idle_for_long(stored, clock):
+    store(stored, attempt("cancel a flight", age_days=400))
+    assert stored.plan_prune({"never_retrieved_days": 25}).removals == ()
+    clock.advance(timedelta(days=25))
+    (removal,) = stored.plan_prune({"never_retrieved_days": 25}).removals
+    assert removal.reasons == ("not retrieved for 25 days",)
+
+
 def test_a_pruning_is_one_operation_that_can_be_undone(tmp_path):
     with memory_over("ledger", tmp_path) as memory:
         ids = store(memory, attempt("a", False), attempt("b", False), attempt("c"))

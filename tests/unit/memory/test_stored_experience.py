@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Marks, Outcome, Usage
+from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import NOW, attempt, memory_over, task
 
 
@@ -100,9 +102,84 @@ def test_exported_experiences_come_back_with_all_that_was_known_of_them(stored, 
         assert [e.experience for e in again] == [e.experience for e in exported]
         assert [(e.marks, e.usage) for e in again] == [(e.marks, e.usage) for e in exported]
         assert [e.vectors.tobytes() for e in again] == [e.vectors.tobytes() for e in exported]
-        assert other.known(stored.hashes([attempt("one", source="s"), attempt("three")])) == set(
-            stored.hashes([attempt("one", source="s")])
-        )
+        assert len(other.store_many([attempt("one", source="s"), attempt("three")], skip_known=True)) == 1
+
+
+def test_what_was_exported_after_an_edit_still_counts_as_what_was_imported(stored, clock, tmp_path):
+    experience_id = stored.store(attempt("one"))
+    stored.edit(experience_id, feedback="added by hand")
+    exported = stored.export([experience_id])
+    clock.advance(timedelta(days=9))
+    with memory_over("ledger", tmp_path / "other", clock=clock) as other:
+        assert other.restore_many(exported) == [experience_id]
+        assert other.export([experience_id]) == exported
+        assert exported[0].stored_at == NOW
+        assert other.store_many([attempt("one")], skip_known=True) == []
+        assert other.restore_many(exported) == []
+    with memory_over("ledger", tmp_path / "third") as third:
+        third.store(attempt("one"))
+        assert third.restore_many(exported) == []
+        assert third.store_many([attempt("two"), attempt("two")], skip_known=True) == [third.browse()[-1]["id"]]
+
+
+def test_experiences_that_say_the_same_are_all_put_back(stored, tmp_path):
+    ids = [stored.store(attempt("one")), stored.store(attempt("one"))]
+    with memory_over("ledger", tmp_path / "other") as other:
+        restoring = other.within("import")
+        restored = [restoring.restore_many(stored.export([experience_id])) for experience_id in ids]
+        assert restored == [[ids[0]], [ids[1]]]
+
+
+def test_a_restore_that_fails_leaves_nothing_so_that_it_can_be_done_again(stored, tmp_path):
+    experience_id = stored.store(attempt("one"))
+    stored.mark({experience_id: Marks(pinned=True, note="keep")})
+    (exported,) = stored.export([experience_id])
+    with memory_over("ledger", tmp_path / "other") as other:
+        with pytest.raises(OverflowError):
+            other.restore_many([replace(exported, usage=Usage(n_uses=2**70))])
+        assert len(other) == 0
+        assert other.restore_many([exported]) == [experience_id]
+        assert other.marks([experience_id]) == {experience_id: Marks(pinned=True, note="keep")}
+
+
+class InterruptedEmbedder(HashEmbedder):
+    """Somebody else does something while it embeds for the first time."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def encode_batch(self, texts):
+        meanwhile, self.meanwhile = self.meanwhile, lambda: None
+        meanwhile()
+        return super().encode_batch(texts)
+
+
+def test_an_edit_keeps_what_somebody_else_has_edited_meanwhile(stored, tmp_path):
+    experience_id = stored.store(attempt("one"))
+    embedder = InterruptedEmbedder(lambda: stored.edit(experience_id, agent_id="another", feedback="theirs"))
+    with memory_over("ledger", tmp_path, embedder=embedder) as mine:
+        mine.edit(experience_id, task=task("two"))
+    edited = stored.get(experience_id)
+    assert (edited.task.description, edited.agent_id, edited.feedback) == ("two", "another", "theirs")
+
+
+def test_an_edit_of_what_somebody_else_has_deleted_meanwhile_is_refused(stored, tmp_path):
+    experience_id = stored.store(attempt("one"))
+    embedder = InterruptedEmbedder(lambda: stored.delete([experience_id]))
+    with memory_over("ledger", tmp_path, embedder=embedder) as mine, pytest.raises(NotFound):
+        mine.edit(experience_id, task=task("two"))
+    assert len(stored) == 0
+
+
+def test_what_two_import_at_once_is_stored_once(stored, tmp_path):
+    attempts = [attempt("one"), attempt("two")]
+    theirs = []
+    embedder = InterruptedEmbedder(lambda: theirs.extend(stored.store_many(attempts[1:], skip_known=True)))
+    with memory_over("ledger", tmp_path, embedder=embedder) as mine:
+        assert len(mine.store_many(attempts, skip_known=True)) == 1
+    assert len(theirs) == 1
+    assert len(stored) == 2
 
 
 @pytest.mark.parametrize("kind", ["memory", "dict"])

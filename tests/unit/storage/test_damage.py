@@ -13,7 +13,10 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.types import Marks
+from atlas.infra.vector_index.chroma import Seal
+from atlas.storage.nearest import Nearest
 from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.usage import RetrievalLog
 from atlas.testing import HashEmbedder
 from tests.unit.storage.conftest import THINGS, Opened, files_in
 
@@ -125,6 +128,39 @@ def test_an_opening_with_another_embedder_keeps_no_file_open(open_store):
     assert open_files(path) == []
 
 
+def fail(*_):
+    raise StoreUnavailable("the disk is full")
+
+
+@pytest.mark.parametrize("step", ["flush", "catch up", "close of an index"])
+def test_a_store_lets_go_of_every_file_when_closing_it_fails(open_store, monkeypatch, step):
+    path = make(open_store)
+    opened = open_store(**FEW)
+    assert opened.nearest("r1") == ["r1"]
+    nearest = opened.store.collection(THINGS).nearest
+    name = {"flush": "flush", "catch up": "catch_up", "close of an index": "close"}[step]
+    monkeypatch.setattr(RetrievalLog if step == "flush" else Nearest, name, fail)
+    with pytest.raises(StoreUnavailable, match="the disk is full"):
+        opened.store.close()
+    assert open_files(path) == []
+    monkeypatch.undo()
+    if step != "close of an index":
+        assert nearest.index._system is None
+
+
+def test_an_error_of_the_callers_is_not_replaced_by_one_of_closing(open_store, monkeypatch, caplog):
+    path = make(open_store)
+    monkeypatch.setattr(RetrievalLog, "flush", fail)
+    with pytest.raises(KeyError, match="the caller's"), Store.open(path):
+        raise KeyError("the caller's")
+    assert "the disk is full" in caplog.text
+    with pytest.raises(StoreUnavailable, match="the disk is full"), Store.open(path):
+        pass
+    memory = atlas.open_memory(path.parent / "other", embedder=HashEmbedder())
+    with pytest.raises(KeyError, match="the caller's"), memory:
+        raise KeyError("the caller's")
+
+
 def open_files(path):
     """Which of a ledger's files this process holds open."""
     targets = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
@@ -221,6 +257,34 @@ def test_a_damaged_file_of_the_index_is_rebuilt_without_a_word(open_store, large
     assert again.store.collection(THINGS).nearest.seal().n_keys == 1_101
     assert again.nearest("r77") == ["r77"]
     assert again.nearest("new") == ["new"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"ledger_id": "%s", "revision": "x"}',
+        '{"ledger_id": "%s", "revision": null}',
+        '{"ledger_id": "%s", "revision": 1.5}',
+        '{"ledger_id": "%s", "revision": true}',
+        '{"ledger_id": "%s", "revision": 99999999999999999999}',
+        '{"ledger_id": "%s", "revision": -1}',
+        '{"ledger_id": "%s", "revision": 40, "n_keys": "40"}',
+        '{"ledger_id": "%s", "revision": 40, "files": []}',
+        '{"ledger_id": ["%s"]}',
+        '{"unheard of": "%s"}',
+        "[%r]",
+        "[" * 100_000 + "%s",
+    ],
+)
+def test_a_seal_that_nobody_could_have_set_counts_as_none(open_store, text):
+    path = make(open_store)
+    opened = open_store(**FEW)
+    ledger_id = opened.store.ledger.position(THINGS).ledger_id
+    (path / "chroma" / THINGS / "seal.json").write_text(text % ledger_id)
+    assert opened.store.collection(THINGS).nearest.seal() == Seal()
+    assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
+    opened.store.close()
+    assert open_store(**FEW).store.collection(THINGS).nearest.seal().n_keys == len(IDS)
 
 
 @pytest.mark.parametrize("kind", ["whole", "inside", "file in its place"])

@@ -1,11 +1,20 @@
-"""A process that forks: parent and child may both go on using the store object that the parent opened."""
+"""A store object that is closed or carried over a fork while it is used: everyone may go on using it."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
 import traceback
 
+import pytest
+
+from atlas.core.errors import StoreError
 from atlas.core.types import Marks
+from atlas.infra import aio
+from atlas.infra.vector_index.chroma import IndexUnusable
+from atlas.storage.doctor import examine
+from tests.unit.storage.conftest import THINGS, vector_of
 
 
 def fork(work):
@@ -80,3 +89,78 @@ def test_a_child_of_a_parent_that_uses_the_index_does_without_its_client(open_st
 
     assert went_through(fork(work))
     assert opened.nearest("r4") == ["r4"]
+
+
+def test_a_child_that_cannot_use_the_index_does_not_clear_or_change_it(open_store):
+    opened = open_store(exact_max_rows=5, index_lag_rows=5)
+    opened.add(*[f"r{i}" for i in range(30)])
+    opened.store.catch_up()
+    index = opened.store.collection(THINGS).nearest.index
+    seal = index.seal()
+
+    def work():
+        index.clear()
+        for use in (index.count, lambda: index.remove(["1:0"]), lambda: index.set_seal("x", 1)):
+            with pytest.raises(IndexUnusable, match="forked from one that has used it"):
+                use()
+        (finding,) = [finding for finding in examine(opened.store, fix=True) if finding.check == "index"]
+        assert "forked from one that has used it" in finding.problem
+
+    assert went_through(fork(work))
+    assert index.seal() == seal
+    assert index.count() == 30
+
+
+def test_a_connection_that_is_in_use_when_the_store_is_closed_is_closed_after_its_use(open_store):
+    opened = open_store()
+    opened.add("a")
+    ledger = opened.store.ledger
+    with ledger.database.read() as connection:
+        closer = threading.Thread(target=ledger.close)
+        closer.start()
+        closer.join()
+        assert ledger.count(THINGS) == 1
+        assert connection.execute("SELECT id FROM records").fetchall() == [("a",)]
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        connection.execute("SELECT 1")
+    assert opened.ids() == ["a"]
+
+
+def test_threads_go_on_searching_while_another_one_closes_the_ledger(open_store):
+    opened = open_store()
+    opened.add("a", "b", "c")
+    opened.mark(a=Marks(pinned=True))
+    things, found, is_over = opened.store.vector_store(THINGS), [], threading.Event()
+
+    def search():
+        while not is_over.is_set():
+            try:
+                hits = aio.run(things.query(vector_of("b"), 3, {"marks.pinned": True}))
+                found.append(("".join(hits.ids), aio.run(things.count())))
+            except (StoreError, sqlite3.Error) as error:
+                found.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(found) < 300:
+        opened.store.ledger.close()
+    is_over.set()
+    for thread in threads:
+        thread.join()
+    assert set(found) == {("a", 3)}
+
+
+def test_a_fork_in_the_midst_of_a_filtered_read_leaves_its_marks_alone(open_store):
+    opened = open_store()
+    opened.add("a", "b")
+    opened.mark(a=Marks(pinned=True))
+    ledger = opened.store.ledger
+    fill = ledger.fill_marks
+
+    def fill_and_fork(connection, collection):
+        fill(connection, collection)
+        assert went_through(fork(lambda: None))
+
+    ledger.fill_marks = fill_and_fork
+    assert opened.ids({"marks.pinned": True}) == ["a"]

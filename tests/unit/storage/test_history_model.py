@@ -33,6 +33,9 @@ class ModelOperation:
     """(aspect, id) → (state's name, value) before its first change."""
 
     after: dict = field(default_factory=dict)
+    marks_then: dict = field(default_factory=dict)
+    """id → the name of the state that a record's marks were in when it was changed last."""
+
     undoes: str = ""
     undone_by: str = ""
 
@@ -56,10 +59,14 @@ class PlainModel:
         self._set(operation, (aspect, record_id), (self._names, value))
 
     def may_undo(self, operation_id):
-        """Whether everything is still in the state that the operation left it in."""
+        """Whether everything is in the state that the operation left it in, and what would go was not marked since."""
         operation = self.operations[operation_id]
         changed = any(self.now[key][0] != state for key, (state, _) in operation.after.items())
-        return not operation.undone_by and not changed
+        return not operation.undone_by and not changed and not self._would_lose_marks(operation)
+
+    def _would_lose_marks(self, operation):
+        goes = [record_id for (aspect, record_id), held in operation.before.items() if aspect == RECORD and not held[1]]
+        return any(self.held(MARKS, record_id)[0] != operation.marks_then[record_id] for record_id in goes)
 
     def undo(self, operation_id, undo_id):
         """Everything that the operation touched is again in the state that it was in before."""
@@ -74,6 +81,7 @@ class PlainModel:
     def _set(self, operation, key, held):
         operation.before.setdefault(key, self.now.get(key, (0, None)))
         operation.after[key] = self.now[key] = held
+        operation.marks_then[key[1]] = self.held(MARKS, key[1])[0]
 
 
 def vectors(seeds):
@@ -147,6 +155,8 @@ class Histories(RuleBasedStateMachine):
     def delete(self, record_ids):
         draft, present = self.draft("delete"), [i for i in record_ids if i in self.model.live()]
         assert self.store.ledger.remove(THINGS, record_ids, draft) == len(present)
+        if not present:
+            return
         operation = self.model.operations[draft.id] = ModelOperation()
         for record_id in present:
             self.model.change(operation, RECORD, record_id, None)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import sqlite3
 import threading
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -12,7 +15,9 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.infra import aio
+from atlas.storage.ledger import SqliteLedger
 from atlas.storage.store import Store
+from atlas.storage.usage import FLUSH_RECORDS, restore_usage
 from atlas.testing import FixedClock
 from tests.unit.storage.conftest import THINGS, Opened, vector_of
 
@@ -56,6 +61,18 @@ def test_records_are_filtered_by_their_marks(marked, where, expected):
     assert "".join(sorted(aio.run(things.search_text("text", 9, where)).ids)) == expected
 
 
+def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
+    assert marked.store.ledger.count(THINGS, {"marks.tags": "blue"}) == 2
+    assert marked.store.ledger.count_by(THINGS, "n", {"marks.pinned": False}) == {2: 2, 1: 1}
+
+
+def test_a_ledger_alone_does_not_filter_by_marks(marked):
+    ledger = SqliteLedger(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
+    with pytest.raises(InvalidInput, match=r"expected a ledger of an open store to filter on marks.*use Store\.open"):
+        ledger.count(THINGS, {"marks.tags": "blue"})
+    ledger.close()
+
+
 def test_filters_follow_changes_of_marks_at_once(marked):
     other = Opened(Store.open(marked.store.path, settings=Settings()))
     for pinned in (True, False, True):
@@ -94,7 +111,9 @@ def test_records_are_filtered_by_their_usage(tmp_path, where, expected):
         things = store.vector_store(THINGS)
         for record_id, success in (("a", True), ("a", True), ("b", False)):
             aio.run(things.record_use(record_id, success))
-        aio.run(things.restore_usage({"c": Usage(n_retrieved=3, last_retrieved_at=FixedClock().now())}))
+        with store.ledger.database.write() as connection:
+            retrieved = Usage(n_retrieved=3, last_retrieved_at=FixedClock().now())
+            restore_usage(connection, THINGS, {"c": retrieved})
         assert "".join(opened.ids(where)) == expected
         opened.delete(*IDS)
 
@@ -127,10 +146,56 @@ def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     opened.add("a", "b")
     things = opened.store.vector_store(THINGS)
     for ids in (["a", "b"], ["a"]):
-        things.note_retrievals(ids)
+        aio.run(things.note_retrievals(ids))
     opened.store.close()
     usage = aio.run(open_store().store.vector_store(THINGS).usage(["a", "b"]))
     assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
+
+
+@contextmanager
+def locked(path):
+    """Another process is writing inside the block."""
+    writer = sqlite3.connect(path / "atlas.sqlite", isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        writer.close()
+
+
+def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_store, caplog):
+    opened = open_store(busy_timeout_seconds=0.05)
+    ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
+    opened.add("a", *ids)
+    things = opened.store.vector_store(THINGS)
+    with locked(opened.store.path):
+        aio.run(things.note_retrievals(ids))
+        aio.run(things.note_retrievals(["a"]))
+    assert [record.message.partition(":")[0] for record in caplog.records] == [
+        "what searches returned is not counted in the store yet"
+    ]
+    assert aio.run(things.usage(["a"]))["a"] == NO_USAGE
+    aio.run(things.write_retrievals())
+    assert aio.run(things.usage(["a"]))["a"].n_retrieved == 1
+    assert aio.run(things.usage(["r7"]))["r7"].n_retrieved == 1
+
+
+def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
+    opened = open_store(busy_timeout_seconds=1.0)
+    ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
+    opened.add(*ids)
+    things = opened.store.vector_store(THINGS)
+
+    async def count_ticks():
+        noting = asyncio.ensure_future(things.note_retrievals(ids))
+        n_ticks = 0
+        while not noting.done():
+            await asyncio.sleep(0.01)
+            n_ticks += 1
+        return n_ticks
+
+    with locked(opened.store.path):
+        assert asyncio.run(count_ticks()) > 20
 
 
 def leave_pending(opened, **marks):

@@ -28,7 +28,7 @@ def use(opened):
     assert opened.marks("r1") == Marks(tags=("a",))
     assert opened.marks("r2") == NO_MARKS
     assert aio.run(opened.store.vector_store(THINGS).search_text("text", 3)).ids
-    opened.store.vector_store(THINGS).note_retrievals(["r1"])
+    aio.run(opened.store.vector_store(THINGS).note_retrievals(["r1"]))
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 

@@ -179,3 +179,53 @@ def test_usage_survives_a_deletion_that_is_undone(open_store):
     aio.run(things.record_use("a", True))
     opened.store.undo(opened.delete("a"))
     assert read_usage(opened.store.ledger, THINGS, ["a"])["a"].n_successes == 1
+
+
+def test_storing_is_not_undone_once_the_record_was_marked(open_store):
+    opened = open_store()
+    stored = opened.add("a", "b")
+    marked = opened.mark(a=Marks(pinned=True, note="keep this"))
+    with pytest.raises(UndoRefused, match=rf"a was changed since, by mark {marked[:8]} of .*atlas undo {marked[:8]}"):
+        opened.store.undo(stored)
+    assert opened.ids() == ["a", "b"]
+    assert opened.marks("a") == Marks(pinned=True, note="keep this")
+    opened.store.undo(marked)
+    opened.store.undo(stored)
+    assert opened.ids() == []
+
+
+def test_marks_made_since_stand_in_the_way_of_deleting_again_but_not_of_what_keeps_the_record(open_store):
+    opened = open_store()
+    opened.add("a")
+    opened.mark(a=Marks(note="from before"))
+    edited = opened.edit("a", "other")
+    brought_back = opened.store.undo(opened.delete("a"))
+    marked = opened.mark(a=Marks(note="made since"))
+    with pytest.raises(UndoRefused, match=rf"a was changed since, by mark {marked[:8]}"):
+        opened.store.undo(brought_back.id)
+    opened.store.undo(edited)
+    assert opened.marks("a") == Marks(note="made since")
+
+
+def test_an_operation_that_stores_and_marks_is_undone_as_a_whole(open_store):
+    opened = open_store()
+    scoped = opened.store.vector_store(THINGS).within("import")
+    aio.run(scoped.add(["a"], [vector_of("a")], [{}], ["a"]))
+    aio.run(scoped.mark({"a": Marks(note="imported too")}))
+    opened.store.undo(scoped.operation_id)
+    assert opened.ids() == []
+    assert opened.marks("a") == NO_MARKS
+
+
+def test_deleting_nothing_is_no_operation(open_store):
+    opened = open_store()
+    stored = opened.add("a")
+    opened.delete("nope")
+    assert [operation.id for operation in opened.store.history()] == [stored]
+
+
+def test_a_deletion_counts_each_record_once(open_store):
+    opened = open_store()
+    opened.add("a", "b")
+    assert aio.run(opened.store.vector_store(THINGS).delete(["a", "a", "nope"])) == 1
+    assert opened.store.history()[0].counts == {"removed": 1}

@@ -1,0 +1,47 @@
+"""From a row of the store to an exported experience, and back to what the store takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from atlas.core.exchange import ExportedExperience
+from atlas.core.types import Marks, Usage, Vectors
+from atlas.memory import extraction
+from atlas.protocols.infra import Embedder
+from atlas.storage.vector_store import Restored
+
+
+def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
+    """All that is known of an experience, with its vectors where a model is named."""
+    stored_at = row.get("stored_at")
+    return ExportedExperience(
+        experience=extraction.from_metadata(row["metadata"]),
+        marks=marks,
+        usage=usage,
+        vectors=np.atleast_2d(row["embedding"]) if model else None,
+        embedding_model=model,
+        content_hash=row["metadata"]["content_hash"],
+        stored_at=datetime.fromisoformat(stored_at) if stored_at else None,
+    )
+
+
+def to_restored(exported: ExportedExperience) -> Restored:
+    """What a store keeps of it beside the record itself."""
+    stored_at = exported.stored_at.isoformat() if exported.stored_at else ""
+    return Restored(marks=exported.marks, usage=exported.usage, stored_at=stored_at)
+
+
+def usable_vectors(exported: Sequence[ExportedExperience], embedder: Embedder) -> dict[str, Vectors]:
+    """The vectors, by text, that the embedder could have made; the other texts have to be embedded anew."""
+    return {
+        item.experience.embedding_text: item.vectors
+        for item in exported
+        if item.vectors is not None
+        and item.embedding_model == embedder.model_name
+        and item.vectors.shape[1] == embedder.dimension
+        and item.vectors.any(axis=1).all()
+    }

@@ -1,0 +1,69 @@
+"""Which vectors a query compares: those of the store's model alone, and all of them while the records are few."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.core.errors import EmbeddingModelMismatch
+from atlas.infra import aio
+from atlas.infra.vector_index.chroma import Seal
+from atlas.storage.reembed import reembed
+from atlas.testing import HashEmbedder
+from tests.unit.storage.conftest import THINGS, vector_of
+
+
+@pytest.mark.parametrize("dimension", [8, 16])
+@pytest.mark.parametrize("where", [None, {"n": 1}])
+@pytest.mark.parametrize("was_asked_before", [True, False])
+def test_a_query_is_refused_once_another_process_has_reembedded_the_store(
+    open_store, dimension, where, was_asked_before
+):
+    opened = open_store()
+    opened.add("a", "b", n=1)
+    things = opened.store.vector_store(THINGS)
+    if was_asked_before:
+        assert aio.run(things.query(vector_of("a"), 1, where)).ids == ["a"]
+    reembed(open_store().store.ledger, HashEmbedder(dimension, "new"))
+    expected = rf"holds vectors of 'new' \({dimension}-d\), but the embedder is 'test' \(8-d\)"
+    for _ in range(2):
+        with pytest.raises(EmbeddingModelMismatch, match=expected):
+            aio.run(things.query(vector_of("a"), 1, where))
+
+
+def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store):
+    opened, other = open_store(), open_store()
+    opened.add("a", "b")
+    things = opened.store.vector_store(THINGS)
+    ledger, follow = opened.store.ledger, opened.store.ledger.follow
+
+    def reembed_and_follow(*arguments):
+        ledger.follow = follow
+        reembed(other.store.ledger, HashEmbedder(16, "new"))
+        return follow(*arguments)
+
+    ledger.follow = reembed_and_follow
+    assert aio.run(things.query(vector_of("a"), 1)).ids == ["a"]
+    with pytest.raises(EmbeddingModelMismatch, match="holds vectors of 'new'"):
+        aio.run(things.query(vector_of("a"), 1))
+
+
+def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
+    opened = open_store(exact_max_rows=5, index_lag_rows=5)
+    opened.add("a", "b", "c")
+    for round_number in range(6):
+        opened.edit("a", f"text {round_number}")
+        opened.add(f"gone {round_number}")
+        opened.delete(f"gone {round_number}")
+    nearest = opened.store.collection(THINGS).nearest
+    opened.add("d", "e")
+    assert opened.nearest("d") == ["d"]
+    assert nearest.seal() == Seal()
+    opened.add("f")
+    assert nearest.seal().n_keys == 6
+
+
+def test_a_ledger_tells_whether_it_holds_more_records_than_a_number(open_store):
+    opened = open_store()
+    opened.add("a", "b", "c")
+    opened.delete("c")
+    assert [opened.store.ledger.holds_more_than(THINGS, n) for n in (0, 1, 2, 3)] == [True, True, False, False]
