@@ -25,6 +25,9 @@ BATCH = 2_000
 LOCK_SECONDS = 0.2
 """How long a query waits for the index while another process writes it; then it scans memory."""
 
+RECOUNTS = 25
+"""How often a collection's size is looked up while it is written as often as the size that matters."""
+
 MAX_RESIDENT = 200_000
 """Records up to which a filtered query keeps all vectors in memory (300 MB at 384 dimensions); beyond, it reads those
 that pass from the ledger, which is some ten times slower."""
@@ -52,6 +55,7 @@ class Nearest:
         self._exact_max_rows = exact_max_rows
         self._whole = InMemory(model[1])
         self._tail = InMemory(model[1])
+        self._exceeded: dict[tuple[str, int, int], bool] = {}
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
@@ -129,8 +133,13 @@ class Nearest:
         return now
 
     def _exceeds(self, n_records: int, now: Position) -> bool:
-        """Whether there are more live records than this; only where there were so many writes are they counted."""
-        return now.revision > n_records and self._ledger.holds_more_than(self._collection, n_records)
+        """Whether there are more live records than this; counted anew only now and then, as it takes milliseconds."""
+        if now.revision <= n_records:
+            return False
+        asked = (now.ledger_id, now.revision // max(1, n_records // RECOUNTS), n_records)
+        if asked not in self._exceeded:
+            self._exceeded = {asked: self._ledger.holds_more_than(self._collection, n_records)}
+        return self._exceeded[asked]
 
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""
