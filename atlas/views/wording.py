@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 from atlas.memory.system import MemorySystem
 
@@ -35,4 +38,10 @@ def moment(at: datetime) -> str:
 
 def import_command(memory: MemorySystem) -> str:
     """The command that fills this store."""
-    return f"atlas --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+    return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+
+
+def _atlas() -> str:
+    """The command as it can be typed: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).with_name("atlas")
+    return "atlas" if shutil.which("atlas") or not beside.exists() else shlex.quote(str(beside))
