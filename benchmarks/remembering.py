@@ -12,17 +12,22 @@ from benchmarks.measuring import Figure, clustered_vectors
 from benchmarks.stores import filled_store
 
 _PROBE = """
-import resource, sys
+import os, sys
 import numpy as np
 from pathlib import Path
 from atlas.infra import aio
 from atlas.storage.store import Store
 
+
+def resident():  # not `ru_maxrss`: a child inherits that of the process that started it
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+
+
 with Store.open(Path(sys.argv[1])) as store:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = resident()
     vector = np.ones(384, np.float32)
     aio.run(store.vector_store("atlas_experiences").query(vector, 10))
-    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+    print(resident() - before)
 """
 
 
