@@ -126,11 +126,11 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        things = storage.vector_store(COLLECTION)
+        vector_store = storage.vector_store(COLLECTION)
     except BaseException:
         storage.ledger.close()
         raise
-    experience = ChromaExperienceMemory(embedder, things, weights=settings.ranking, clock=clock)
+    experience = ChromaExperienceMemory(embedder, vector_store, weights=settings.ranking, clock=clock)
     return MemorySystemImpl(experience, storage=storage)
 
 
