@@ -85,16 +85,19 @@ def decode_line(obj: Json) -> ExportedExperience | Trajectory:
 
 
 def _encode_marks(marks: Marks) -> Json:
-    return {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note}
+    return {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
 
 
 def _decode_marks(encoded: Json) -> Marks:
-    tags, pinned = encoded.get("tags", []), encoded.get("pinned", False)
+    tags = encoded.get("tags", [])
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise InvalidInput(f"marks.tags should be a list of texts, but is {_shown(tags)}")
-    if not isinstance(pinned, bool):
-        raise InvalidInput(f"marks.pinned should be true or false, but is {_shown(pinned)}")
-    return Marks(tags=tuple(tags), pinned=pinned, note=_text(encoded, "note", "marks."))
+    return Marks(
+        tags=tuple(tags),
+        pinned=_truth(encoded, "pinned", "marks."),
+        note=_text(encoded, "note", "marks."),
+        buried=_truth(encoded, "buried", "marks."),
+    )
 
 
 def _encode_usage(usage: Usage) -> Json:
@@ -187,6 +190,13 @@ def _text(encoded: Json, name: str, prefix: str = "") -> str:
     value = encoded.get(name, "")
     if not isinstance(value, str):
         raise InvalidInput(f"{prefix}{name} should be a text, but is {_shown(value)}")
+    return value
+
+
+def _truth(encoded: Json, name: str, prefix: str) -> bool:
+    value = encoded.get(name, False)
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{prefix}{name} should be true or false, but is {_shown(value)}")
     return value
 
 

@@ -173,6 +173,8 @@ class Marks:
     """A pinned record is never pruned."""
 
     note: str = ""
+    buried: bool = False
+    """A buried record is left out of searches, unless they ask for it, but is kept, listed and counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +202,7 @@ class Operation:
 
     id: str
     kind: str
-    """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark` or `undo`."""
+    """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark`, `restore` or `undo`."""
 
     actor: str
     """Who did it."""
@@ -215,3 +217,40 @@ class Operation:
 
     undone_by: str | None = None
     """The operation that took this one back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChange:
+    """What an operation did to one record, or to its marks."""
+
+    collection: str
+    record_id: str
+    title: str
+    aspect: str
+    """`record` or `marks`."""
+
+    kind: str
+    """`added`, `changed`, `removed` or `marked`."""
+
+    fields: tuple[tuple[str, str, str], ...] = ()
+    """Name, text before and text after of each field that differs; none for what was added or removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashedRecord:
+    """A deleted record that can be brought back."""
+
+    id: str
+    title: str
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    deleted_at: datetime
+    operation_id: str
+    """The operation that deleted it."""
+
+    kind: str
+    """What that operation was, such as `delete`, `prune`, `merge` or `undo`."""
+
+    actor: str
+    reason: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Marks, QueryResult, Usage, Vectors
+from atlas.core.types import Marks, QueryResult, TrashedRecord, Usage, Vectors
 from atlas.protocols.infra import VectorStore, Where
+from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 
 
@@ -75,8 +76,10 @@ class PlainStore:
         """How many records there are."""
         return await (self._store.count() if where is None else self._store.count(where))
 
-    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """The k nearest records."""
+    async def query(
+        self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
+        """The k nearest records; it keeps no marks, so none is buried."""
         return await self._store.query(_plain(embedding), k, where)
 
     async def update(
@@ -96,7 +99,9 @@ class PlainStore:
         await self._store.delete(ids)
         await self.add(ids, embeddings, metadatas, documents)
 
-    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+    async def search_text(
+        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
         """What the store itself finds."""
         return await self._store.search_text(text, k, where)
 
@@ -123,6 +128,27 @@ class PlainStore:
         """How many records hold each value of a metadata key, most frequent first."""
         values = Counter(row["metadata"].get(key) for row in await self.scan(where))
         return {value: count for value, count in values.most_common() if value is not None}
+
+    async def ids(self, where: Where | None = None) -> list[str]:
+        """The id of every record."""
+        return [row["id"] for row in await self.scan(where)]
+
+    async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+        """The value of a metadata key, by id; it keeps no marks and no usage."""
+        values = {row["id"]: row["metadata"].get(key) for row in await self.scan(where)}
+        return {record_id: value for record_id, value in values.items() if value is not None}
+
+    async def titles(self, ids: Sequence[str]) -> dict[str, str]:
+        """The titles of those of the records that are there."""
+        return {row["id"]: row["metadata"].get("title", "") for row in await self.get(list(ids))}
+
+    async def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """How many records each day has, by outcome."""
+        days: dict[str, Counter[str]] = {}
+        for row in await self.scan(where):
+            if created_at := row["metadata"].get("created_at"):
+                days.setdefault(created_at[:10], Counter())[row["metadata"].get("outcome", "unknown")] += 1
+        return {day: dict(days[day]) for day in sorted(days)}
 
     async def vectors(self) -> dict[str, Vectors]:
         """The vectors of every record."""
@@ -172,6 +198,31 @@ class PlainStore:
         """Refused, unless there are none: it has no place for them."""
         if marks:
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
+
+    async def merge(self, merges: Sequence[Merge], moment: int) -> None:
+        """Refused: it could not be undone."""
+        raise _no_history("merge records")
+
+    async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
+        """Refused: what it deletes is gone."""
+        raise _no_history("list what was deleted")
+
+    async def count_trash(self) -> int:
+        """None: what it deletes is gone."""
+        return 0
+
+    async def restore(self, ids: Sequence[str]) -> int:
+        """Refused: what it deletes is gone."""
+        raise _no_history("bring records back")
+
+    async def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
+        """Refused, unless it changes nothing."""
+        await self.mark({record_id: change(Marks()) for record_id in ids if change(Marks()) != Marks()})
+        return 0
+
+
+def _no_history(what: str) -> InvalidInput:
+    return InvalidInput(f"this vector store keeps no history, so it cannot {what}; use the memory of atlas.open_memory")
 
 
 def _plain(embedding: npt.ArrayLike) -> list[Any]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,11 +17,9 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import (
     Experience,
     Hit,
-    Marks,
     QueryResult,
     Task,
     Trajectory,
-    Usage,
     Vector,
     Vectors,
     new_id,
@@ -34,9 +31,12 @@ from atlas.memory.columns import columns, first_vectors, unknown
 from atlas.memory.editing import check_changes, not_found
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
-from atlas.memory.pruning import PruneCriteria, PrunePlan, PruneSubject, plan_prune
+from atlas.memory.merging import MergePlan, MergeSubject, check_groups, merge_of, plan_merge
+from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.ranking import Candidate, check_k, overfetch, rank
+from atlas.memory.records_async import AsyncRecordMemory, retried
 from atlas.memory.refinement import PassthroughRefineStrategy
+from atlas.memory.subjects import prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
@@ -45,13 +45,8 @@ COLLECTION = "atlas_experiences"
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
-TRIES = 10
-"""How often a change is decided anew because others have changed what it was decided on."""
 
-T = TypeVar("T")
-
-
-class AsyncExperienceMemory:
+class AsyncExperienceMemory(AsyncRecordMemory):
     """Attempts at tasks, in a vector store."""
 
     def __init__(
@@ -65,13 +60,11 @@ class AsyncExperienceMemory:
         weights: RankingWeights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
-        self.collection_name = collection_name
+        super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
         self.embedder = embedder
-        self._store = backing(vector_store, embedder.dimension)
         self._extractor = extractor
         self._refine_strategy = refine_strategy
         self._weights = weights
-        self._clock = clock
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
@@ -84,11 +77,6 @@ class AsyncExperienceMemory:
             weights=self._weights,
             clock=self._clock,
         )
-
-    @property
-    def operation_id(self) -> str | None:
-        """The operation that `within` began."""
-        return self._store.operation_id
 
     # Storing
 
@@ -150,32 +138,41 @@ class AsyncExperienceMemory:
         return [hit.item for hit in await self.asearch_hits(task.description, k)]
 
     async def asearch_hits(
-        self, query: str, k: int = 4, *, where: Where | None = None, count_retrieval: bool = True
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
     ) -> list[Hit[Experience]]:
         """What `search` finds, each hit with its similarity and the signals that make up its rank value.
 
         Args:
             where: Only experiences that pass this filter; the result is that of ranking all of them by hand.
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
+            with_buried: Whether those that a person has buried are found too.
         """
         check_k(k)
         check_text(query, "the query")
         if not k or not query.strip() or not await self._store.count():
             return []
         vector = await asyncio.to_thread(self._encode_query, query)
-        hits = await self._hits(await self._store.query(vector, overfetch(k), where), k)
+        hits = await self._hits(await self._store.query(vector, overfetch(k), where, with_buried=with_buried), k)
         if count_retrieval:
             await self._store.note_retrievals([hit.item.id for hit in hits])
         return hits
 
-    async def asearch_words(self, words: str, k: int = 20, *, where: Where | None = None) -> list[Experience]:
+    async def asearch_words(
+        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
+    ) -> list[Experience]:
         """The experiences that hold any of these words in task, solution or feedback, most telling first (BM25)."""
         check_k(k)
         check_text(words, "the query")
-        found = await self._store.search_text(words, k, where)
+        found = await self._store.search_text(words, k, where, with_buried=with_buried)
         return [from_metadata(row["metadata"]) for row in await self._store.get(found.ids)]
 
-    async def asimilar(self, experience_id: str, k: int = 4) -> list[Hit[Experience]]:
+    async def asimilar(self, experience_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[Experience]]:
         """The k experiences nearest to one, without itself.
 
         Raises:
@@ -185,33 +182,14 @@ class AsyncExperienceMemory:
         rows = await self._store.get([experience_id])
         if not rows:
             raise not_found(experience_id)
-        found = await self._store.query(np.atleast_2d(rows[0]["embedding"])[0], overfetch(k) + 1)
+        vector = np.atleast_2d(rows[0]["embedding"])[0]
+        found = await self._store.query(vector, overfetch(k) + 1, with_buried=with_buried)
         return await self._hits(found, k, without=experience_id)
 
     async def aget(self, experience_id: str) -> Experience | None:
         """One experience, or None."""
         rows = await self._store.get([experience_id])
         return from_metadata(rows[0]["metadata"]) if rows else None
-
-    async def abrowse(
-        self,
-        where: Where | None = None,
-        *,
-        order_by: str = "created_at",
-        descending: bool = True,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[dict[str, Any]]:
-        """Rows of experiences without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
-        return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
-
-    async def acount(self, where: Where | None = None) -> int:
-        """How many experiences pass a filter."""
-        return await self._store.count(where)
-
-    async def avalues(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """How many experiences hold each value of a metadata key such as `source`, most frequent first."""
-        return await self._store.count_by(key, where)
 
     # Changing
 
@@ -227,7 +205,7 @@ class AsyncExperienceMemory:
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes)
-        return await _retried(lambda: self._edit(experience_id, changes))
+        return await retried(lambda: self._edit(experience_id, changes))
 
     async def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """`aedit`, unless the experience changes between being read and being written."""
@@ -248,44 +226,20 @@ class AsyncExperienceMemory:
         await self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
         return changed
 
-    async def adelete(self, experience_ids: Sequence[str]) -> int:
-        """Delete experiences; how many there were. They stay in the history, from which `undo` brings them back."""
-        return await self._store.delete(list(experience_ids))
-
     async def arefine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """What the refine strategy makes of the experiences; the memory itself is not changed."""
         return await self._refine_strategy.refine(experiences, context)
 
-    async def arecord_use(self, experience_id: str, success: bool, *, task_id: str = "") -> None:
-        """Say how a task went that this experience was used for.
-
-        An experience's success rate is the mean of its own outcome and of the outcomes recorded here.
-
-        Raises:
-            NotFound: It is not there.
-        """
-        await self._store.record_use(experience_id, success, task_id)
-
-    async def amarks(self, experience_ids: Sequence[str]) -> dict[str, Marks]:
-        """Tags, pin and note of each experience."""
-        return await self._store.marks(experience_ids)
-
-    async def amark(self, marks: Mapping[str, Marks]) -> None:
-        """Set tags, pin and note of experiences, as one operation; `NotFound` where one is not there."""
-        await self._store.mark(marks)
-
-    async def ausage(self, experience_ids: Sequence[str]) -> dict[str, Usage]:
-        """How often each experience was retrieved and used, and how that went."""
-        return await self._store.usage(experience_ids)
-
     # Pruning
 
-    async def aplan_prune(self, criteria: Mapping[str, Any]) -> PrunePlan:
+    async def aplan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
         """What `prune` would remove and save, and why; nothing is touched.
 
         Args:
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
-                see `PruneCriteria`. Pinned experiences are never removed.
+                see `PruneCriteria`. Pinned experiences are never removed, and no criterion removes one of which it
+                does not know what it asks for.
+            among: Only these may go; without a criterion all of them do.
 
         Raises:
             InvalidInput: An unknown criterion, or an impossible value.
@@ -293,12 +247,10 @@ class AsyncExperienceMemory:
         parsed = PruneCriteria.parse(criteria)
         await self._store.write_retrievals()
         moment = await self._store.moment()
-        rows = await self._store.scan()
-        ids = [row["id"] for row in rows]
-        usage, marks = await self._store.usage(ids), await self._store.marks(ids)
-        subjects = [PruneSubject.of(row, usage[row["id"]], marks[row["id"]]) for row in rows]
-        vectors = await first_vectors(ids, self._store, self.embedder.dimension) if parsed.keep_diverse else None
-        return await asyncio.to_thread(plan_prune, subjects, vectors, parsed, self._clock.now(), moment)
+        subjects, vectors = await prune_subjects(self._store), None
+        if parsed.keep_diverse:
+            vectors = await first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
+        return await asyncio.to_thread(plan_prune, subjects, vectors, parsed, self._clock.now(), moment, among)
 
     async def aapply_prune(self, plan: PrunePlan) -> int:
         """Remove exactly what a plan says; how many.
@@ -314,8 +266,54 @@ class AsyncExperienceMemory:
             raise PlanOutdated(
                 "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
             )
-        scoped = self._store if self.operation_id else self._store.within("prune", plan.criteria.reason())
+        scoped = self._store if self.operation_id else self._store.within("prune", plan.reason)
         return await scoped.delete_unchanged(ids, plan.moment)
+
+    async def aplan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
+        """What `apply_merge` would make of groups of experiences that say the same; nothing is touched.
+
+        The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
+        that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
+        tags and notes, is pinned if one is, and buried if all are.
+
+        Raises:
+            InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
+        """
+        checked = check_groups(groups)
+        moment = await self._store.moment()
+        ids = [record_id for group in checked for record_id in group]
+        marks = await self._store.marks(ids)
+        subjects = {
+            row["id"]: MergeSubject(
+                experience=from_metadata(row["metadata"]),
+                title=row["metadata"].get("title", ""),
+                marks=marks[row["id"]],
+            )
+            for row in await self._store.get(ids)
+        }
+        return plan_merge(checked, subjects, n_total=await self._store.count(), moment=moment)
+
+    async def aapply_merge(self, plan: MergePlan) -> list[Experience]:
+        """Merge exactly what a plan says, as one operation; the experiences that stay.
+
+        Raises:
+            PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
+        """
+        if not plan.groups:
+            return []
+        rows = {row["id"]: row for row in await self._store.get([group.kept_id for group in plan.groups])}
+        merges = [merge_of(group, rows.get(group.kept_id)) for group in plan.groups]
+        scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
+        await scoped.merge(merges, plan.moment)
+        return [group.merged for group in plan.groups]
+
+    async def amerge(self, ids: Sequence[str]) -> Experience:
+        """Merge experiences that say the same into the best of them; see `plan_merge`. `undo` parts them again."""
+
+        async def plan_and_apply() -> Experience:
+            return (await self.aapply_merge(await self.aplan_merge([ids])))[0]
+
+        return await retried(plan_and_apply)
 
     async def aprune(self, criteria: dict[str, Any]) -> int:
         """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""
@@ -323,7 +321,7 @@ class AsyncExperienceMemory:
         async def plan_and_apply() -> int:
             return await self.aapply_prune(await self.aplan_prune(criteria))
 
-        return await _retried(plan_and_apply)
+        return await retried(plan_and_apply)
 
     async def aexport(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
         """Experiences with all that is known of them; `arestore_many` puts them back."""
@@ -390,11 +388,3 @@ class AsyncExperienceMemory:
             for hit in ranked
             if hit.item in rows
         ]
-
-
-async def _retried(attempt: Callable[[], Awaitable[T]]) -> T:
-    """What an attempt gives that nobody else's change came into."""
-    for _ in range(TRIES - 1):
-        with suppress(PlanOutdated):
-            return await attempt()
-    return await attempt()

@@ -98,6 +98,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "agent_id": experience.agent_id,
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
+        "merged_from": lineage(experience.metadata) or None,
         "content": dump(encoded),
         "content_hash": _hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
@@ -110,6 +111,12 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
 def from_metadata(metadata: Mapping[str, Any]) -> Experience:
     """The experience that a vector store keeps with this metadata."""
     return decode_experience(json.loads(metadata["content"]))
+
+
+def lineage(metadata: Mapping[str, Any]) -> list[str]:
+    """The ids that an experience was merged from, as its metadata says; none where it says nothing readable."""
+    ids = metadata.get("merged_from")
+    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 
 
 def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:

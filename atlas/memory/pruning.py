@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import NO_USAGE, Marks, Usage, Vectors
+from atlas.core.types import NO_USAGE, Usage, Vectors
 
 NEIGHBOUR_SIMILARITY = 0.8
 """Cosine from which two records count as one neighbourhood."""
+
+CHOSEN = "chosen"
+"""The reason of a record that goes because a person chose it, and gave no criterion."""
+
+BLOCK = 1_000
+"""Vectors that are compared with all others at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,28 +87,14 @@ class PruneSubject:
     id: str
     title: str
     success: bool | None
-    created_at: datetime
-    """When it was attempted."""
+    created_at: datetime | None
+    """When it was attempted; None where nobody knows."""
 
-    stored_at: datetime
-    """When it was stored."""
+    stored_at: datetime | None
+    """When it was stored; None where nobody knows."""
 
     usage: Usage = NO_USAGE
     pinned: bool = False
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any], usage: Usage, marks: Marks) -> PruneSubject:
-        """What a row of the store says; one of a store that keeps no such time was stored when it was attempted."""
-        metadata = row["metadata"]
-        return cls(
-            id=row["id"],
-            title=metadata["title"],
-            success=metadata.get("success"),
-            created_at=datetime.fromisoformat(metadata["created_at"]),
-            stored_at=datetime.fromisoformat(row.get("stored_at") or metadata["created_at"]),
-            usage=usage,
-            pinned=marks.pinned,
-        )
 
     @property
     def success_rate(self) -> float | None:
@@ -135,8 +127,14 @@ class PrunePlan:
     n_total: int
     """Records in the store when the plan was made."""
 
-    n_unknown: int
-    """Records that `min_success_rate` could not judge, because nobody knows how they went."""
+    n_judged: int
+    """Records that might have gone: all of the store, or those among which it was planned."""
+
+    n_gone: int = 0
+    """Of the ids among which it was planned, those that no record had."""
+
+    missing: Mapping[str, int]
+    """How many records a criterion could not judge, and so leaves, because what it asks for is not known of them."""
 
     moment: int = 0
     """The point in the store's history that the plan holds for."""
@@ -149,20 +147,39 @@ class PrunePlan:
         """The share of the store that would go, in [0, 1]."""
         return len(self.removals) / self.n_total if self.n_total else 0.0
 
+    @property
+    def n_unknown(self) -> int:
+        """Records that `min_success_rate` could not judge, because nobody knows how they went."""
+        return self.missing.get("min_success_rate", 0)
+
+    @property
+    def reason(self) -> str:
+        """What was asked for, as the history says it."""
+        if self.n_judged == self.n_total:
+            return self.criteria.reason()
+        return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
+
 
 def plan_prune(
-    subjects: Sequence[PruneSubject], vectors: Vectors | None, criteria: PruneCriteria, now: datetime, moment: int = 0
+    subjects: Sequence[PruneSubject],
+    vectors: Vectors | None,
+    criteria: PruneCriteria,
+    now: datetime,
+    moment: int = 0,
+    among: Sequence[str] | None = None,
 ) -> PrunePlan:
-    """What these criteria would remove.
+    """What these criteria would remove. What is not known of a record never makes it go.
 
     Args:
         subjects: Every record of the store.
         vectors: One for each, needed for `keep_diverse` only.
         moment: The point in the store's history that `subjects` were read at.
+        among: Only these may go; without a criterion all of them do.
     """
-    reasons = {subject.id: _reasons(subject, criteria, now) for subject in subjects}
-    _add_surplus(subjects, reasons, criteria)
-    doomed = [subject for subject in subjects if reasons[subject.id]]
+    chosen = None if among is None else set(among)
+    judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
+    reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
+    doomed = [subject for subject in judged if reasons[subject.id]]
     saved = {subject.id: "it is pinned" for subject in doomed if subject.pinned}
     if criteria.keep_diverse and vectors is not None:
         saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
@@ -175,34 +192,58 @@ def plan_prune(
         removals=tuple(decision for decision in decisions if not decision.saved_because),
         saved=tuple(decision for decision in decisions if decision.saved_because),
         n_total=len(subjects),
-        n_unknown=0 if criteria.min_success_rate is None else sum(s.success_rate is None for s in subjects),
+        n_judged=len(judged),
+        n_gone=0 if chosen is None else len(chosen) - len(judged),
+        missing=_missing(judged, criteria),
         moment=moment,
         usage={s.id: s.usage for s in doomed if s.id not in saved},
     )
 
 
+def _all_reasons(
+    judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
+) -> dict[str, list[str]]:
+    if is_chosen and not set(criteria.given()) - {"keep_diverse"}:
+        return {subject.id: [CHOSEN] for subject in judged}
+    reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
+    _add_surplus(judged, reasons, criteria)
+    return reasons
+
+
 def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> list[str]:
     reasons = []
-    rate, age = subject.success_rate, now - subject.created_at
-    day = timedelta(days=1)
+    rate, day = subject.success_rate, timedelta(days=1)
     if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
         reasons.append(f"success rate {rate:.0%} (n = {_n_known(subject)}) is under {criteria.min_success_rate:.0%}")
-    if criteria.max_age_days is not None and age / day > criteria.max_age_days:
-        reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
-    if criteria.never_retrieved_days is not None:
+    if criteria.max_age_days is not None and subject.created_at is not None:
+        age = now - subject.created_at
+        if age / day > criteria.max_age_days:
+            reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
+    if criteria.never_retrieved_days is not None and subject.stored_at is not None:
         idle = now - max(subject.stored_at, subject.usage.last_retrieved_at or subject.stored_at)
         if idle / day >= criteria.never_retrieved_days:
             reasons.append(f"not retrieved for {idle.days} days")
     return reasons
 
 
-def _add_surplus(subjects: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria) -> None:
+def _missing(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[str, int]:
+    unjudged = {
+        "min_success_rate": lambda subject: subject.success_rate is None,
+        "max_age_days": lambda subject: subject.created_at is None,
+        "never_retrieved_days": lambda subject: subject.stored_at is None,
+        "max_count": lambda subject: subject.created_at is None,
+    }
+    used = criteria.given()
+    counts = {name: sum(map(is_unjudged, judged)) for name, is_unjudged in unjudged.items() if name in used}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria) -> None:
     if criteria.max_count is None:
         return
-    staying = [subject for subject in subjects if subject.pinned or not reasons[subject.id]]
-    for subject in sorted((s for s in staying if not s.pinned), key=_value)[
-        : max(0, len(staying) - criteria.max_count)
-    ]:
+    staying = [subject for subject in judged if subject.pinned or not reasons[subject.id]]
+    ranked = sorted((s for s in staying if not s.pinned and s.created_at is not None), key=_value)
+    for subject in ranked[: max(0, len(staying) - criteria.max_count)]:
         reasons[subject.id].append(f"over the {criteria.max_count} to keep")
 
 
@@ -213,35 +254,42 @@ def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doom
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
     )
     kept = np.flatnonzero([s.id not in doomed for s in subjects])
-    is_covered = _near_any(vectors[candidates], vectors[kept])
-    for position, i in enumerate(candidates):
-        if is_covered[position]:
-            continue
-        near = vectors[candidates] @ vectors[i] >= NEIGHBOUR_SIMILARITY
-        is_covered |= near
-        saved[subjects[i].id] = _for_whom(subjects, [candidates[j] for j in np.flatnonzero(near)], i)
+    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[kept])]
+    while len(left):
+        block, is_covered = left[:BLOCK], np.zeros(len(left), bool)
+        is_near = vectors[block] @ vectors[left].T >= NEIGHBOUR_SIMILARITY
+        for position, i in enumerate(block):
+            if not is_covered[position]:
+                others = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
+                saved[subjects[i].id] = _for_whom(subjects, others)
+                is_covered |= is_near[position]
+                is_covered[position] = True
+        left = left[~is_covered]
     return saved
 
 
-def _near_any(vectors: Vectors, others: Vectors, block: int = 1_000) -> np.ndarray:
+def _near_any(vectors: Vectors, others: Vectors) -> np.ndarray:
     is_near = np.zeros(len(vectors), bool)
     if len(others):
-        for start in range(0, len(vectors), block):
-            part = vectors[start : start + block] @ others.T
-            is_near[start : start + block] = part.max(axis=1) >= NEIGHBOUR_SIMILARITY
+        for start in range(0, len(vectors), BLOCK):
+            part = vectors[start : start + BLOCK] @ others.T
+            is_near[start : start + BLOCK] = part.max(axis=1) >= NEIGHBOUR_SIMILARITY
     return is_near
 
 
-def _for_whom(subjects: Sequence[PruneSubject], neighbours: Sequence[int], chosen: int) -> str:
-    others = [subjects[i].title for i in neighbours if i != chosen]
+def _for_whom(subjects: Sequence[PruneSubject], others: Sequence[int]) -> str:
     if not others:
         return "nothing that stays is near it"
-    return f"nothing that stays is near it and {len(others)} like it, such as {others[0][:80]!r}"
+    return f"nothing that stays is near it and {len(others)} like it, such as {subjects[others[0]].title[:80]!r}"
 
 
 def _value(subject: PruneSubject) -> tuple[float, int, datetime]:
     rate = subject.success_rate
-    return (0.5 if rate is None else rate, subject.usage.n_successes, subject.created_at)
+    return (
+        0.5 if rate is None else rate,
+        subject.usage.n_successes,
+        subject.created_at or datetime.min.replace(tzinfo=UTC),
+    )
 
 
 def _n_known(subject: PruneSubject) -> int:

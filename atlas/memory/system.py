@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
-from atlas.core.types import Operation, Trajectory
+from atlas.core.types import Operation, RecordChange, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
@@ -63,6 +63,18 @@ class MemorySystemImpl:
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
         """What was done to the store, newest first."""
         return self.storage.history(limit, offset)
+
+    def operation(self, operation_id: str) -> Operation:
+        """One operation, by its id or a beginning of it that no other shares; `NotFound` where there is none."""
+        return self.storage.operation(operation_id)
+
+    def count_operations(self) -> int:
+        """How many operations the history holds."""
+        return self.storage.count_operations()
+
+    def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
+        """What an operation did to each record, in its order, field by field."""
+        return self.storage.changes(operation_id, limit, offset)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back, exactly; see `atlas.storage.undo.undo` for when that is refused."""

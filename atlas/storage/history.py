@@ -213,15 +213,22 @@ def check_unchanged(connection: sqlite3.Connection, collection: str, moment: int
         )
 
 
-def check_records_unchanged(connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: int) -> None:
-    """Raise `PlanOutdated` if one of these records has changed since a moment."""
+def check_records_unchanged(
+    connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: int, *, with_marks: bool = False
+) -> None:
+    """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
     row = connection.execute(
-        "SELECT record_id FROM changes WHERE collection = ? AND aspect = ? AND seq > ? "
+        "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
         "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (collection, RECORD, moment, json.dumps(list(ids))),
+        (collection, RECORD, MARKS if with_marks else RECORD, moment, json.dumps(list(ids))),
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it anew")
+
+
+def count_operations(connection: sqlite3.Connection) -> int:
+    """How many operations the history holds."""
+    return int(connection.execute("SELECT count(*) FROM operations").fetchone()[0])
 
 
 def _operation(row: tuple[Any, ...]) -> Operation:

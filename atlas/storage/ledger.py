@@ -69,7 +69,7 @@ class SqliteLedger:
     # Reading
 
     @contextmanager
-    def _filtering(self, collection: str, where: Mapping[str, Any] | None) -> Iterator[sqlite3.Connection]:
+    def filtering(self, collection: str, where: Mapping[str, Any] | None) -> Iterator[sqlite3.Connection]:
         """A connection to read from that knows the marks which a filter asks for."""
         with self.database.session() as connection:
             if uses_marks(where):
@@ -112,7 +112,7 @@ class SqliteLedger:
                 "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
             )
             order, joined = f"a.value IS NULL, a.value {direction}, r.seq", (collection, order_by)
-        with self._filtering(collection, where) as connection:
+        with self.filtering(collection, where) as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} "
                 f"ORDER BY {order} LIMIT ? OFFSET ?",
@@ -123,23 +123,23 @@ class SqliteLedger:
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
         condition = where_sql(collection, where)
-        with self._filtering(collection, where) as connection:
+        with self.filtering(collection, where) as connection:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
-    def ids_beginning(self, collection: str, beginning: str) -> list[str]:
-        """At most two ids of live records that begin so."""
+    def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+        """At most two ids of live records, or of deleted ones, that begin so."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT id FROM records WHERE collection = ? AND deleted = 0 AND substr(id, 1, ?) = ? LIMIT 2",
-                (collection, len(beginning), beginning),
+                "SELECT id FROM records WHERE collection = ? AND deleted = ? AND substr(id, 1, ?) = ? LIMIT 2",
+                (collection, deleted, len(beginning), beginning),
             ).fetchall()
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
         """How many live records hold each value of a metadata key, most frequent first."""
         condition = where_sql(collection, where)
-        with self._filtering(collection, where) as connection:
+        with self.filtering(collection, where) as connection:
             rows = connection.execute(
                 "SELECT a.value, count(*) FROM attributes a JOIN records r ON r.seq = a.seq WHERE a.key = "
                 f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {condition.text} "
@@ -151,10 +151,10 @@ class SqliteLedger:
     def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
         """The live records that pass a filter, by number."""
         query = matching_sql(collection, where)
-        with self._filtering(collection, where) as connection:
+        with self.filtering(collection, where) as connection:
             # One text instead of a row for each: thousands of rows take longer to fetch than to find.
             row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
-        return np.array(row[0].split(",") if row[0] else [], np.int64)
+        return np.fromstring(row[0] or "", np.int64, sep=",")
 
     def search_text(
         self, collection: str, text: str, k: int, where: Mapping[str, Any] | None = None
@@ -164,7 +164,7 @@ class SqliteLedger:
         if not words or k <= 0:
             return []
         condition = where_sql(collection, where)
-        with self._filtering(collection, where) as connection:
+        with self.filtering(collection, where) as connection:
             rows = connection.execute(
                 "SELECT r.seq, -bm25(records_fts, 2.0, 1.0) AS value FROM records_fts JOIN records r "
                 f"ON r.seq = records_fts.rowid WHERE records_fts MATCH ? AND {condition.text} "

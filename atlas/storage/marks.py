@@ -11,8 +11,9 @@ import json
 import logging
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ FILES = {
     "atlas_strategies": "strategies_meta.json",
     "atlas_journal": "journal_meta.json",
 }
+
+MARK_NAMES = tuple(field.name for field in fields(Marks))
 
 
 def marks_file(collection: str) -> str:
@@ -71,6 +74,15 @@ class MarksBook:
         with self._ledger.database.read() as connection:
             return self._every(connection, collection)
 
+    def column(self, collection: str, key: str, ids: Iterable[str]) -> dict[str, Any]:
+        """One mark, such as `marks.tags`, of those of the records that have it."""
+        name = key.removeprefix("marks.")
+        if name not in MARK_NAMES:
+            raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'marks.{known}' for known in MARK_NAMES)}")
+        every = self.every(collection)
+        values = {record_id: getattr(every[record_id], name) for record_id in ids if record_id in every}
+        return {record_id: value for record_id, value in values.items() if value}
+
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
         """Set records' marks.
 
@@ -89,11 +101,28 @@ class MarksBook:
         self, connection: sqlite3.Connection, writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]
     ) -> None:
         """`write`, as part of a transaction; `settle` when it has committed."""
-        held = self.read_within(connection, collection, list(marks))
-        for record_id, value in marks.items():
-            if not writer.exists(collection, record_id):
-                raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
-            writer.mark(collection, record_id, _encode(held[record_id]), _encode(value))
+        _put(writer, collection, self.read_within(connection, collection, list(marks)), marks)
+
+    def change(
+        self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
+    ) -> int:
+        """Set each record's marks to what a function makes of them; how many that changed.
+
+        Raises:
+            NotFound: One of the records is not there; no marks were changed.
+            InvalidInput: A tag or note that JSON cannot hold.
+        """
+        with self._ledger.database.write() as connection:
+            writer = LedgerWriter(connection, operation, self._ledger.clock.now())
+            held = self.read_within(connection, collection, ids)
+            wanted = {record_id: change(marks) for record_id, marks in held.items()}
+            check_marks(wanted)
+            check_there(writer, collection, wanted)
+            changed = {record_id: marks for record_id, marks in wanted.items() if marks != held[record_id]}
+            _put(writer, collection, held, changed)
+            writer.close()
+        self.settle()
+        return len(changed)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -172,6 +201,19 @@ def check_marks(marks: Mapping[str, Marks]) -> None:
         check_json(encode_marks(value), "marks")
 
 
+def check_there(writer: LedgerWriter, collection: str, ids: Iterable[str]) -> None:
+    """Raise `NotFound` unless each of the records is there."""
+    for record_id in ids:
+        if not writer.exists(collection, record_id):
+            raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+
+
+def _put(writer: LedgerWriter, collection: str, held: Mapping[str, Marks], marks: Mapping[str, Marks]) -> None:
+    check_there(writer, collection, marks)
+    for record_id, value in marks.items():
+        writer.mark(collection, record_id, _encode(held[record_id]), _encode(value))
+
+
 def _pending(connection: sqlite3.Connection, collection: str) -> dict[str, str]:
     return dict(
         connection.execute("SELECT record_id, marks FROM pending_marks WHERE collection = ?", (collection,)).fetchall()
@@ -191,6 +233,7 @@ def _filter_rows(collection: str, every: Mapping[str, Marks]) -> Iterable[tuple[
         for tag in dict.fromkeys(marks.tags):
             yield collection, "tags", tag, record_id
         yield collection, "pinned", marks.pinned, record_id
+        yield collection, "buried", marks.buried, record_id
         if marks.note:
             yield collection, "note", marks.note, record_id
 

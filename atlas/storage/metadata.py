@@ -13,11 +13,13 @@ from typing import Any
 
 from tinydb import TinyDB
 from tinydb.storages import Storage
-from tinydb.table import Document, Table
+from tinydb.table import Table
 
 from atlas.core.errors import StoreDamaged
-from atlas.core.types import NO_MARKS, Marks
+from atlas.core.types import Marks
 from atlas.infra.forking import InterProcessLock
+
+TABLE = "marks"
 
 
 class AtomicJSONStorage(Storage):
@@ -107,7 +109,7 @@ class TinyMetadataStore:
         self._lock = InterProcessLock(path.with_name(path.name + ".lock"))
         database = TinyDB(storage=lambda: self._storage)
         database.table_class = _RecordTable
-        self._table = database.table("marks", cache_size=0)
+        self._table = database.table(TABLE, cache_size=0)
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
         """The marks of those of the records that have any."""
@@ -122,29 +124,34 @@ class TinyMetadataStore:
     def replace(self, marks: Mapping[str, Marks]) -> None:
         """Set the marks of some records; empty marks remove the record's entry."""
         with self._threads, self._lock.held(), self._storage.batch():
+            tables = self._storage.read() or {}
+            # Past TinyDB's own methods, each of which reads and writes the whole table for a single record.
+            table = tables.setdefault(TABLE, {})
             for record_id, value in marks.items():
-                self._replace_one(record_id, value)
+                table[record_id] = encode_marks(value)
+                if not table[record_id]:
+                    del table[record_id]
+            self._storage.write(tables)
 
     def version(self) -> object:
         """Changes whenever any process has replaced marks."""
         return self._storage.version()
 
-    def _replace_one(self, record_id: str, marks: Marks) -> None:
-        if self._table.contains(doc_id=record_id):  # type: ignore[arg-type]
-            self._table.remove(doc_ids=[record_id])  # type: ignore[list-item]
-        if marks != NO_MARKS:
-            self._table.insert(Document(encode_marks(marks), doc_id=record_id))  # type: ignore[arg-type]
-
 
 def encode_marks(marks: Marks) -> dict[str, Any]:
     """Marks as JSON; empty ones as an empty object."""
-    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note}
+    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
     return {name: value for name, value in encoded.items() if value}
 
 
 def decode_marks(encoded: Mapping[str, Any]) -> Marks:
     """Marks from JSON; what is missing is empty."""
-    return Marks(tags=tuple(encoded.get("tags", ())), pinned=bool(encoded.get("pinned")), note=encoded.get("note", ""))
+    return Marks(
+        tags=tuple(encoded.get("tags", ())),
+        pinned=bool(encoded.get("pinned")),
+        note=encoded.get("note", ""),
+        buried=bool(encoded.get("buried")),
+    )
 
 
 def is_marks_by_table(parsed: Any) -> bool:

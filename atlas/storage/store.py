@@ -14,12 +14,15 @@ from typing import Any
 
 from atlas.core.errors import NotFound, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.core.types import Operation
+from atlas.core.types import Operation, RecordChange
 from atlas.infra.clock import SystemClock
 from atlas.infra.forking import InterProcessLock
 from atlas.infra.vector_index.chroma import ChromaIndex
 from atlas.protocols.infra import Clock
+from atlas.storage.collection import Collection
 from atlas.storage.database import damaged
+from atlas.storage.differences import read_changes
+from atlas.storage.history import count_operations
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
@@ -27,7 +30,7 @@ from atlas.storage.records import mismatch
 from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.undo import undo
 from atlas.storage.usage import RetrievalLog
-from atlas.storage.vector_store import Collection, LedgerVectorStore
+from atlas.storage.vector_store import LedgerVectorStore
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +146,19 @@ class Store:
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
         """Operations, newest first."""
         return self.ledger.operations(limit, offset)
+
+    def operation(self, operation_id: str) -> Operation:
+        """One operation, by its id or a beginning of it that no other shares; `NotFound` where there is none."""
+        return self.ledger.operation(operation_id)
+
+    def count_operations(self) -> int:
+        """How many operations the history holds."""
+        with self.ledger.database.read() as connection:
+            return count_operations(connection)
+
+    def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
+        """What an operation did to each record, in its order."""
+        return read_changes(self.ledger, self.marks, operation_id, limit, offset)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back; see `atlas.storage.undo.undo`."""

@@ -14,10 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from atlas.core.errors import StoreError
 from atlas.core.types import NO_USAGE, Usage
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.where import USAGE_COLUMNS
 
 logger = logging.getLogger(__name__)
 
@@ -121,24 +123,64 @@ def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mappin
 
 
 def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
-    """What happened to each record; nothing where nobody used or found it."""
+    """What happened to each record, and to those that were merged into it; nothing where nobody used or found it."""
+    wanted = json.dumps(list(ids))
     with ledger.database.read() as connection:
         rows = connection.execute(
-            "SELECT record_id, n_uses, n_successes, last_used_at, n_retrieved, last_retrieved_at FROM usage "
+            f"SELECT record_id, {', '.join(USAGE_COLUMNS)} FROM usage "
             "WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
-            (collection, json.dumps(list(ids))),
+            (collection, wanted),
         ).fetchall()
-    found = {
-        record_id: Usage(
-            n_uses=n_uses,
-            n_successes=n_successes,
-            last_used_at=_instant(last_used_at),
-            n_retrieved=n_retrieved,
-            last_retrieved_at=_instant(last_retrieved_at),
-        )
-        for record_id, n_uses, n_successes, last_used_at, n_retrieved, last_retrieved_at in rows
-    }
+        rows += _absorbed(connection, collection, wanted)
+    found: dict[str, Usage] = {}
+    for record_id, *figures in rows:
+        found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
     return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
+
+
+def _absorbed(connection: sqlite3.Connection, collection: str, ids: str) -> list[tuple[Any, ...]]:
+    """Usage of deleted records, by the ones of these that they were merged into; see `COUNTED_USAGE`."""
+    key = connection.execute(
+        "SELECT key FROM attribute_keys WHERE collection = ? AND name = 'merged_from'", (collection,)
+    ).fetchone()
+    if key is None:
+        return []
+    columns = ", ".join(f"u.{column}" for column in USAGE_COLUMNS)
+    return connection.execute(
+        f"SELECT k.id, {columns} FROM json_each(?) j CROSS JOIN records k ON k.collection = ? AND k.id = j.value "
+        "CROSS JOIN attributes m ON m.seq = k.seq AND m.key = ? "
+        "CROSS JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
+        "CROSS JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id",
+        (ids, collection, key[0]),
+    ).fetchall()
+
+
+def _usage(
+    n_uses: int, n_successes: int, last_used_at: str | None, n_retrieved: int, last_retrieved_at: str | None
+) -> Usage:
+    return Usage(
+        n_uses=n_uses,
+        n_successes=n_successes,
+        last_used_at=_instant(last_used_at),
+        n_retrieved=n_retrieved,
+        last_retrieved_at=_instant(last_retrieved_at),
+    )
+
+
+def _plus(one: Usage, other: Usage) -> Usage:
+    if one == NO_USAGE:
+        return other
+    return Usage(
+        n_uses=one.n_uses + other.n_uses,
+        n_successes=one.n_successes + other.n_successes,
+        last_used_at=_latest(one.last_used_at, other.last_used_at),
+        n_retrieved=one.n_retrieved + other.n_retrieved,
+        last_retrieved_at=_latest(one.last_retrieved_at, other.last_retrieved_at),
+    )
+
+
+def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max(one, other) if one and other else one or other
 
 
 def _instant(text: str | None) -> datetime | None:

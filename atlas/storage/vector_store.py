@@ -4,52 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.settings import Settings
-from atlas.core.types import NO_MARKS, Marks, QueryResult, Usage, Vector, Vectors
+from atlas.core.errors import NotFound
+from atlas.core.types import NO_MARKS, Marks, QueryResult, TrashedRecord, Usage, Vectors
 from atlas.protocols.infra import Where
-from atlas.storage import usage
+from atlas.storage import columns, merging, searching, trash, usage
+from atlas.storage.collection import Collection, Restored
 from atlas.storage.history import OperationDraft
-from atlas.storage.ledger import Also, SqliteLedger
-from atlas.storage.marks import MarksBook, check_marks
-from atlas.storage.nearest import Found, Nearest
+from atlas.storage.ledger import Also
+from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
-from atlas.storage.usage import RetrievalLog
+from atlas.storage.rows import as_records, as_row, as_vector
 
-APART = ("content", "search_text", "content_hash")
-"""Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
-    """What was known of a record where it comes from."""
-
-    marks: Marks
-    usage: Usage
-    stored_at: str = ""
-    """When it was stored there, as ISO 8601; now, where empty."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
-    """What the vector stores of one collection share."""
-
-    name: str
-    ledger: SqliteLedger
-    marks: MarksBook
-    nearest: Nearest
-    retrievals: RetrievalLog
-    settings: Settings
-    model: str
-    dimension: int
+__all__ = ["Collection", "LedgerVectorStore", "Restored"]
 
 
 class LedgerVectorStore:
@@ -128,19 +101,24 @@ class LedgerVectorStore:
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`."""
         found = await asyncio.to_thread(self._ledger.get, self._name, ids)
-        return [_row(found[record_id]) for record_id in ids if record_id in found]
+        return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
     async def count(self, where: Where | None = None) -> int:
         """How many records pass a filter."""
         return await asyncio.to_thread(self._count, where)
 
-    async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
+    async def query(
+        self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
         """The k nearest records that pass a filter, without content; exactly those of ranking all that pass by hand."""
-        return await asyncio.to_thread(self._query, self._as_vector(embedding), k, where)
+        vector = as_vector(embedding, self._collection.dimension)
+        return await asyncio.to_thread(searching.by_vector, self._collection, vector, k, where, with_buried)
 
-    async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
+    async def search_text(
+        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
         """The k records that share the most telling words with a text, best first."""
-        return await asyncio.to_thread(self._search_text, text, k, where)
+        return await asyncio.to_thread(searching.by_words, self._collection, text, k, where, with_buried)
 
     async def scan(
         self,
@@ -157,6 +135,25 @@ class LedgerVectorStore:
     async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """How many records hold each value of a metadata key, most frequent first."""
         return await asyncio.to_thread(self._count_by, key, where)
+
+    async def ids(self, where: Where | None = None) -> list[str]:
+        """The ids of the records that pass a filter, as they were added."""
+        return await asyncio.to_thread(columns.read_ids, self._ledger, self._name, where)
+
+    async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+        """The value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
+        if key.startswith("marks."):
+            ids = await self.ids(where)
+            return await asyncio.to_thread(self._collection.marks.column, self._name, key, ids)
+        return await asyncio.to_thread(columns.read_column, self._ledger, self._name, key, where)
+
+    async def titles(self, ids: Sequence[str]) -> dict[str, str]:
+        """The titles of those of the records that are there."""
+        return await asyncio.to_thread(columns.read_titles, self._ledger, self._name, ids)
+
+    async def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """How many records each day has, by outcome."""
+        return await asyncio.to_thread(columns.read_days, self._ledger, self._name, where)
 
     async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of the texts that the store has embedded already."""
@@ -203,6 +200,11 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("mark")
         await asyncio.to_thread(self._collection.marks.write, self._name, marks, operation)
 
+    async def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
+        """Set records' marks to what a function makes of them; how many that changed."""
+        operation = self._operation or self._draft("mark")
+        return await asyncio.to_thread(self._collection.marks.change, self._name, ids, change, operation)
+
     async def moment(self) -> int:
         """This point in the history; give it to `delete_unchanged` or `update`."""
         return await asyncio.to_thread(self._ledger.moment)
@@ -215,6 +217,24 @@ class LedgerVectorStore:
         """
         operation = self._operation or self._draft("delete")
         return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, unchanged_since=moment)
+
+    async def merge(self, merges: Sequence[merging.Merge], moment: int) -> None:
+        """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`."""
+        operation = self._operation or self._draft("merge")
+        await asyncio.to_thread(merging.merge, self._collection, merges, operation, unchanged_since=moment)
+
+    async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
+        """Deleted records, the last deleted first."""
+        return await asyncio.to_thread(trash.read_trash, self._ledger, self._name, limit, offset)
+
+    async def count_trash(self) -> int:
+        """How many deleted records there are."""
+        return await asyncio.to_thread(trash.count_trash, self._ledger, self._name)
+
+    async def restore(self, ids: Sequence[str]) -> int:
+        """Bring deleted records back as they were; how many were not there."""
+        operation = self._operation or self._draft("restore")
+        return await asyncio.to_thread(trash.restore, self._collection, ids, operation)
 
     def _record_use(self, record_id: str, success: bool, task_id: str) -> None:
         if not self._ledger.get(self._name, [record_id], light=True):
@@ -250,98 +270,18 @@ class LedgerVectorStore:
     def _count_by(self, key: str, where: Where | None) -> dict[Any, int]:
         return self._ledger.count_by(self._name, key, where)
 
-    def _query(self, vector: Vector, k: int, where: Where | None) -> QueryResult:
-        nearest = self._collection.nearest
-        if k <= 0:
-            return self._result([])
-        if not where:
-            return self._result(nearest.query(vector, k))
-        seqs = self._ledger.matching(self._name, where)
-        return self._result(nearest.query_among(vector, k, seqs))
-
-    def _search_text(self, text: str, k: int, where: Where | None) -> QueryResult:
-        hits = self._ledger.search_text(self._name, text, k, where)
-        return self._result([(seq, value / (1 + value)) for seq, value in hits])
-
     def _scan(
         self, where: Where | None, order_by: str, descending: bool, limit: int | None, offset: int
     ) -> list[dict[str, Any]]:
         records = self._ledger.scan(
             self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
         )
-        return [_row(record) for record in records]
-
-    def _result(self, found: Found) -> QueryResult:
-        records = self._ledger.at([seq for seq, _ in found])
-        live = [(records[seq], similarity) for seq, similarity in found if seq in records]
-        return QueryResult(
-            ids=[record.id for record, _ in live],
-            distances=[1.0 - similarity for _, similarity in live],
-            metadatas=[_metadata(record) for record, _ in live],
-            documents=[record.document for record, _ in live],
-        )
+        return [as_row(record) for record in records]
 
     def _records(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]
     ) -> list[Record]:
-        lengths = {len(ids), len(embeddings), len(metadatas), len(documents)}
-        if len(lengths) != 1:
-            raise InvalidInput(
-                f"expected as many embeddings, metadatas and documents as ids, but got {len(ids)} ids, "
-                f"{len(embeddings)} embeddings, {len(metadatas)} metadatas and {len(documents)} documents"
-            )
-        return [
-            Record(
-                id=record_id,
-                metadata={name: value for name, value in metadata.items() if name not in APART},
-                document=document,
-                vectors=self._as_windows(embedding),
-                **{name: metadata[name] for name in APART if name in metadata},
-            )
-            for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)
-        ]
-
-    def _as_vector(self, embedding: npt.ArrayLike) -> Vector:
-        windows = self._as_windows(embedding)
-        if len(windows) != 1:
-            raise InvalidInput(f"a query should be one vector, but has {len(windows)}")
-        vector: Vector = windows[0]
-        return vector
-
-    def _as_windows(self, embedding: npt.ArrayLike) -> Vectors:
-        try:
-            windows = np.atleast_2d(np.asarray(embedding, np.float32))
-        except (TypeError, ValueError) as error:
-            raise InvalidInput(
-                f"an embedding should be numbers, of shape (dim,) or (n_windows, dim): {error}"
-            ) from error
-        expected = self._collection.dimension
-        if windows.ndim != 2 or windows.shape[1] != expected or not len(windows):
-            raise InvalidInput(
-                f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
-            )
-        lengths = np.linalg.norm(windows, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not lengths.all():
-            raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
-        scaled: Vectors = windows / lengths
-        return scaled
+        return as_records(ids, embeddings, metadatas, documents, dimension=self._collection.dimension)
 
     def _draft(self, kind: str, reason: str = "") -> OperationDraft:
         return self._ledger.draft(kind, actor=self._collection.settings.actor, reason=reason)
-
-
-def _row(record: Record) -> dict[str, Any]:
-    row = {
-        "id": record.id,
-        "metadata": _metadata(record),
-        "document": record.document,
-        "stored_at": record.stored_at,
-    }
-    if record.vectors is not None:
-        row["embedding"] = record.vectors[0] if len(record.vectors) == 1 else record.vectors
-    return row
-
-
-def _metadata(record: Record) -> dict[str, Any]:
-    apart = {name: getattr(record, name) for name in APART}
-    return {**record.metadata, **{name: value for name, value in apart.items() if value}}

@@ -14,6 +14,20 @@ from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
+COUNTED_USAGE = (
+    "SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? "
+    "UNION ALL SELECT u.*, k.id FROM attribute_keys n JOIN attributes m ON m.key = n.key "
+    "JOIN records k ON k.seq = m.seq JOIN records gone ON gone.collection = k.collection AND gone.id = m.value "
+    "AND gone.deleted = 1 JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id "
+    "WHERE n.collection = ? AND n.name = 'merged_from'"
+)
+"""Usage with the record that it counts for: that of a deleted record counts for the one that it was merged into.
+
+Nothing is moved by a merge, so undoing one, or restoring a record, brings every figure back. Two parameters.
+"""
+
+TRUTHS = ("marks.pinned", "marks.buried")
+
 _OPERATORS = {"$eq": "=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
 
@@ -91,10 +105,10 @@ def _combination(collection: str, tree: Combine) -> Sql:
 def _comparison(collection: str, compare: Compare) -> Sql:
     if compare.key == "id":
         return _id(compare)
-    if compare.key == "marks.pinned":
-        return _pinned(collection, compare)
+    if compare.key in TRUTHS:
+        return _truth(collection, compare)
     if compare.key.startswith("usage."):
-        return _usage(compare)
+        return _usage(collection, compare)
     if compare.key.startswith("marks."):
         test = _test("value", compare)
         # The temporary table that `MarksBook` fills from the JSON file before each such query.
@@ -123,26 +137,36 @@ def _id(compare: Compare) -> Sql:
     return _test("r.id", compare) if isinstance(compare.value, str) else Sql("0", ())
 
 
-def _pinned(collection: str, compare: Compare) -> Sql:
-    """Every record is pinned or not, also one that nobody has marked."""
-    passes = {pinned: matches(compare, {compare.key: pinned}) for pinned in (True, False)}
+def _truth(collection: str, compare: Compare) -> Sql:
+    """Every record is pinned, or buried, or not, also one that nobody has marked."""
+    passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
     if passes[True] == passes[False]:
         return Sql(str(int(passes[True])), ())
     return Sql(
         f"r.id {'' if passes[True] else 'NOT '}IN "
-        "(SELECT record_id FROM temp.marks WHERE collection = ? AND name = 'pinned' AND value = 1)",
-        (collection,),
+        "(SELECT record_id FROM temp.marks WHERE collection = ? AND name = ? AND value = 1)",
+        (collection, compare.key.removeprefix("marks.")),
     )
 
 
-def _usage(compare: Compare) -> Sql:
+def _usage(collection: str, compare: Compare) -> Sql:
     column = compare.key.removeprefix("usage.")
     if column not in USAGE_COLUMNS:
         raise InvalidInput(
             f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
         )
-    looked_up = f"(SELECT u.{column} FROM usage u WHERE u.collection = r.collection AND u.record_id = r.id)"
-    return _test(f"coalesce({looked_up}, 0)" if column.startswith("n_") else looked_up, compare)
+    test = _test("total", compare)
+    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({COUNTED_USAGE}) u GROUP BY 1"
+    # A record that nobody used has no row: where it passes, all do but those whose total does not.
+    passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
+    listed = f"SELECT counts_for FROM ({totals}) WHERE {'NOT ' if passes_unused else ''}({test.text})"
+    text = f"r.id {'NOT ' if passes_unused else ''}IN ({listed})"
+    return Sql(text, (collection, collection, *test.parameters))
+
+
+def total_sql(column: str) -> str:
+    """What a column of `usage AS u` amounts to over several records: a sum, or the last time."""
+    return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
 def _test(column: str, compare: Compare) -> Sql:

@@ -180,7 +180,7 @@ def test_an_unforeseen_error_gets_one_line_and_a_traceback_only_when_asked_for(s
     def fail(*arguments, **options):
         raise ZeroDivisionError("divided\nby nothing")
 
-    monkeypatch.setattr("atlas.cli.open_storage", fail)
+    monkeypatch.setattr("atlas.cli.curating.open_storage", fail)
     said = run(capsys, "history", status=1)
     assert said == (
         "atlas: ZeroDivisionError: divided by nothing (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)\n"
@@ -245,3 +245,54 @@ def test_prune_names_its_own_operation_whatever_else_was_done_meanwhile(store, c
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         operation = memory.storage.ledger.operation(named)
     assert (operation.kind, operation.reason) == ("prune", "max_count 3")
+
+
+def ids_of(store):
+    with atlas.open_memory(store, embedder=HashEmbedder(384, BUNDLED)) as memory:
+        return {title: record_id for record_id, title in memory.experience.column("title").items()}
+
+
+def test_merge_shows_what_it_would_do_does_it_and_can_be_undone(store, capsys):
+    ids = ids_of(store)
+    chosen = [ids["sort a list"][:12], ids["draw a chart"]]
+    said = run(capsys, "merge", *chosen, "--dry-run")
+    assert "2 experiences would become 1: 1 of 4 would go (25.0%)." in said
+    assert f"+ {ids['draw a chart'][:8]}  draw a chart  (stays: it succeeded; stands for 1 succeeded, 1 failed)" in said
+    assert f"- {ids['sort a list'][:8]}  sort a list  (failed; into {ids['draw a chart'][:8]})" in said
+    assert "experiences      4" in run(capsys, "status")
+    said = run(capsys, "merge", *chosen)
+    assert f"Merged into {ids['draw a chart'][:8]}. To part them again: atlas undo" in said
+    assert "experiences      3" in run(capsys, "status")
+    run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
+    assert ids_of(store) == ids
+    assert "at least two records" in run(capsys, "merge", chosen[0], status=1)
+
+
+def test_tag_pins_buries_and_annotates(store, capsys):
+    ids = ids_of(store)
+    both = ids["sort a list"], ids["parse a date"]
+    said = run(capsys, "tag", *both, "--add", "x", "--add", "y", "--pin", "--bury")
+    assert said.startswith("Changed 2. To take it back: atlas undo ")
+    assert run(capsys, "tag", ids["sort a list"], "--no-bury", "--remove", "y", "--note", "mine").startswith(
+        "Changed 1."
+    )
+    assert run(capsys, "tag", ids["sort a list"], "--pin") == "Changed 0.\n"
+    with atlas.open_memory(store, embedder=HashEmbedder(384, BUNDLED)) as memory:
+        marks = memory.experience.marks(list(ids.values()))
+    assert marks[ids["sort a list"]] == atlas.Marks(tags=("x",), pinned=True, note="mine")
+    assert marks[ids["parse a date"]] == atlas.Marks(tags=("x", "y"), pinned=True, buried=True)
+    assert "no experience begins with 'zz'" in run(capsys, "tag", "zz", "--pin", status=1)
+
+
+def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
+    ids = ids_of(store)
+    assert run(capsys, "trash") == "0 deleted. To bring one back: atlas trash --restore ID\n"
+    run(capsys, "prune", "--min-success-rate", "0.5")
+    said = run(capsys, "trash")
+    assert f"{ids['sort a list'][:8]}  " in said
+    assert "failed     sort a list  (prune: min_success_rate 0.5)" in said
+    assert "2 deleted." in said
+    restored = run(capsys, "trash", "--restore", ids["sort a list"][:12])
+    assert restored.startswith("Brought back 1. To take it back: atlas undo ")
+    assert "experiences      3" in run(capsys, "status")
+    assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)

@@ -110,6 +110,21 @@ def test_marks_that_processes_set_at_once_are_all_kept(start, tmp_path):
         assert memory.experience.marks([shared])[shared].note == shared
 
 
+def test_tags_that_processes_add_to_the_same_records_at_once_are_all_kept(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        ids = memory.experience.store_many([attempt(f"t{i}") for i in range(3)])
+    taggers = [start("tag", path, f"w{i}", 10, *ids) for i in range(N_WRITERS)]
+    start_together(taggers)
+    assert [len(list(iter(lambda tagger=tagger: hear(tagger), ""))) for tagger in taggers] == [10] * N_WRITERS
+    assert [tagger.wait() for tagger in taggers] == [0] * N_WRITERS
+    expected = {f"w{i}-{j}" for i in range(N_WRITERS) for j in range(10)}
+    with opened(path) as memory:
+        assert {record_id: set(marks.tags) for record_id, marks in memory.experience.marks(ids).items()} == (
+            dict.fromkeys(ids, expected)
+        )
+
+
 def test_processes_that_create_the_same_store_at_once_all_write_into_it(start, tmp_path):
     for attempt_number in range(3):
         path = tmp_path / f"store{attempt_number}"

@@ -49,7 +49,7 @@ def write(path: str, worker: str, n_writes: str, is_indexed: str = "") -> None:
 
 
 def write_and_mark(path: str, worker: str, seed: str) -> None:
-    """Store, mark, edit and delete at random, without end; each is said once it is acknowledged."""
+    """Store, mark, edit, merge and delete at random, without end; each is said once it is acknowledged."""
     draw = random.Random(seed)
     memory = opened(path, is_indexed=True)
     say("ready")
@@ -60,8 +60,11 @@ def write_and_mark(path: str, worker: str, seed: str) -> None:
         say("stored", kept[-1], name)
         chosen = draw.choice(kept)
         what = draw.random()
-        if what < 0.4:
+        if what < 0.2:
             memory.experience.mark({chosen: Marks(note=name)})
+            say("marked", chosen, name)
+        elif what < 0.4:
+            memory.experience.change_marks([chosen], note=name, buried=False)
             say("marked", chosen, name)
         elif what < 0.6:
             memory.experience.edit(chosen, feedback=name)
@@ -71,6 +74,12 @@ def write_and_mark(path: str, worker: str, seed: str) -> None:
             say("deleting", chosen)
             memory.experience.delete([chosen])
             say("deleted", chosen)
+        elif what < 0.8 and len(kept) > 1:
+            older, newer = sorted(draw.sample(range(len(kept)), 2))
+            say("deleting", kept[older])
+            merged = memory.experience.merge([kept[older], kept[newer]])
+            assert merged.id == kept[newer], "the newer of two successes stays"
+            say("deleted", kept.pop(older))
 
 
 def mark(path: str, worker: str, *ids: str) -> None:
@@ -80,6 +89,15 @@ def mark(path: str, worker: str, *ids: str) -> None:
         for record_id in ids:
             memory.experience.mark({record_id: Marks(tags=(worker,), note=record_id)})
             say(record_id)
+
+
+def tag(path: str, worker: str, n_tags: str, *ids: str) -> None:
+    """Add tags of its own to records that all workers share, one after another."""
+    wait_for_word()
+    with opened(path) as memory:
+        for i in range(int(n_tags)):
+            memory.experience.change_marks(ids, add_tags=[f"{worker}-{i}"])
+            say(i)
 
 
 def ask(path: str, is_indexed: str = "") -> None:
@@ -99,7 +117,7 @@ def create(path: str) -> None:
         say(memory.experience.store(attempt(str(time.time_ns()))))
 
 
-JOBS = {job.__name__: job for job in (write, write_and_mark, mark, ask, create)}
+JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, create)}
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]](*sys.argv[2:])

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from atlas.core.types import Outcome, QueryResult, Step, Task, Trajectory
+from atlas.core.types import Operation, Outcome, QueryResult, Step, Task, Trajectory
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.undo import undo
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 
 NOW = FixedClock().now()
@@ -85,6 +86,12 @@ def stored(tmp_path: Path, clock: FixedClock) -> Iterator[ChromaExperienceMemory
     """A memory over a real store, which keeps history, marks and usage."""
     with memory_over("ledger", tmp_path, clock=clock) as made:
         yield made
+
+
+def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
+    """Undo an operation of a memory over a real store."""
+    collection = memory._store._collection  # type: ignore[union-attr]
+    return undo(collection.ledger, collection.marks, operation_id, actor="t")
 
 
 def attempt(

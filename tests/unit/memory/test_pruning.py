@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Marks, Outcome
+from atlas.memory import pruning
+from atlas.memory.pruning import PruneCriteria, PruneSubject, plan_prune
 from atlas.storage.store import Store
-from tests.unit.memory.conftest import attempt, memory_over
+from tests.unit.memory.conftest import NOW, ago, attempt, memory_over
 
 
 def titles(decisions):
@@ -221,3 +224,78 @@ def test_a_plan_cannot_be_applied_twice(stored):
     assert stored.apply_prune(plan) == 1
     with pytest.raises(PlanOutdated, match="nothing was done"):
         stored.apply_prune(plan)
+
+
+def test_without_a_criterion_all_of_those_chosen_go(stored):
+    ids = store(stored, attempt("a"), attempt("b"), attempt("c"), attempt("d", False))
+    stored.mark({ids["b"]: Marks(pinned=True)})
+    plan = stored.plan_prune({}, [ids["a"], ids["b"], "gone"])
+    assert [(d.title, d.reasons) for d in plan.removals] == [("a", ("chosen",))]
+    assert [(d.title, d.saved_because) for d in plan.saved] == [("b", "it is pinned")]
+    assert (plan.n_total, plan.n_judged, plan.n_gone, plan.share) == (4, 2, 1, 0.25)
+    scoped = stored.within("prune", plan.reason)
+    assert scoped.apply_prune(plan) == 1
+    assert stored._store._ledger.operation(scoped.operation_id).reason == "chosen, among 2"
+    assert stored.plan_prune({}, []).removals == ()
+    assert stored.plan_prune({}).removals == ()
+
+
+def test_criteria_judge_only_those_chosen(memory):
+    ids = store(memory, attempt("a", age_days=9), attempt("b", age_days=5), attempt("c", False, age_days=7))
+    chosen = [ids["a"], ids["b"]]
+    assert titles(memory.plan_prune({"max_age_days": 6}, chosen).removals) == ["a"]
+    assert memory.plan_prune({"min_success_rate": 0.5}, chosen).removals == ()
+    assert titles(memory.plan_prune({"max_count": 1}, chosen).removals) == ["a"]
+    assert memory.plan_prune({"max_age_days": 6}, chosen).reason == "max_age_days 6, among 2"
+
+
+def test_of_those_chosen_the_best_of_a_neighbourhood_with_none_left_is_saved(memory):
+    ids = store(
+        memory,
+        attempt("sort a list of numbers", True),
+        attempt("sort a list of numbers now", False),
+        attempt("draw a chart", False),
+        attempt("draw a chart", True, age_days=3),
+    )
+    sorts = [ids["sort a list of numbers"], ids["sort a list of numbers now"]]
+    plan = memory.plan_prune({"keep_diverse": True}, sorts)
+    assert titles(plan.saved) == ["sort a list of numbers"]
+    assert titles(plan.removals) == ["sort a list of numbers now"]
+    assert titles(memory.plan_prune({"keep_diverse": True}, sorts[1:]).removals) == ["sort a list of numbers now"]
+
+
+def subject(name, **known):
+    values = {"title": name, "success": None, "created_at": None, "stored_at": None} | known
+    return PruneSubject(id=name, **values)
+
+
+def test_what_is_not_known_of_a_record_never_makes_it_go():
+    known = {"success": True, "created_at": ago(50), "stored_at": ago(50)}
+    subjects = [subject("known", **known), subject("unknown")]
+    for criteria, goes in [
+        ({"min_success_rate": 1.0}, False),
+        ({"max_age_days": 1}, True),
+        ({"never_retrieved_days": 1}, True),
+        ({"max_count": 0}, True),
+    ]:
+        plan = plan_prune(subjects, None, PruneCriteria.parse(criteria), NOW)
+        assert [decision.id for decision in plan.removals] == ["known"] * goes
+        assert plan.missing == dict.fromkeys(criteria, 1)
+    everything = {"min_success_rate": 1.0, "max_age_days": 1, "never_retrieved_days": 1, "max_count": 0}
+    assert plan_prune(subjects, None, PruneCriteria.parse(everything), NOW).missing == dict.fromkeys(everything, 1)
+    assert plan_prune(subjects, None, PruneCriteria.parse({"keep_diverse": True}), NOW).missing == {}
+
+
+def test_each_neighbourhood_that_would_vanish_keeps_exactly_its_best_however_many_there_are(monkeypatch):
+    monkeypatch.setattr(pruning, "BLOCK", 7)
+    draw = np.random.default_rng(5)
+    centres = np.linalg.qr(draw.standard_normal((32, 32)))[0][:20]
+    vectors = np.repeat(centres, 5, axis=0) + 0.02 * draw.standard_normal((100, 32))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    subjects = [subject(f"{i:02}", success=False, created_at=ago(float(draw.random()))) for i in range(100)]
+    subjects[0] = subject("00", success=True, created_at=ago(1))  # stays, and so covers its neighbourhood
+    plan = plan_prune(subjects, vectors, PruneCriteria(min_success_rate=0.5, keep_diverse=True), NOW)
+    newest = [max(subjects[i : i + 5], key=lambda s: s.created_at).id for i in range(5, 100, 5)]
+    assert sorted(decision.id for decision in plan.saved) == sorted(newest)
+    assert len(plan.removals) == 99 - 19
+    assert all("and 4 like it" in decision.saved_because for decision in plan.saved)

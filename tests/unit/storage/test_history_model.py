@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +17,10 @@ from atlas.core.errors import InvalidInput, NotFound, UndoRefused
 from atlas.core.settings import Settings
 from atlas.core.types import NO_MARKS, Marks
 from atlas.storage.history import OperationDraft
+from atlas.storage.merging import Merge, merge
 from atlas.storage.records import Record
 from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.trash import count_trash, read_trash, restore
 
 THINGS, MODEL = "things", "test"
 IDS = ["a", "b", "c", "d"]
@@ -46,6 +48,9 @@ class PlainModel:
     def __init__(self):
         self.now = {}
         self.operations = {}
+        self.graves = {}
+        """id → what a record that was deleted was, and the name of that state."""
+
         self._names = 0
 
     def held(self, aspect, record_id):
@@ -78,7 +83,16 @@ class PlainModel:
         if operation.undoes:
             self.operations[operation.undoes].undone_by = ""
 
+    def trashed(self):
+        return [record_id for record_id in self.graves if record_id not in self.live()]
+
+    def restore(self, operation, record_id):
+        """A deleted record is again in the state that it was deleted in."""
+        self._set(operation, (RECORD, record_id), self.graves[record_id])
+
     def _set(self, operation, key, held):
+        if key[0] == RECORD and held[1] is None and self.held(*key)[1] is not None:
+            self.graves[key[1]] = self.held(*key)
         operation.before.setdefault(key, self.now.get(key, (0, None)))
         operation.after[key] = self.now[key] = held
         operation.marks_then[key[1]] = self.held(MARKS, key[1])[0]
@@ -170,6 +184,68 @@ class Histories(RuleBasedStateMachine):
         operation = self.model.operations[draft.id] = ModelOperation()
         self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
 
+    @precondition(lambda self: self.model.live())
+    @rule(data=st.data(), note=st.sampled_from(["", "x"]), buried=st.booleans())
+    def change_marks(self, data, note, buried):
+        record_ids = data.draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=True))
+        draft = self.draft("mark")
+
+        def change(marks):
+            return replace(marks, note=note, buried=buried)
+
+        if not set(record_ids) <= set(self.model.live()):
+            with pytest.raises(NotFound):
+                self.store.marks.change(THINGS, record_ids, change, draft)
+            return
+        held = {record_id: self.model.held(MARKS, record_id)[1] or NO_MARKS for record_id in record_ids}
+        changed = {record_id: change(marks) for record_id, marks in held.items() if change(marks) != marks}
+        assert self.store.marks.change(THINGS, record_ids, change, draft) == len(changed)
+        self.marked(draft, changed)
+
+    def marked(self, draft, changed):
+        if not changed:
+            return
+        operation = self.model.operations.setdefault(draft.id, ModelOperation())
+        for record_id, marks in changed.items():
+            self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
+
+    @precondition(lambda self: len(self.model.live()) > 1)
+    @rule(data=st.data(), seed=st.integers(0, 9))
+    def merge(self, data, seed):
+        kept, *removed = data.draw(st.lists(st.sampled_from(self.model.live()), min_size=2, max_size=3, unique=True))
+        record, draft, marks = self.record(kept, [seed, 5]), self.draft("merge"), Marks(note="merged")
+        merges = [
+            Merge(
+                kept_id=kept,
+                embedding=record.vectors,
+                metadata={**record.metadata, "content": record.content},
+                document=record.document,
+                removed=removed,
+                marks=marks,
+            )
+        ]
+        merge(self.store.collection(THINGS), merges, draft, unchanged_since=self.store.ledger.moment())
+        operation = self.model.operations[draft.id] = ModelOperation()
+        self.model.change(operation, RECORD, kept, self.shown(self.store.ledger.get(THINGS, [kept])[kept]))
+        for record_id in removed:
+            self.model.change(operation, RECORD, record_id, None)
+        if self.model.held(MARKS, kept)[1] != marks:
+            self.marked(draft, {kept: marks})
+
+    @rule(record_ids=st.lists(st.sampled_from(IDS), min_size=1, max_size=3, unique=True))
+    def restore(self, record_ids):
+        draft, live = self.draft("restore"), self.model.live()
+        if not set(record_ids) <= {*live, *self.model.graves}:
+            with pytest.raises(NotFound, match="there is no deleted record"):
+                restore(self.store.collection(THINGS), record_ids, draft)
+            return
+        dead = [record_id for record_id in record_ids if record_id not in live]
+        assert restore(self.store.collection(THINGS), record_ids, draft) == len(dead)
+        if dead:
+            operation = self.model.operations[draft.id] = ModelOperation()
+        for record_id in dead:
+            self.model.restore(operation, record_id)
+
     @precondition(lambda self: self.model.operations)
     @rule(data=st.data())
     def undo(self, data):
@@ -196,6 +272,19 @@ class Histories(RuleBasedStateMachine):
         every = self.store.marks.every(THINGS)
         expected = {record_id: self.model.held(MARKS, record_id)[1] for record_id in IDS}
         assert every == {record_id: marks for record_id, marks in expected.items() if marks is not None}
+
+    @invariant()
+    def the_trash_holds_what_was_deleted(self):
+        trashed = read_trash(self.store.ledger, THINGS, 100, 0)
+        assert {record.id for record in trashed} == set(self.model.trashed())
+        assert count_trash(self.store.ledger, THINGS) == len(trashed)
+        assert all(record.operation_id in self.model.operations for record in trashed)
+
+    @invariant()
+    def every_change_can_be_told(self):
+        for operation_id in list(self.model.operations)[-2:]:
+            told = {(c.aspect, c.record_id) for c in self.store.changes(operation_id)}
+            assert told == set(self.model.operations[operation_id].before)
 
     @invariant()
     def the_history_says_which_operations_were_undone(self):

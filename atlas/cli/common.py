@@ -1,0 +1,84 @@
+"""What the commands share: how one is declared, opening the memory, and text that is safe to print."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from atlas.core.errors import NotFound
+from atlas.core.settings import Settings
+from atlas.core.types import Experience, Operation
+from atlas.memory.system import MemorySystem, open_memory
+
+
+def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
+    """A command that `run` carries out."""
+    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+    command.set_defaults(run=run)
+    return command
+
+
+def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
+    """The memory, which says on the error stream what a person should know of it."""
+    return open_memory(
+        settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
+    )
+
+
+@contextmanager
+def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the error stream; gives what to call with how many are done, and of how many."""
+    with tqdm(**options, disable=None) as bar:
+
+        def on_progress(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield on_progress
+
+
+def full_ids(memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False) -> list[str]:
+    """The ids of the experiences, or of the deleted ones, that begin so.
+
+    Raises:
+        NotFound: No experience, or several, begin with one of them.
+    """
+    return [_full_id(memory, beginning, deleted) for beginning in beginnings]
+
+
+def _full_id(memory: MemorySystem, beginning: str, deleted: bool) -> str:
+    ids = memory.storage.ledger.ids_beginning(memory.experience.collection_name, beginning, deleted=deleted)
+    if len(ids) != 1:
+        kind = "deleted experience" if deleted else "experience"
+        raise NotFound(f"{'no' if not ids else 'more than one'} {kind} begins with {beginning!r}")
+    return ids[0]
+
+
+def line(experience: Experience) -> str:
+    """An experience on one line."""
+    return f"{experience.id[:8]}  {experience.outcome.label:9}  {safe(experience.task.description)[:100]}"
+
+
+def counts(operation: Operation) -> str:
+    """`3 removed, 1 changed`."""
+    return ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
+
+
+def safe(text: str, *, keep_lines: bool = False) -> str:
+    """Text that cannot move the cursor or recolour the terminal."""
+    kept = "\n\t" if keep_lines else ""
+    shown = "".join(c if c.isprintable() or c in kept else " " for c in text)
+    return shown if keep_lines else " ".join(shown.split())
+
+
+def count(text: str) -> int:
+    """An argument that is a number of things."""
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"should be 0 or more, but is {value}")
+    return value

@@ -1,0 +1,124 @@
+"""Commands that bring attempts in and look at what is there."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from atlas.cli.common import add_command, count, full_ids, line, opened, progress_bar, safe
+from atlas.core.settings import Settings
+from atlas.core.types import Experience
+from atlas.importers.formats import FORMATS
+from atlas.importers.run import ImportReport, import_paths
+from atlas.importers.sample import is_new, load_sample
+from atlas.importers.sink import ExperienceSink
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(commands, "init", _init, "create the store and say which embedding model it uses")
+    command.add_argument("--sample", type=Path, metavar="DIR", help="fill it with this sample data if it is new")
+    command = add_command(commands, "import", _import, "import agent runs; importing twice adds nothing")
+    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of them")
+    command.add_argument("--format", default="auto", choices=["auto", *FORMATS])
+    command.add_argument("--strict", action="store_true", help="stop at the first row that is refused")
+    command = add_command(commands, "search", _search, "find experiences for a task")
+    command.add_argument("text")
+    command.add_argument("-k", type=count, default=4, help="how many (default: 4)")
+    command.add_argument("--words", action="store_true", help="by the words themselves instead of their meaning")
+    command = add_command(commands, "show", _show, "print one experience, step by step")
+    command.add_argument("id", help="its id, or a beginning of it")
+    add_command(commands, "status", _status, "what the store holds")
+
+
+def _init(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, create=True) as memory:
+        if options.sample and is_new(memory) and not memory.storage.read_only:
+            n_added = load_sample(memory, options.sample, settings).added
+            print(f"added {n_added} experiences of sample data; the overview removes them with one click")
+        model = memory.storage.model
+        print(
+            f"{memory.storage.path}: {len(memory.experience)} experiences, "
+            f"embedding model {model.name if model else 'not chosen'}"
+        )
+    return 0
+
+
+def _import(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, create=True) as memory:
+        sink = ExperienceSink(memory.experience, f"imported {', '.join(safe(path.name) for path in options.paths)}")
+        with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
+            report = import_paths(
+                sink,
+                options.paths,
+                format=options.format,
+                strict=options.strict,
+                settings=settings,
+                on_progress=on_progress,
+            )
+        _print_report(report, sink.operation_id if report.added else None)
+    return 0 if report.read or not report.rejected else 1
+
+
+def _search(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        if options.words:
+            for experience in memory.experience.search_words(options.text, options.k):
+                print(line(experience))
+            return 0
+        for hit in memory.experience.search_hits(options.text, options.k):
+            signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
+            print(f"{line(hit.item)}\n    rank value {hit.rank_value:.3f} = {signals}")
+    return 0
+
+
+def _show(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        experience = memory.experience.get(full_ids(memory, [options.id])[0])
+        if experience is not None:
+            print(_whole(experience))
+    return 0
+
+
+def _status(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        model = memory.storage.model
+        print(f"store            {memory.storage.path}")
+        print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
+        print(f"experiences      {len(memory.experience)}")
+        for key in ("outcome", "source"):
+            for value, count in memory.experience.values(key).items():
+                print(f"  {key:14} {safe(str(value))}: {count}")
+    return 0
+
+
+def _print_report(report: ImportReport, operation_id: str | None) -> None:
+    for rejection in report.rejections:
+        print(f"rejected: {rejection}", file=sys.stderr)
+    print(
+        f"{report.read} read, {report.added} added, {report.skipped} skipped as duplicates, {report.rejected} rejected"
+    )
+    if operation_id:
+        print(f"To take it back: atlas undo {operation_id[:8]}")
+
+
+def _whole(experience: Experience) -> str:
+    head = {
+        "id": experience.id,
+        "task": experience.task.description,
+        "outcome": experience.outcome.label,
+        "agent": experience.agent_id,
+        "when": experience.created_at.isoformat(timespec="seconds"),
+        "context": json.dumps(dict(experience.task.context), ensure_ascii=False) if experience.task.context else "",
+    }
+    parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+    for number, step in enumerate(experience.steps, 1):
+        parts.append(f"\n--- step {number}")
+        said = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
+        parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in said if text]
+    for name, text in (("solution", experience.solution_output), ("feedback", experience.feedback)):
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}"] if text else []
+    return "\n".join(parts)

@@ -1,0 +1,78 @@
+"""Changes of marks that leave alone what they do not name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarksChange:
+    """What to change of a record's marks; None leaves something as it is."""
+
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+    pinned: bool | None = None
+    buried: bool | None = None
+    note: str | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        add_tags: Sequence[str],
+        remove_tags: Sequence[str],
+        pinned: bool | None,
+        buried: bool | None,
+        note: str | None,
+    ) -> Self:
+        """The change, with tags without the spaces around them.
+
+        Raises:
+            InvalidInput: A tag is empty, or one text came in place of a list of tags.
+        """
+        return cls(
+            add_tags=_tags("add_tags", add_tags),
+            remove_tags=_tags("remove_tags", remove_tags),
+            pinned=pinned,
+            buried=buried,
+            note=note,
+        )
+
+    def __call__(self, marks: Marks) -> Marks:
+        """The marks as they are after it."""
+        return replace(
+            marks,
+            tags=tuple(tag for tag in joined(marks.tags, self.add_tags) if tag not in self.remove_tags),
+            pinned=marks.pinned if self.pinned is None else self.pinned,
+            buried=marks.buried if self.buried is None else self.buried,
+            note=marks.note if self.note is None else self.note,
+        )
+
+
+def joined(*lists: Iterable[str]) -> tuple[str, ...]:
+    """Each text once, in the order in which they come first."""
+    return tuple(dict.fromkeys(text for texts in lists for text in texts))
+
+
+def merged_marks(every: Sequence[Marks]) -> Marks:
+    """What several records' marks say together: all tags and notes; pinned if one is, buried if all are."""
+    return Marks(
+        tags=joined(*(marks.tags for marks in every)),
+        pinned=any(marks.pinned for marks in every),
+        note="\n".join(joined(marks.note for marks in every if marks.note)),
+        buried=all(marks.buried for marks in every),
+    )
+
+
+def _tags(name: str, tags: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(tags, str):
+        raise InvalidInput(f"{name} should be a list of tags, but is the text {tags!r}; put it in a list")
+    stripped = tuple(tag.strip() for tag in tags)
+    if "" in stripped:
+        raise InvalidInput(f"{name} should hold tags of at least one character, but one is empty; leave it out")
+    return stripped

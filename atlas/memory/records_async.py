@@ -1,0 +1,169 @@
+"""What every memory offers for its records, whatever they remember, as coroutines: reading and curating them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from atlas.core.errors import PlanOutdated
+from atlas.core.types import Marks, TrashedRecord, Usage
+from atlas.memory.backing import PlainStore
+from atlas.memory.idling import Idle, idle
+from atlas.memory.marking import MarksChange
+from atlas.protocols.infra import Clock, Where
+from atlas.storage.vector_store import LedgerVectorStore
+
+TRIES = 10
+"""How often a change is decided anew because others have changed what it was decided on."""
+
+T = TypeVar("T")
+
+
+class AsyncRecordMemory:
+    """The records of one collection."""
+
+    def __init__(self, store: LedgerVectorStore | PlainStore, collection_name: str, clock: Clock) -> None:
+        self.collection_name = collection_name
+        self._store = store
+        self._clock = clock
+
+    @property
+    def operation_id(self) -> str | None:
+        """The operation that `within` began."""
+        return self._store.operation_id
+
+    # Looking over them
+
+    async def abrowse(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "created_at",
+        descending: bool = True,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
+        return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+
+    async def acount(self, where: Where | None = None) -> int:
+        """How many records pass a filter."""
+        return await self._store.count(where)
+
+    async def avalues(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """How many records hold each value of a metadata key such as `source`, most frequent first."""
+        return await self._store.count_by(key, where)
+
+    async def aids(self, where: Where | None = None) -> list[str]:
+        """The ids of the records that pass a filter, in the order they were added."""
+        return await self._store.ids(where)
+
+    async def acolumn(self, key: str, where: Where | None = None) -> dict[str, Any]:
+        """The value of one metadata key of the records that have it, by id; a tuple where one has several values.
+
+        Args:
+            key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
+        """
+        return await self._store.column(key, where)
+
+    async def atitles(self, ids: Sequence[str]) -> dict[str, str]:
+        """The titles of those of the records that are there, by id."""
+        return await self._store.titles(ids)
+
+    async def acounts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """How many records were attempted on each day in UTC (`2026-05-01`), by outcome; empty days are left out."""
+        return await self._store.counts_by_day(where)
+
+    async def anever_retrieved(self, days: float) -> list[str]:
+        """The ids of records that have been stored for at least so long, and that no search has ever returned."""
+        return (await self._idle(days)).never
+
+    async def astale(self, days: float) -> list[str]:
+        """The ids of records that were of use once: searches returned them, or tasks used them, but not for so long."""
+        return (await self._idle(days)).no_longer
+
+    async def _idle(self, days: float) -> Idle:
+        await self._store.write_retrievals()
+        names = ("stored_at", "usage.last_retrieved_at", "usage.last_used_at")
+        stored_at, retrieved_at, used_at = [await self._store.column(name) for name in names]
+        return idle(stored_at, retrieved_at, used_at, until=self._clock.now() - timedelta(days=days))
+
+    # Curating them
+
+    async def adelete(self, ids: Sequence[str]) -> int:
+        """Delete records; how many there were. They stay in the history, from which `undo` brings them back."""
+        return await self._store.delete(list(ids))
+
+    async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "") -> None:
+        """Say how a task went that this record was used for.
+
+        A record's success rate is the mean of its own outcome and of the outcomes recorded here.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        await self._store.record_use(record_id, success, task_id)
+
+    async def amarks(self, ids: Sequence[str]) -> dict[str, Marks]:
+        """Tags, pin and note of each record."""
+        return await self._store.marks(ids)
+
+    async def amark(self, marks: Mapping[str, Marks]) -> None:
+        """Set tags, pin and note of records, as one operation; `NotFound` where one is not there."""
+        await self._store.mark(marks)
+
+    async def achange_marks(
+        self,
+        ids: Sequence[str],
+        *,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        pinned: bool | None = None,
+        buried: bool | None = None,
+        note: str | None = None,
+    ) -> int:
+        """Change some marks of records and leave the others as they are, as one operation; how many records changed.
+
+        Args:
+            pinned: Whether they are kept from pruning; None leaves that as it is.
+            buried: Whether searches leave them out; None leaves that as it is.
+            note: In place of the one they have; None leaves it, and an empty one takes it away.
+
+        Raises:
+            NotFound: One of them is not there; nothing was changed.
+            InvalidInput: An empty tag, or a text that JSON cannot hold.
+        """
+        change = MarksChange.checked(
+            add_tags=add_tags, remove_tags=remove_tags, pinned=pinned, buried=buried, note=note
+        )
+        return await self._store.change_marks(list(dict.fromkeys(ids)), change)
+
+    async def ausage(self, ids: Sequence[str]) -> dict[str, Usage]:
+        """How often each record was retrieved and used, and how that went."""
+        return await self._store.usage(ids)
+
+    async def atrash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
+        """Deleted records, the last deleted first; `restore` brings them back."""
+        return await self._store.trash(limit, offset)
+
+    async def acount_trash(self) -> int:
+        """How many deleted records there are."""
+        return await self._store.count_trash()
+
+    async def arestore(self, ids: Sequence[str]) -> int:
+        """Bring deleted records back as they were, as one operation; how many. Those that are there stay as they are.
+
+        Raises:
+            NotFound: There never was a record of one of the ids; nothing was done.
+        """
+        return await self._store.restore(ids)
+
+
+async def retried(attempt: Callable[[], Awaitable[T]]) -> T:
+    """What an attempt gives that nobody else's change came into."""
+    for _ in range(TRIES - 1):
+        with suppress(PlanOutdated):
+            return await attempt()
+    return await attempt()

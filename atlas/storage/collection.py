@@ -1,0 +1,36 @@
+"""One collection of an open store, and what comes with a record from elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.core.settings import Settings
+from atlas.core.types import Marks, Usage
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.marks import MarksBook
+from atlas.storage.nearest import Nearest
+from atlas.storage.usage import RetrievalLog
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What was known of a record where it comes from."""
+
+    marks: Marks
+    usage: Usage
+    stored_at: str = ""
+    """When it was stored there, as ISO 8601; now, where empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What the vector stores of one collection share."""
+
+    name: str
+    ledger: SqliteLedger
+    marks: MarksBook
+    nearest: Nearest
+    retrievals: RetrievalLog
+    settings: Settings
+    model: str
+    dimension: int

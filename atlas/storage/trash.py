@@ -1,0 +1,104 @@
+"""What was deleted, and bringing some of it back: the history holds every deleted record as it was."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from atlas.core.errors import NotFound
+from atlas.core.types import TrashedRecord
+from atlas.storage.collection import Collection
+from atlas.storage.database import bounded
+from atlas.storage.history import RECORD, OperationDraft
+from atlas.storage.ledger import SqliteLedger
+from atlas.storage.records import LedgerWriter, record_from_image
+
+# Both indexes are narrow; the records themselves are not looked at.
+_DEAD = (
+    "FROM records r INDEXED BY records_by_revision WHERE r.collection = ? AND r.revision > 0 AND NOT EXISTS "
+    "(SELECT 1 FROM records l INDEXED BY records_live WHERE l.collection = r.collection AND l.deleted = 0 "
+    "AND l.seq = r.seq)"
+)
+_COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason"
+
+
+def read_trash(ledger: SqliteLedger, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+    """Deleted records, the last deleted first."""
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
+            (collection, bounded(limit), bounded(offset)),
+        ).fetchall()
+        return [_trashed(_last_change(connection, seq)) for (seq,) in rows]
+
+
+def count_trash(ledger: SqliteLedger, collection: str) -> int:
+    """How many deleted records there are."""
+    with ledger.database.read() as connection:
+        row = connection.execute(
+            "SELECT (SELECT count(*) FROM records WHERE collection = ?1) "
+            "- (SELECT count(*) FROM records WHERE collection = ?1 AND deleted = 0)",
+            (collection,),
+        ).fetchone()
+        return int(row[0])
+
+
+def restore(collection: Collection, ids: Sequence[str], operation: OperationDraft) -> int:
+    """Bring deleted records back as they were; how many. Those that are there already stay as they are.
+
+    Raises:
+        NotFound: There never was a record of one of the ids; nothing was done.
+    """
+    ledger, name = collection.ledger, collection.name
+    n_restored = 0
+    with ledger.database.write() as connection:
+        writer = LedgerWriter(connection, operation, ledger.clock.now())
+        for record_id in dict.fromkeys(ids):
+            if writer.exists(name, record_id):
+                continue
+            before, vectors, state = _grave(connection, name, record_id)
+            record = record_from_image(record_id, json.loads(before), vectors)
+            writer.put("added", name, record, state=state)
+            n_restored += 1
+        writer.close()
+    return n_restored
+
+
+def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
+    """A deleted record as it was, its vectors, and the name of the state that it was in."""
+    row = connection.execute(
+        "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
+        "ORDER BY seq DESC LIMIT 1",
+        (collection, record_id, RECORD),
+    ).fetchone()
+    if row is None or row[0] is None:
+        raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
+    return row[0], row[1] or b"", int(row[2])
+
+
+def _last_change(connection: sqlite3.Connection, seq: int) -> tuple[Any, ...]:
+    """The change that deleted a record, and the operation that it was part of."""
+    row: tuple[Any, ...] = connection.execute(
+        f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
+        "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",
+        (RECORD, seq),
+    ).fetchone()
+    return row
+
+
+def _trashed(row: tuple[Any, ...]) -> TrashedRecord:
+    record_id, before, created_at, operation_id, kind, actor, reason = row
+    metadata = json.loads(json.loads(before)["metadata"])
+    return TrashedRecord(
+        id=record_id,
+        title=str(metadata.get("title", "")),
+        outcome=str(metadata.get("outcome", "unknown")),
+        deleted_at=datetime.fromisoformat(created_at),
+        operation_id=operation_id,
+        kind=kind,
+        actor=actor,
+        reason=reason,
+    )

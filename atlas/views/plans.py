@@ -1,0 +1,109 @@
+"""Plans in the words that the command line and the pages share: what would go, what would stay, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from atlas.memory.merging import MergeGroup, MergePlan
+from atlas.memory.pruning import PruneDecision, PrunePlan
+from atlas.views.wording import counted
+
+TYPED_SHARE = 0.05
+"""From over this share of the store on, a person types the count before a plan is applied."""
+
+MISSING = {
+    "min_success_rate": ("no known outcome", "the success rate does not judge"),
+    "max_age_days": ("no known time", "the age does not judge"),
+    "never_retrieved_days": ("no known time of storing", "not being retrieved does not judge"),
+    "max_count": ("no known time", "the number to keep does not judge"),
+}
+"""By criterion, what it lacks, and what follows for the records."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRow:
+    """One record of a plan. Title and reason may hold what memories hold."""
+
+    id: str
+    title: str
+    goes: bool
+    why: str
+    """Why it goes, or why it stays nevertheless."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """A plan as it is shown before it is applied."""
+
+    headline: str
+    """Holds nothing that memories hold, as do the notes."""
+
+    notes: tuple[str, ...]
+    """What the plan could not judge, or did not find."""
+
+    rows: tuple[PlanRow, ...]
+    """In pruning, those that go first; in merging, each kept one before those that it takes the place of."""
+
+    n_going: int
+    share: float
+    """The share of the store that would go, in [0, 1]."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether so much would go that a person should type the count."""
+        return self.share > TYPED_SHARE
+
+
+def prune_plan_view(plan: PrunePlan) -> PlanView:
+    """What pruning would do."""
+    n_going, n_saved = len(plan.removals), len(plan.saved)
+    saved = f"{n_saved:,} {'is' if n_saved == 1 else 'are'} saved"
+    return PlanView(
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%}), {saved}.",
+        notes=tuple(_prune_notes(plan)),
+        rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
+        n_going=n_going,
+        share=plan.share,
+    )
+
+
+def merge_plan_view(plan: MergePlan) -> PlanView:
+    """What merging would do."""
+    n_kept = len(plan.groups)
+    becoming = f"{counted(plan.n_removed + n_kept, 'experience')} would become {n_kept:,}"
+    return PlanView(
+        headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
+        notes=(),
+        rows=tuple(row for group in plan.groups for row in _merge_rows(group)),
+        n_going=plan.n_removed,
+        share=plan.share,
+    )
+
+
+def _prune_notes(plan: PrunePlan) -> Iterator[str]:
+    if plan.n_judged != plan.n_total:
+        yield f"Only {plan.n_judged:,} of them might go."
+    if plan.n_gone:
+        yield f"{plan.n_gone:,} of those chosen {'is' if plan.n_gone == 1 else 'are'} not there any more."
+    for criterion, count in plan.missing.items():
+        lack, so = MISSING[criterion]
+        one = count == 1
+        yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
+
+
+def _prune_row(decision: PruneDecision) -> PlanRow:
+    why = "; ".join(decision.reasons)
+    if decision.saved_because:
+        why += f"; saved: {decision.saved_because}"
+    return PlanRow(id=decision.id, title=decision.title, goes=not decision.saved_because, why=why)
+
+
+def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
+    outcomes = group.merged.metadata["merged_outcomes"]
+    stands_for = ", ".join(f"{count} {label}" for label, count in outcomes.items())
+    yield PlanRow(
+        id=group.kept_id, title=group.kept_title, goes=False, why=f"stays: {group.why_kept}; stands for {stands_for}"
+    )
+    for away in group.removed:
+        yield PlanRow(id=away.id, title=away.title, goes=True, why=f"{away.outcome}; into {group.kept_id[:8]}")
