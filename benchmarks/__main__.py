@@ -10,13 +10,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import remembering, searching, storing
+from benchmarks import mapping, remembering, searching, storing
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "storing": storing.figures,
     "searching": searching.figures,
     "remembering": remembering.figures,
+    "mapping": mapping.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

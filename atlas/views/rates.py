@@ -1,84 +1,17 @@
-"""How often something succeeded, and how sure that is."""
+"""Success rates in the words of the pages."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-
+from atlas.analysis.statistics import SuccessRate
 from atlas.views.wording import percent
 
-Z_95 = 1.959964
-"""Standard deviations of a normal distribution that hold 95 % of it."""
+
+def rate_text(rate: SuccessRate) -> str:
+    """`62 %`; a dash where no outcome is known."""
+    return "–" if rate.share is None else percent(rate.share)
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A range that holds a share with 95 % confidence; both ends in [0, 1]."""
-
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuccessRate:
-    """How many attempts succeeded, failed, or ended nobody knows how; the last are in no rate."""
-
-    n_succeeded: int = 0
-    n_failed: int = 0
-    n_unknown: int = 0
-
-    @classmethod
-    def of(cls, counts: Mapping[str, int]) -> SuccessRate:
-        """From numbers of attempts by outcome."""
-        return cls(
-            n_succeeded=counts.get("succeeded", 0),
-            n_failed=counts.get("failed", 0),
-            n_unknown=counts.get("unknown", 0),
-        )
-
-    @property
-    def n(self) -> int:
-        """All attempts."""
-        return self.n_known + self.n_unknown
-
-    @property
-    def n_known(self) -> int:
-        """Attempts whose outcome is known."""
-        return self.n_succeeded + self.n_failed
-
-    @property
-    def share(self) -> float | None:
-        """Successes among the known outcomes, in [0, 1]; None where none is known."""
-        return self.n_succeeded / self.n_known if self.n_known else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Where the share would lie with more attempts of the kind; None where no outcome is known."""
-        return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
-
-    @property
-    def text(self) -> str:
-        """`62 %`; a dash where no outcome is known."""
-        return "–" if self.share is None else percent(self.share)
-
-    @property
-    def interval_text(self) -> str:
-        """`58–66 %`; empty where no outcome is known."""
-        found = self.interval
-        return "" if found is None else f"{found.low * 100:.0f}–{percent(found.high)}"
-
-
-def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """The 95 % interval of a share; honest for few attempts, and never outside [0, 1].
-
-    Args:
-        n: Positive.
-
-    Source:
-        Wilson, Journal of the American Statistical Association 1927.
-    """
-    share, spread = n_succeeded / n, Z_95**2 / n
-    centre = (share + spread / 2) / (1 + spread)
-    half = Z_95 / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+def interval_text(rate: SuccessRate) -> str:
+    """`58–66 %`; empty where no outcome is known."""
+    found = rate.interval
+    return "" if found is None else f"{found.low * 100:.0f}–{percent(found.high)}"

@@ -1,0 +1,104 @@
+"""Long work on a whole collection, as values that travel to another process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from atlas.analysis.artefacts import DuplicatesFile, MapFile
+from atlas.analysis.duplicates import THRESHOLD, Duplicates, near_duplicates
+from atlas.analysis.maps import OnProgress, make_map
+from atlas.analysis.projection import SEED
+from atlas.analysis.source import Embedded, read_embedded
+from atlas.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitMap:
+    """Fit the map of a collection anew and save it as a `MapFile`."""
+
+    kind: ClassVar[str] = "map"
+
+    store: str
+    """The store's directory; it is only read."""
+
+    out: str
+    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
+
+    collection: str
+    engine: str = "umap"
+    min_domain_size: int = 0
+    seed: int = SEED
+
+    @property
+    def key(self) -> str:
+        """Equal for jobs that do the same."""
+        return _key(self)
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        file = MapFile(Path(self.out), self.collection)
+        found = make_map(
+            _read(self, on_progress),
+            engine=self.engine,
+            min_domain_size=self.min_domain_size,
+            previous=file.load(),
+            seed=self.seed,
+            on_progress=on_progress,
+        )
+        file.save(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindDuplicates:
+    """Find the near-duplicates of a collection and save them as a `DuplicatesFile`."""
+
+    kind: ClassVar[str] = "duplicates"
+
+    store: str
+    """The store's directory; it is only read."""
+
+    out: str
+    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
+
+    collection: str
+    threshold: float = THRESHOLD
+
+    @property
+    def key(self) -> str:
+        """Equal for jobs that do the same."""
+        return _key(self)
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        embedded = _read(self, on_progress)
+        groups = near_duplicates(embedded, self.threshold, lambda done, total: on_progress(done, total, "comparing"))
+        found = Duplicates(groups=groups, threshold=self.threshold, revision=embedded.revision)
+        DuplicatesFile(Path(self.out), self.collection).save(found)
+
+
+Job = FitMap | FindDuplicates
+
+
+def encode_job(job: Job) -> dict[str, Any]:
+    """A job as JSON holds it."""
+    return {"kind": job.kind, **asdict(job)}
+
+
+def decode_job(encoded: Mapping[str, Any]) -> Job:
+    """The job that was encoded."""
+    fields = {name: value for name, value in encoded.items() if name != "kind"}
+    return FitMap(**fields) if encoded["kind"] == FitMap.kind else FindDuplicates(**fields)
+
+
+def _key(job: Job) -> str:
+    return json.dumps(encode_job(job), sort_keys=True)
+
+
+def _read(job: Job, on_progress: OnProgress) -> Embedded:
+    on_progress(0, 100, "reading")
+    with Store.open(job.store, read_only=True) as store:
+        return read_embedded(store, job.collection)

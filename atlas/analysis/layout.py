@@ -1,0 +1,204 @@
+"""UMAP in plain numpy: no compilation, so it is there at once; the same by seed on every run.
+
+Source:
+    McInnes, Healy, Melville: UMAP, arXiv 1802.03426. umap-learn moves the ends of one edge after the other; here a
+    quarter of an epoch's edges move together, with half the step, which keeps as many neighbours (see
+    `benchmarks/mapping.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+
+A, B = 1.56, 0.875
+"""The curve 1 / (1 + A·d^2B). For min_dist = 0.1 umap-learn takes 1.577 and 0.895; 7/8 is three square roots."""
+
+NEGATIVES = 5
+"""Points that each point is pushed away from for each edge that pulls it."""
+
+LONGEST_STEP = 4.0
+FIRST_STEP = 0.5
+TOGETHER = 4
+"""An epoch moves every so manieth edge together."""
+
+GAP = 1.5
+"""Width of the empty ground that parts islands, in the curve's units; as much is left of it."""
+
+MOST_ISLANDS = 200
+"""Islands that are drawn up; more of them fill the plane by themselves."""
+
+EXTENT = 10.0
+"""Half the width that the layout begins with, in the curve's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The neighbourhood graph, each edge in both directions, sorted by where it begins."""
+
+    n: int
+    heads: Numbers
+    tails: Numbers
+    weights: Floats
+    """In (0, 1]."""
+
+
+def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
+    """The fuzzy union of each point's neighbourhood; both arguments of shape (n, k), nearest first."""
+    from scipy.sparse import coo_matrix
+
+    n, k = indices.shape
+    weights = memberships(distances)
+    rows = np.repeat(np.arange(n), k)
+    one_way = coo_matrix((weights.ravel(), (rows, indices.ravel())), shape=(n, n)).tocsr()
+    other_way = one_way.T.tocsr()
+    union = (one_way + other_way - one_way.multiply(other_way)).tocsr()
+    union.sort_indices()
+    return Graph(
+        n=n,
+        heads=np.repeat(np.arange(n), np.diff(union.indptr)),
+        tails=union.indices.astype(np.int64),
+        weights=union.data.astype(np.float32),
+    )
+
+
+def memberships(distances: Floats) -> Floats:
+    """How much each neighbour belongs to a point's neighbourhood, in (0, 1]: sums to log2(k + 1) for each point."""
+    n, k = distances.shape
+    nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
+    beyond = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
+    low, high = np.zeros((n, 1)), np.full((n, 1), np.inf)
+    scale, wanted = np.ones((n, 1)), np.log2(k + 1)
+    for _ in range(48):
+        too_wide = np.exp(-beyond / scale).sum(axis=1, keepdims=True) > wanted
+        high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
+        scale = np.where(np.isfinite(high), (low + np.minimum(high, 1e30)) / 2, scale * 2)
+        scale = np.clip(scale, 1e-6, 1e6)
+    floor = 1e-3 * np.maximum(distances.mean(axis=1, keepdims=True), 1e-3)
+    kept: Floats = np.exp(-beyond / np.maximum(scale, floor)).astype(np.float32)
+    return np.maximum(kept, 1e-6)
+
+
+def lay_out(
+    graph: Graph,
+    start: Floats,
+    *,
+    n_epochs: int,
+    seed: int,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """Coordinates, shape (n, 2), in which joined points are near and others are not.
+
+    Args:
+        graph: As `neighbour_graph` makes it.
+        start: Where the points are at first, shape (n, 2); points that coincide are parted by chance.
+        n_epochs: At least 1; an edge of weight 1 pulls in each of them, another in as large a share as its weight.
+        seed: Of the chance that parts and pushes.
+        on_progress: Called with how many epochs are done, and of how many.
+    """
+    generator = np.random.default_rng(seed)
+    points = spread(start, EXTENT) + generator.normal(0, 1e-3, start.shape).astype(np.float32)
+    x, y = np.ascontiguousarray(points[:, 0]), np.ascontiguousarray(points[:, 1])
+    phases = generator.random(len(graph.weights), np.float32)
+    for epoch in range(n_epochs):
+        due = np.floor(graph.weights * (epoch + 1) + phases) > np.floor(graph.weights * epoch + phases)
+        edges = np.flatnonzero(due)
+        step = FIRST_STEP * (1 - epoch / n_epochs)
+        for part in range(TOGETHER):
+            chosen = edges[part::TOGETHER]
+            _move(x, y, graph.heads[chosen], graph.tails[chosen], step, generator)
+        if on_progress and epoch % 20 == 19:
+            on_progress(epoch + 1, n_epochs)
+    found = np.stack([x, y], axis=1)
+    return gathered(found, islands(found))
+
+
+def islands(points: Floats) -> Numbers:
+    """The island of each point: where empty ground lies between, another one begins; numbered from the largest."""
+    from scipy.ndimage import label
+
+    cells = np.floor((points - points.min(axis=0)) / GAP).astype(np.int64)
+    is_land = np.zeros(cells.max(axis=0) + 1, np.bool_)
+    is_land[cells[:, 0], cells[:, 1]] = True
+    numbered, _ = label(is_land, np.ones((3, 3)))
+    found = numbered[cells[:, 0], cells[:, 1]] - 1
+    ranks = np.argsort(np.argsort(-np.bincount(found), kind="stable"))
+    numbers: Numbers = ranks[found]
+    return numbers
+
+
+def gathered(points: Floats, parts: Numbers) -> Floats:
+    """The points, with islands drawn up to the largest one: how far they drifted off means nothing.
+
+    Args:
+        points: Shape (n, 2).
+        parts: The part of each point, 0 for the largest.
+    """
+    from scipy.spatial import cKDTree
+
+    found = points.copy()
+    middle = points[parts == 0].mean(axis=0)
+    rows = {part: np.flatnonzero(parts == part) for part in range(1, min(int(parts.max()) + 1, MOST_ISLANDS))}
+    away = {part: points[of].mean(axis=0) - middle for part, of in rows.items()}
+    settled = [_thinned(points[(parts == 0) | (parts >= MOST_ISLANDS)])]
+    for part in sorted(rows, key=lambda part: float(np.linalg.norm(away[part]))):
+        island, tree = _thinned(points[rows[part]]), cKDTree(np.concatenate(settled))
+        shifts = (share * away[part] for share in np.linspace(-1, 0, 41))
+        shift = next((shift for shift in shifts if tree.query(island + shift)[0].min() >= GAP), np.zeros(2))
+        found[rows[part]] += shift.astype(np.float32)
+        settled.append(island + shift)
+    return found
+
+
+def _thinned(points: Floats) -> Floats:
+    return points[:: -(-len(points) // 2_000)]
+
+
+def spread(points: Floats, extent: float) -> Floats:
+    """Points centred and scaled so that the farthest coordinate is `extent` from the middle."""
+    if not len(points):
+        return points
+    centred = points - (points.max(axis=0) + points.min(axis=0)) / 2
+    widest = float(np.abs(centred).max())
+    scaled: Floats = (centred * (extent / widest) if widest > 0 else centred).astype(np.float32)
+    return scaled
+
+
+def _move(x: Floats, y: Floats, heads: Numbers, tails: Numbers, step: float, generator: np.random.Generator) -> None:
+    """Draw the ends of some edges together, and push each edge's head away from points that chance picks."""
+    pull_x, pull_y = _pulls(x[heads] - x[tails], y[heads] - y[tails])
+    others = generator.integers(0, len(x), (NEGATIVES, len(heads)), np.int32)
+    push_x, push_y = _pushes(x[heads] - x[others], y[heads] - y[others])
+    for points, pull, push in ((x, pull_x, push_x), (y, pull_y, push_y)):
+        moves = np.bincount(heads, pull + push.sum(axis=0), len(points)) - np.bincount(tails, pull, len(points))
+        points += (step * moves).astype(np.float32)
+
+
+def _pulls(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
+    square = apart_x * apart_x + apart_y * apart_y
+    root = _eighth_root(square)
+    strength = -2 * A * B / (root + A * square)
+    return _bounded(strength * apart_x), _bounded(strength * apart_y)
+
+
+def _pushes(apart_x: Floats, apart_y: Floats) -> tuple[Floats, Floats]:
+    square = apart_x * apart_x + apart_y * apart_y
+    strength = 2 * B / ((0.001 + square) * (1 + A * square / _eighth_root(square)))
+    return _bounded(strength * apart_x), _bounded(strength * apart_y)
+
+
+def _eighth_root(square: Floats) -> Floats:
+    root: Floats = np.sqrt(np.sqrt(np.sqrt(np.maximum(square, 1e-12))))
+    return root
+
+
+def _bounded(moves: npt.NDArray[Any]) -> Floats:
+    bounded: Floats = np.clip(moves, -LONGEST_STEP, LONGEST_STEP, out=moves)
+    return bounded

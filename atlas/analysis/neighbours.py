@@ -1,0 +1,98 @@
+"""Exact nearest neighbours among many vectors, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.types import Vectors
+
+ROWS, COLUMNS = 1_024, 4_096
+"""Size of a block: 16 MB of similarities."""
+
+Similarities = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The nearest others of each vector, nearest first."""
+
+    indices: npt.NDArray[np.int32]
+    """Shape (n, k)."""
+
+    similarities: Similarities
+    """Shape (n, k), cosines."""
+
+
+def nearest_neighbours(
+    vectors: Vectors, k: int, among: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
+) -> Neighbours:
+    """The k nearest of each vector: of the others among themselves, or of all of `among`.
+
+    Args:
+        vectors: Rows of unit length.
+        k: Fewer come back where there are fewer.
+        among: Rows of unit length.
+        on_progress: Called with how many vectors are done, and of how many.
+    """
+    pool = vectors if among is None else among
+    k = max(0, min(k, len(pool) - (among is None)))
+    indices = np.zeros((len(vectors), k), np.int32)
+    similarities = np.zeros((len(vectors), k), np.float32)
+    for start in range(0, len(vectors) if k else 0, ROWS):
+        rows = slice(start, min(start + ROWS, len(vectors)))
+        own = None if among is not None else start
+        indices[rows], similarities[rows] = _nearest(vectors[rows], pool, k, own)
+        if on_progress:
+            on_progress(rows.stop, len(vectors))
+    return Neighbours(indices, similarities)
+
+
+def _nearest(rows: Vectors, pool: Vectors, k: int, own: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
+    """The k nearest of a block of rows; `own` is the place of the first one in the pool, to be left out."""
+    best = np.full((len(rows), k), -2.0, np.float32)
+    index = np.zeros((len(rows), k), np.int32)
+    for start in range(0, len(pool), COLUMNS):
+        block = rows @ pool[start : start + COLUMNS].T
+        if own is not None:
+            _leave_out_itself(block, own - start)
+        _merge(best, index, block, start)
+    order = np.argsort(-best, axis=1, kind="stable")
+    return np.take_along_axis(index, order, 1), np.take_along_axis(best, order, 1)
+
+
+def _leave_out_itself(block: Similarities, offset: int) -> None:
+    rows = np.arange(len(block))
+    inside = (rows + offset >= 0) & (rows + offset < block.shape[1])
+    block[rows[inside], rows[inside] + offset] = -2.0
+
+
+def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
+    """Take into the best what a block has better; most rows have little, so only that is sorted."""
+    k = best.shape[1]
+    better = block > best.min(axis=1, keepdims=True)
+    wide = max(k, int(better.sum(axis=1).max(initial=0)))
+    if wide >= block.shape[1]:
+        columns = np.broadcast_to(np.arange(block.shape[1], dtype=np.int32), block.shape)
+        values = block
+    else:
+        values, columns = _packed(block, better)
+    values = np.concatenate([best, values], axis=1)
+    columns = np.concatenate([index, columns + start], axis=1)
+    kept = np.argpartition(-values, k - 1, axis=1)[:, :k] if values.shape[1] > k else np.arange(k)[None, :]
+    best[:], index[:] = np.take_along_axis(values, kept, 1), np.take_along_axis(columns, kept, 1)
+
+
+def _packed(block: Similarities, chosen: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
+    """The chosen values of each row, moved to its beginning, and their columns; the rest is −2."""
+    rows, columns = np.divmod(np.flatnonzero(chosen), block.shape[1])
+    counts = chosen.sum(axis=1)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = np.full((len(block), int(counts.max(initial=0))), -2.0, np.float32)
+    packed = np.zeros(values.shape, np.int32)
+    values[rows, place] = block[rows, columns]
+    packed[rows, place] = columns
+    return values, packed

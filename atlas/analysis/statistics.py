@@ -1,0 +1,108 @@
+"""Success rates with their intervals, and growth by day."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+Z_95 = 1.959964
+"""Standard deviations of a normal distribution that hold 95 % of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A range that holds a share with 95 % confidence; both ends in [0, 1]."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuccessRate:
+    """How many attempts succeeded, failed, or ended nobody knows how; the last are in no rate."""
+
+    n_succeeded: int = 0
+    n_failed: int = 0
+    n_unknown: int = 0
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> SuccessRate:
+        """From numbers of attempts by outcome."""
+        return cls(
+            n_succeeded=counts.get("succeeded", 0),
+            n_failed=counts.get("failed", 0),
+            n_unknown=counts.get("unknown", 0),
+        )
+
+    @property
+    def n(self) -> int:
+        """All attempts."""
+        return self.n_known + self.n_unknown
+
+    @property
+    def n_known(self) -> int:
+        """Attempts whose outcome is known."""
+        return self.n_succeeded + self.n_failed
+
+    @property
+    def share(self) -> float | None:
+        """Successes among the known outcomes, in [0, 1]; None where none is known."""
+        return self.n_succeeded / self.n_known if self.n_known else None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where the share would lie with more attempts of the kind; None where no outcome is known."""
+        return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
+
+
+def wilson_interval(n_succeeded: int, n: int) -> Interval:
+    """The 95 % interval of a share; honest for few attempts, and never outside [0, 1].
+
+    Args:
+        n_succeeded: At most `n`.
+        n: Positive.
+
+    Source:
+        Wilson, Journal of the American Statistical Association 1927.
+    """
+    share, spread = n_succeeded / n, Z_95**2 / n
+    centre = (share + spread / 2) / (1 + spread)
+    half = Z_95 / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """What one day brought, and all that there was at its end."""
+
+    on: date
+    added: SuccessRate
+    until_then: SuccessRate
+    """Of this and all earlier days."""
+
+
+def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
+    """Every day from the first to the last of those given, also those on which nothing came.
+
+    Args:
+        days: Numbers of attempts by outcome, by day as `2026-01-31`.
+    """
+    counts = {date.fromisoformat(day): SuccessRate.of(outcomes) for day, outcomes in days.items()}
+    if not counts:
+        return ()
+    first, last, total, found = min(counts), max(counts), SuccessRate(), []
+    for number in range((last - first).days + 1):
+        added = counts.get(first + timedelta(days=number), SuccessRate())
+        total = _sum(total, added)
+        found.append(Day(on=first + timedelta(days=number), added=added, until_then=total))
+    return tuple(found)
+
+
+def _sum(one: SuccessRate, other: SuccessRate) -> SuccessRate:
+    return SuccessRate(
+        n_succeeded=one.n_succeeded + other.n_succeeded,
+        n_failed=one.n_failed + other.n_failed,
+        n_unknown=one.n_unknown + other.n_unknown,
+    )

@@ -1,0 +1,143 @@
+"""The map: how long it takes, how true it is and what its domains are, beside plain umap-learn with HDBSCAN."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import atlas
+from atlas.analysis.domains import default_min_size
+from atlas.analysis.duplicates import near_duplicates
+from atlas.analysis.maps import MemoryMap, make_map
+from atlas.analysis.projection import trustworthiness
+from atlas.analysis.source import Embedded, read_embedded
+from atlas.core.types import Vectors
+from atlas.importers.run import import_paths
+from atlas.importers.sink import ExperienceSink
+from atlas.memory.experience import COLLECTION
+from benchmarks.measuring import Figure, clustered_vectors
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_SIZES", "1000,10000,100000").split(","))
+"""ATLAS_BENCHMARK_SIZES: numbers of records, with commas."""
+
+REAL = ("tau_bench", "reflexion", "swe_agent")
+
+
+def figures() -> Iterator[Figure]:
+    """At each size, then on real texts."""
+    for n in SIZES:
+        yield from _at(n)
+    yield from _sample_figures(REPOSITORY / "sample_data")
+    yield from _real_figures(Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data"))
+
+
+def _at(n: int) -> Iterator[Figure]:
+    vectors = clustered_vectors(n, seed=1)
+    embedded = _embedded(vectors)
+    seconds, made = _timed(lambda: make_map(embedded))
+    plain_seconds, (plain_coordinates, plain_domains) = _timed(lambda: _plain(vectors))
+    plain_trust = trustworthiness(vectors, plain_coordinates)
+    size = f"{n:,} records"
+    yield Figure(what=f"{size}: map and domains", ours=seconds, baseline=plain_seconds, unit="s", aim="")
+    yield Figure(
+        what=f"{size}: trustworthiness@15",
+        ours=made.trustworthiness,
+        baseline=plain_trust,
+        unit="",
+        aim="as umap-learn",
+    )
+    yield Figure(what=f"{size}: domains", ours=len(made.domains), baseline=plain_domains, unit="", aim="")
+    seconds, _ = _timed(lambda: near_duplicates(embedded))
+    yield Figure(what=f"{size}: near-duplicates", ours=seconds, baseline=None, unit="s", aim="100,000 under 60")
+
+
+def _plain(vectors: Vectors) -> tuple[Any, int]:
+    """What the documentation of both libraries shows, with the compilation that a first call pays."""
+    from sklearn.cluster import HDBSCAN
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from umap import UMAP
+
+        coordinates = UMAP(n_neighbors=15, metric="cosine", random_state=42).fit_transform(vectors)
+    labels = HDBSCAN(min_cluster_size=default_min_size(len(vectors)), copy=True).fit_predict(coordinates)
+    return coordinates.astype(np.float32), int(labels.max()) + 1
+
+
+def _sample_figures(directory: Path) -> Iterator[Figure]:
+    """How pure the domains are by the files that the sample data come in, which are nowhere in what is embedded."""
+    fields = {
+        _description(line): path.stem
+        for path in sorted(directory.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    }
+    if fields:
+        embedded = _imported([directory], lambda _, text: fields.get(text, ""))
+        yield from _purity("sample data by file", *embedded)
+
+
+def _real_figures(directory: Path) -> Iterator[Figure]:
+    paths = [directory / name for name in REAL if (directory / name).is_dir()]
+    if paths:
+        yield from _purity(
+            "real runs by source", *_imported(paths, lambda metadata, _: str(metadata.get("source", "")))
+        )
+
+
+def _purity(what: str, embedded: Embedded, truth: Sequence[str]) -> Iterator[Figure]:
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    made = make_map(embedded)
+    inside = made.labels >= 0
+    agreement = adjusted_mutual_info_score(np.array(truth)[inside], made.labels[inside])
+    yield Figure(what=f"{what}: purity of domains", ours=_pure_share(made, truth), baseline=None, unit="", aim="")
+    yield Figure(what=f"{what}: adjusted mutual information", ours=agreement, baseline=None, unit="", aim="")
+    yield Figure(what=f"{what}: domains", ours=len(made.domains), baseline=len(set(truth)), unit="", aim="")
+    yield Figure(what=f"{what}: share unclustered", ours=made.share_unclustered, baseline=None, unit="", aim="")
+    yield Figure(what=f"{what}: trustworthiness@15", ours=made.trustworthiness, baseline=None, unit="", aim="")
+
+
+def _pure_share(made: MemoryMap, truth: Sequence[str]) -> float:
+    """Share of the records in domains that have the most frequent label of their domain."""
+    labels = np.array(truth)
+    most = sum(Counter(labels[made.labels == domain.number].tolist()).most_common(1)[0][1] for domain in made.domains)
+    return most / max(1, sum(domain.n for domain in made.domains))
+
+
+def _imported(paths: Sequence[Path], label: Callable[[Mapping[str, Any], str], str]) -> tuple[Embedded, list[str]]:
+    """What a store makes of files, embedded by the bundled model, and each record's label."""
+    with TemporaryDirectory() as directory:
+        settings = atlas.Settings(store=Path(directory), embedding_model="all-MiniLM-L6-v2")
+        with atlas.open_memory(directory, settings=settings) as memory:
+            import_paths(ExperienceSink(memory.experience, "benchmark"), list(paths), settings=settings)
+            embedded = read_embedded(memory.storage, COLLECTION)
+            rows = {row["id"]: row for row in memory.experience.browse()}
+            held = [memory.experience.get(one) for one in embedded.ids]
+    return embedded, [label(rows[one.id], one.task.description) for one in held if one is not None]
+
+
+def _description(line: str) -> str:
+    row = json.loads(line)
+    return str((row.get("trajectory") or row.get("experience") or row)["task"]["description"])
+
+
+def _embedded(vectors: Vectors) -> Embedded:
+    ids = tuple(str(row) for row in range(len(vectors)))
+    return Embedded(ids=ids, vectors=vectors, titles=ids, texts=ids, revision=1, model="benchmark")
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    found = call()
+    return time.perf_counter() - start, found

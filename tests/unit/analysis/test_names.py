@@ -1,0 +1,85 @@
+"""Names that people have given to domains."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from atlas.analysis.maps import make_map
+from atlas.analysis.names import DomainNames
+from atlas.core.errors import InvalidInput, StoreUnavailable
+from tests.unit.analysis.making import topical
+
+
+@pytest.fixture(scope="module")
+def memory_map():
+    return make_map(topical(300))
+
+
+@pytest.fixture
+def names(tmp_path):
+    return DomainNames(tmp_path, "atlas_experiences")
+
+
+def given(names, memory_map):
+    return {d.number: d.name for d in names.apply(memory_map).domains if d.is_named_by_person}
+
+
+def test_a_name_stays_with_its_records_when_the_map_is_made_anew(names, memory_map):
+    number = memory_map.domains[2].number
+    names.rename(memory_map, number, "  Airline desk ")
+    again = make_map(topical(300), seed=7)
+    renamed = next(domain for domain in names.apply(again).domains if domain.is_named_by_person)
+    assert renamed.name == "Airline desk"
+    assert set(again.members(renamed.number)) & set(memory_map.members(number))
+    assert given(names, memory_map) == {number: "Airline desk"}
+
+
+def test_the_last_name_counts_and_an_empty_one_takes_it_back(names, memory_map):
+    number = memory_map.domains[0].number
+    names.rename(memory_map, number, "First")
+    names.rename(memory_map, number, "Second")
+    assert given(names, memory_map) == {number: "Second"}
+    assert len(names.load()) == 1
+    names.rename(memory_map, number, "")
+    assert given(names, memory_map) == {}
+
+
+def test_each_collection_has_its_own(tmp_path, names, memory_map):
+    names.rename(memory_map, memory_map.domains[0].number, "Ours")
+    others = DomainNames(tmp_path, "atlas_concepts")
+    others.rename(memory_map, memory_map.domains[1].number, "Theirs")
+    assert [named.name for named in names.load()] == ["Ours"]
+    assert [named.name for named in others.load()] == ["Theirs"]
+
+
+def test_a_name_whose_records_are_gone_names_nothing(names, memory_map):
+    names.rename(memory_map, memory_map.domains[0].number, "Gone")
+    assert given(names, make_map(topical(100, first=1_000))) == {}
+
+
+@pytest.mark.parametrize("name", ["x" * 81, "two\nlines", "bell\a"])
+def test_a_name_is_one_short_line(names, memory_map, name):
+    with pytest.raises(InvalidInput, match="one line of at most 80 characters"):
+        names.rename(memory_map, memory_map.domains[0].number, name)
+
+
+def test_only_domains_of_the_map_can_be_named(names, memory_map):
+    with pytest.raises(InvalidInput, match="no domain 99"):
+        names.rename(memory_map, 99, "x")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"atlas_experiences": [{"name": 1}]}', '{"atlas_experiences": 3}'])
+def test_a_damaged_file_names_nothing_and_is_put_aside(names, memory_map, content):
+    names.path.write_text(content)
+    assert names.load() == ()
+    names.rename(memory_map, memory_map.domains[0].number, "New")
+    assert [named.name for named in names.load()] == ["New"]
+    assert json.loads(names.path.read_text())["atlas_experiences"][0]["name"] == "New"
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path, memory_map):
+    (tmp_path / "missing").write_text("no directory")
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        DomainNames(tmp_path / "missing", "atlas_experiences").rename(memory_map, memory_map.domains[0].number, "x")
