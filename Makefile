@@ -27,7 +27,7 @@ help: ## list the commands
 
 run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:8501 (ATLAS_PORT changes the port)
 	@echo "==> opening the store"
-	@$(BIN)/atlas init || true  # what is wrong with a store, the dashboard says too
+	@$(BIN)/atlas init --sample sample_data || true  # what is wrong with a store, the dashboard says too
 	@echo "==> serving on http://127.0.0.1:$(ATLAS_PORT) (Ctrl-C stops it)"
 	@$(BIN)/streamlit run app.py --server.port $(ATLAS_PORT)
 

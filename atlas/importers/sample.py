@@ -1,0 +1,42 @@
+"""Sample data: attempts made for demonstration, which fill a new store and leave it as a whole again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed
+from atlas.core.settings import Settings
+from atlas.importers.run import ImportReport, import_paths
+from atlas.importers.sink import ExperienceSink
+from atlas.memory.system import MemorySystem
+
+IS_SAMPLE = {"is_sample": True}
+"""The filter that sample data passes, and nothing else does."""
+
+
+def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> ImportReport:
+    """Import the sample data of a directory; what the store holds of it already is skipped.
+
+    Raises:
+        ImportFailed: There is none, or a row of it cannot be read.
+    """
+    files = sorted(directory.glob("*.jsonl"))
+    if not files:
+        raise ImportFailed(f"there is no sample data in {directory}: expected *.jsonl files there")
+    return import_paths(ExperienceSink(memory.experience, "sample data"), files, strict=True, settings=settings)
+
+
+def n_sample(memory: MemorySystem) -> int:
+    """How many experiences are sample data."""
+    return memory.experience.count(IS_SAMPLE)
+
+
+def remove_sample(memory: MemorySystem) -> str | None:
+    """Delete all sample data as one operation, and nothing else; the operation's id, or None where there is none."""
+    scoped = memory.experience.within("delete", "removed the sample data")
+    return scoped.operation_id if scoped.delete(memory.experience.ids(IS_SAMPLE)) else None
+
+
+def is_new(memory: MemorySystem) -> bool:
+    """Whether nothing was ever stored: a store that was emptied is not filled with sample data again."""
+    return not memory.history(limit=1)
