@@ -2,31 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from atlas import AtlasError
+from pages.components.acts import draw_act
+from pages.components.live import begin_run
 from pages.components.memory import current_memory, routed
 from pages.components.messages import show_failure, show_problem
 from pages.components.sidebar import draw_sidebar
+from pages.components.tray import draw_tray
+
+ICON = str(Path(__file__).parent / "pages" / "icon.png")
+"""A file of ours: an icon by its name would be fetched from the internet."""
+
+SECTIONS = {
+    "": [("overview", "Overview", ":material/monitoring:")],
+    "Explore": [("map", "Map", ":material/scatter_plot:"), ("experiences", "Experiences", ":material/history_edu:")],
+    "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
+}
+"""Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
 
 
 def main() -> None:
     """Draw the page that is asked for, or say why it cannot be drawn."""
-    st.set_page_config(page_title="ATLAS memory", page_icon=":material/memory:", layout="wide")
-    page = st.navigation(
-        [
-            st.Page("pages/overview.py", title="Overview", icon=":material/monitoring:", default=True),
-            st.Page("pages/experiences.py", title="Experiences", icon=":material/history_edu:"),
-        ]
-    )
+    st.set_page_config(page_title="ATLAS memory", page_icon=ICON, layout="wide")
+    page = st.navigation(_sections())
     try:
-        draw_sidebar(current_memory())
+        memory = current_memory()
+        begin_run(memory)
+        draw_sidebar(memory, page.url_path)
+        with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
+            draw_act(memory)
         with routed():
             page.run()
+        draw_tray(memory)
     except AtlasError as error:
         show_problem(error)
     except Exception as error:  # noqa: BLE001 - the page's top: whatever it is, the person gets a sentence
         show_failure(error)
+
+
+def _sections() -> dict[str, list[st.Page]]:
+    return {section: [_page(*entry) for entry in entries] for section, entries in SECTIONS.items()}
+
+
+def _page(name: str, title: str, icon: str) -> st.Page:
+    return st.Page(f"pages/{name}.py", title=title, icon=icon, default=name == "overview")
 
 
 if __name__ == "__main__":

@@ -58,23 +58,16 @@ class _Sent:
         self.n_bytes += len(payload)
 
 
+def _sort_otherwise(page: Any) -> None:
+    page.get_by_role("combobox", name="Sort").click()
+    page.get_by_role("option", name="Oldest first").click()
+
+
 INTERACTIONS: dict[str, Interaction] = {
-    "": Interaction("open the menu of the store", lambda page: page.get_by_text("About this store").click()),
-    "experiences": Interaction(
-        "sort otherwise",
-        lambda page: (
-            page.get_by_role("combobox", name="Sort").click(),
-            page.get_by_role("option", name="Oldest first").click(),
-        ),
-    ),
-    "map": Interaction(
-        "colour by outcome",
-        lambda page: (
-            page.get_by_role("combobox", name="Colour").click(),
-            page.get_by_role("option", name="Outcome").click(),
-        ),
-    ),
-    "history": Interaction("show the trash", lambda page: page.get_by_text("Trash", exact=True).click()),
+    "": Interaction("narrow the scope", lambda page: page.get_by_role("button", name="failed").first.click()),
+    "experiences": Interaction("sort otherwise", _sort_otherwise),
+    "map": Interaction("colour by outcome", lambda page: page.get_by_role("radio", name="Outcome").click()),
+    "history": Interaction("show the trash", lambda page: page.get_by_role("radio", name="Trash").click()),
 }
 
 

@@ -1,88 +1,86 @@
-"""Experiences: search, filter and sort them; open one and read it step by step."""
+"""Experiences: what is in scope, sorted and paged; open one and read it step by step, select several."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experiences import MEANING, ORDERS, WORDS, Query, known_outcomes, known_sources, listing, n_pages
+from atlas.views.experiences import ORDERS, Query, ids_in_scope, n_pages, placed_and_marked
 from atlas.views.wording import import_command
 from pages.components.experience import experience_panel
+from pages.components.listing import Found, find, read
+from pages.components.mapping import page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
-from pages.components.tables import experience_table, opened_id
+from pages.components.scope import current_scope, current_where, digest, n_experiences
+from pages.components.selection import select
+from pages.components.tables import ROWS, opened_id, selectable_table
 
 URL: Literal["query-params"] = "query-params"
-BY = (MEANING, WORDS)
-LISTED = ("outcome", "task", "source", "domain", "n_steps", "created_at")
-FOUND = ("outcome", "similarity", "bonuses", "task", "source", "n_steps")
-BESIDE = ("sign", "similarity", "task")
-SEARCHING = "Searching by meaning. The first search loads the embedding model, which takes some seconds …"
+LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
+FOUND = ("outcome", "similarity", "task", "domain", "marks", "source", "bonuses")
+BESIDE = ("sign", "similarity", "task", "marks")
 
 
 def ask(memory: MemorySystem) -> Query:
-    """What the person asks for. All of it is in the URL, so that it can be reloaded and sent."""
-    box, switch = st.columns([6, 1.5])
-    with box:
-        text = st.text_input("Search", key="experiences_text", type="search", placeholder="Describe a task", bind=URL)
-    with switch:
-        by = st.segmented_control("By", BY, default=MEANING, required=True, key="experiences_by", bind=URL)
-    outcome, source, order = st.columns([2, 2, 1.5])
-    with outcome:
-        outcomes = filter_box("Outcome", known_outcomes(memory), key="experiences_outcomes")
-    with source:
-        sources = filter_box("Source", known_sources(memory), key="experiences_sources")
-    with order:
-        options, is_search = list(ORDERS), bool(text)
-        sort = st.selectbox(
-            "Sort", options, key="experiences_order", disabled=is_search, on_change=to_first_page, bind=URL
-        )
-    return Query(text=text or "", by=by or MEANING, outcomes=outcomes, sources=sources, order=sort)
+    """The scope and the order. Another question begins its list at the first page."""
+    scope = current_scope()
+    order = st.selectbox(
+        "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    asked = repr((scope, order))
+    if st.session_state.setdefault("experiences_asked", asked) != asked:
+        st.session_state.update(experiences_asked=asked, experiences_page=1)
+    return Query(scope=scope, where=current_where(memory), order=order)
 
 
-def filter_box(label: str, options: Any, *, key: str) -> tuple[Any, ...]:
-    """A choice of several values; none means all."""
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", on_change=to_first_page, bind=URL))
-
-
-def to_first_page() -> None:
-    """Another list begins at its first page."""
-    st.session_state["experiences_page"] = 1
-
-
-def draw_list(memory: MemorySystem, query: Query, columns: tuple[str, ...]) -> None:
-    """The experiences that were asked for, a page at a time."""
+def draw_list(memory: MemorySystem, columns: tuple[str, ...] | None = None) -> None:
+    """The experiences in scope, a page at a time."""
     revision = memory.revision()
+    bar = st.container(horizontal=True, vertical_alignment="center")
+    with bar:
+        query = ask(memory)
+    found = find(memory, query, revision)
+    n_found = n_experiences(memory, query.where) if found is None else len(found)
     above = st.container()
-    pages = n_pages(memory, query)
-    page = st.pagination(pages, key="experiences_page", bind=URL) if pages > 1 else 1
-    with above, st.spinner(SEARCHING if query.is_search and query.by == MEANING else "Reading …"):
-        found = listing(memory, query, page)
-        st.caption(f"{found.caption}. Click one to open it." if found.rows else found.caption)
-        asked = hashlib.sha256(repr((query, page, revision)).encode()).hexdigest()[:12]
-        if found.rows:
-            experience_table(found.rows, columns=columns, key=f"experiences_table_{asked}")
+    page = st.pagination(n_pages(n_found), key="experiences_page", bind=URL) if n_pages(n_found) > 1 else 1
+    listing = read(memory, query, found, page, revision)
+    above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
+    if not listing.rows:
+        return
+    bar.button(f"Select all {n_found:,}", key="experiences_all", icon=":material/select_all:", on_click=select_all,
+               args=(memory, query, found, revision))  # fmt: skip
+    rows = placed_and_marked(memory, listing.rows, page_map(memory))
+    key = f"experiences_table_{digest(query, [row.id for row in rows], revision)}"
+    with above:
+        columns = columns or (LISTED if found is None else FOUND)
+        selectable_table(memory, rows, columns=columns, key=key, revision=revision)
+
+
+def select_all(memory: MemorySystem, query: Query, found: Found, revision: int) -> None:
+    """Select what is on all pages of the list."""
+    select(ids_in_scope(memory, query, found), origin=ROWS, revision=revision)
 
 
 def draw(memory: MemorySystem) -> None:
     """The list, and beside it the experience that is open."""
-    query, opened = ask(memory), opened_id()
+    opened = opened_id()
     if opened is None:
-        draw_list(memory, query, FOUND if query.is_search else LISTED)
+        draw_list(memory)
         return
-    beside, panel = st.columns([2, 3], gap="medium")
+    beside, panel = st.columns([3, 4], gap="medium")
     with beside:
-        draw_list(memory, query, BESIDE)
+        draw_list(memory, BESIDE)
     with panel:
         experience_panel(memory, opened)
 
 
 memory = page_memory()
 st.title("Experiences", anchor=False)
-if memory.experience.count():
+if n_experiences(memory):
     draw(memory)
 else:
     show_empty(import_command(memory))

@@ -1,72 +1,108 @@
-"""Overview: how much is remembered, how well it went, and what was done to it lately."""
+"""Overview: how much is remembered, how well it goes, what asks to be looked at, and what was done lately."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
-from atlas.views.overview import Groups, Overview, groups_caption, overview
-from atlas.views.rates import SuccessRate
+from atlas import MemorySystem
+from atlas.views.overview import Overview, has_sample, load_sample_data, overview, remove_sample_data
+from pages.components.acts import announce, announcing_problems
+from pages.components.duplicates import page_duplicates
+from pages.components.editing import READ_ONLY
+from pages.components.health import page_health
+from pages.components.live import refreshing
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
+from pages.components.overview import (
+    draw_domains,
+    draw_facts,
+    draw_growth,
+    draw_health,
+    draw_operations,
+    draw_sources,
+    draw_totals,
+    go_on,
+)
 
-COUNT = partial(st.column_config.NumberColumn, format="localized", width=90)
-
-
-def draw_totals(rate: SuccessRate) -> None:
-    """Four figures in a row."""
-    total, share, failed, unknown = st.columns(4)
-    total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
-    share.metric(
-        "Succeeded",
-        rate.text,
-        delta=f"{rate.interval_text} (n = {rate.n_known:,})" if rate.n_known else None,
-        delta_color="off",
-        delta_arrow="off",
-        help="Of the experiences with a known outcome, with the 95 % interval (Wilson).",
-        border=True,
-        height="stretch",
-    )
-    failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
-    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
+SAMPLE = Path(__file__).resolve().parents[1] / "sample_data"
 
 
-def draw_groups(groups: Groups, noun: str) -> None:
-    """A table with one line for each source or domain."""
-    st.subheader(f"By {noun}", anchor=False)
-    columns = {
-        "name": st.column_config.TextColumn(noun.capitalize(), width=240),
-        "n": COUNT("Experiences"),
-        "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
-        "interval": st.column_config.TextColumn("95 % interval", width=110),
-        "n_succeeded": COUNT("Successes"),
-        "n_failed": COUNT("Failures"),
-        "n_unknown": COUNT("Unknown"),
-    }
-    lines = [asdict(group) for group in groups.shown]
-    st.dataframe(lines, column_config=columns, hide_index=True, alt=f"Success by {noun}")
-    if caption := groups_caption(groups, noun):
-        st.caption(caption)
-
-
-def draw_operations(view: Overview) -> None:
-    """What was done to the store lately."""
-    st.subheader("Lately", anchor=False)
-    lines = [asdict(row) for row in view.operations]
-    when = st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
-    titles = {"what": "What", "counts": "Records", "actor": "Who", "reason": "Why", "state": "State"}
-    st.dataframe(lines, column_config={"at": when, **titles}, hide_index=True, alt="What was done to the store lately")
-
-
-view = overview(page_memory())
-st.title("Overview", anchor=False)
-if view.rate.n:
+def draw(memory: MemorySystem, view: Overview) -> None:
+    """The overview of a memory that holds something."""
+    found, duplicates = page_health(memory), page_duplicates(memory)
     draw_totals(view.rate)
-    draw_groups(view.sources, "source")
-    draw_groups(view.domains, "domain")
-else:
+    growth, health = st.columns([5, 4], gap="medium")
+    with growth:
+        draw_growth(view.days)
+    with health:
+        draw_health(found, duplicates)
+    domains, sources = st.columns([5, 4], gap="medium")
+    with domains:
+        draw_domains(found)
+    with sources:
+        draw_sources(view.sources)
+    draw_operations(view.operations)
+    draw_facts(view.facts)
+
+
+def draw_sample(memory: MemorySystem, view: Overview) -> None:
+    """That these are sample data, and the button that removes them."""
+    with st.container(horizontal=True, border=True, vertical_alignment="center"):
+        words = "These are" if view.n_sample == view.rate.n else f"{view.n_sample:,} of these are"
+        st.markdown(f"{words} **sample data**, made up for a first look.")
+        st.button(
+            "Remove them",
+            key="overview_remove_sample",
+            icon=":material/delete:",
+            on_click=remove,
+            args=(memory,),
+            disabled=memory.storage.read_only,
+            help=READ_ONLY if memory.storage.read_only else "Only them, and it can be undone.",
+        )
+
+
+def remove(memory: MemorySystem) -> None:
+    """Remove the sample data."""
+    with announcing_problems():
+        if done := remove_sample_data(memory):
+            announce(done.operation_id, done.sentence)
+
+
+def draw_empty(memory: MemorySystem, view: Overview) -> None:
+    """An empty memory: how to fill it, and something to try out."""
     show_empty(view.import_command)
-if view.operations:
-    draw_operations(view)
+    if not has_sample(SAMPLE) or memory.storage.read_only:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_asked = st.button(
+            "Load the sample data", key="overview_load_sample", type="primary", icon=":material/science:"
+        )
+        st.caption("Some 300 made-up attempts, to look around with. One click removes them again.")
+    if is_asked:
+        with st.spinner("Loading the sample data; this takes some seconds …", show_time=True), announcing_problems():
+            if done := load_sample_data(memory, SAMPLE):
+                announce(done.operation_id, done.sentence)
+        st.rerun()
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def counted_overview(path: str, revision: int, *, _memory: MemorySystem) -> Overview:
+    """The overview, worked out once for each state of the store."""
+    return overview(_memory)
+
+
+memory = page_memory()
+go_on()
+refreshing(memory)
+view = counted_overview(str(memory.storage.path), memory.revision(), _memory=memory)
+st.title("Overview", anchor=False)
+if view.n_sample:
+    draw_sample(memory, view)
+if view.rate.n:
+    draw(memory, view)
+else:
+    draw_empty(memory, view)
+    if view.operations:
+        draw_operations(view.operations)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
 
+from atlas.analysis.maps import MemoryMap
 from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Marks, Step, Usage
 from atlas.memory.system import MemorySystem
+from atlas.views.scope import domain_names
 from atlas.views.texts import Text, as_json, text_of
-from atlas.views.wording import counted, moment, signed
+from atlas.views.wording import OUTCOMES, SIGNS, counted, moment, signed
 
 STEPS_SHOWN = 20
+ATTEMPTS_SHOWN = 12
+
+_SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +53,69 @@ class StepView:
     """Thought, action, observation and metadata, those that there are."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One of the attempts at a task, as its place in a row of them shows it."""
+
+    id: str
+    label: str
+    """Its sign and its day, in words of our own: `✓ 2026-03-01`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editable:
+    """What a person can change of an experience by hand."""
+
+    task: str
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    feedback: str
+
+    @classmethod
+    def of(cls, experience: Experience) -> Editable:
+        """What an experience says now."""
+        return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
+
+    def changes(self, experience: Experience, begun: Editable) -> dict[str, Any]:
+        """What `edit` takes to make an experience say this, where the person has changed what they began with."""
+        changes: dict[str, Any] = {}
+        if self.task != begun.task:
+            changes["task"] = replace(experience.task, description=self.task)
+        if self.outcome != begun.outcome:
+            changes["outcome"] = replace(experience.outcome, success=_SUCCESS[self.outcome])
+        if self.feedback != begun.feedback:
+            changes["feedback"] = self.feedback
+        return changes
+
+    def differing(self, other: Editable) -> dict[str, str]:
+        """What this says where another says something else, by our own words for it."""
+        named = {"Task": "task", "Outcome": "outcome", "Feedback": "feedback"}
+        return {
+            word: getattr(self, name) for word, name in named.items() if getattr(self, name) != getattr(other, name)
+        }
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceDetail:
     """All that is known of one experience."""
 
     id: str
     task: Text
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    marks: Marks
+    editable: Editable
+    attempts: tuple[Attempt, ...]
+    """All attempts at the same task with this one, in the order of time; none where this is the only one."""
+
+    n_more_attempts: int
+    """Attempts beyond those."""
     facts: tuple[Fact, ...]
+    """What is looked at first."""
+
+    more_facts: tuple[Fact, ...]
     results: tuple[Part, ...]
     """Solution, feedback and error, those that there are."""
 
@@ -72,18 +136,32 @@ class ExperienceDetail:
         return tuple(_step(number, step) for number, step in enumerate(shown, start + 1))
 
 
-def experience_detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
-    """An experience in full; None where it is not, or no longer, in the store."""
+def experience_detail(
+    memory: MemorySystem, experience_id: str, memory_map: MemoryMap | None = None
+) -> ExperienceDetail | None:
+    """An experience in full; None where it is not, or no longer, in the store.
+
+    Args:
+        memory_map: Where its domain is looked up, if there is a map.
+    """
     experience = memory.experience.get(experience_id)
     if experience is None:
         return None
     marks = memory.experience.marks([experience_id]).get(experience_id, NO_MARKS)
     usage = memory.experience.usage([experience_id]).get(experience_id, NO_USAGE)
     error = experience.outcome.error_info or ""
+    domain = domain_names(memory_map, [experience_id]).get(experience_id, "")
+    attempts, n_more = _attempts(memory, experience)
     return ExperienceDetail(
         id=experience.id,
         task=Text(experience.task.description),
-        facts=_facts(experience, marks, usage),
+        outcome=experience.outcome.label,
+        marks=marks,
+        editable=Editable.of(experience),
+        attempts=attempts,
+        n_more_attempts=n_more,
+        facts=_facts(experience, marks, domain),
+        more_facts=_more_facts(experience, usage),
         results=_parts(
             ("Solution", text_of(experience.solution_output)),
             ("Feedback", text_of(experience.feedback)),
@@ -98,24 +176,59 @@ def experience_detail(memory: MemorySystem, experience_id: str) -> ExperienceDet
     )
 
 
-def _facts(experience: Experience, marks: Marks, usage: Usage) -> tuple[Fact, ...]:
+def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
+    """The attempts at an experience's task, oldest first, and how many more there are."""
+    same = {"task_id": experience.task.id}
+    n_attempts = memory.experience.count(same) if experience.task.id else 0
+    if n_attempts < 2:
+        return (), 0
+    rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=ATTEMPTS_SHOWN)
+    return tuple(_attempt(row["id"], row["metadata"]) for row in rows), n_attempts - len(rows)
+
+
+def _attempt(experience_id: str, metadata: Mapping[str, Any]) -> Attempt:
+    at = datetime.fromisoformat(metadata["created_at"])
+    return Attempt(experience_id, f"{SIGNS.get(metadata.get('outcome', ''), '?')} {at.astimezone(UTC):%Y-%m-%d}")
+
+
+def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...]:
     score = experience.outcome.partial_score
     named = {
         "Outcome": signed(experience.outcome.label),
         "Partial score": "" if score is None else f"{score:.2f}",
+        "Domain": domain,
+        "Stands for": _stands_for(experience.metadata),
         "Source": str(experience.metadata.get("source", "")),
-        "Domain": experience.task.domain,
-        "Agent": experience.agent_id,
         "When": moment(experience.created_at),
         "Steps": f"{len(experience.steps):,}",
-        "Task id": experience.task.id,
-        "Tags": ", ".join(marks.tags),
-        "Pinned": "yes, so it is never pruned" if marks.pinned else "",
         "Note": marks.note,
+    }
+    return _said(named)
+
+
+def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
+    named = {
+        "Field": experience.task.domain,
+        "Agent": experience.agent_id,
+        "Task id": experience.task.id,
         "Retrieved": _retrieved(usage),
         "Used": _used(usage),
     }
+    return _said(named)
+
+
+def _said(named: Mapping[str, str]) -> tuple[Fact, ...]:
     return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _stands_for(metadata: Mapping[str, Any]) -> str:
+    """`4 attempts: 3 succeeded, 1 failed`, where others were merged into this one; empty otherwise."""
+    merged = metadata.get("merged_outcomes")
+    if not isinstance(merged, Mapping):
+        return ""
+    counts = {name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)}
+    named = ", ".join(f"{n:,} {name}" for name, n in counts.items() if n)
+    return f"{counted(sum(counts.values()), 'attempt')}: {named}" if named else ""
 
 
 def _retrieved(usage: Usage) -> str:

@@ -1,23 +1,25 @@
-"""The list of experiences: a question, filters, an order and a page become rows. The store does the work."""
+"""The list of experiences: a scope, an order and a page become rows. The store does the work."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.types import Experience, Hit
+from atlas.analysis.maps import MemoryMap
+from atlas.analysis.statistics import SuccessRate
+from atlas.core.types import NO_MARKS, Experience, Hit, Marks
 from atlas.memory.system import MemorySystem
-from atlas.views.rates import SuccessRate
+from atlas.views.rates import rate_text
+from atlas.views.scope import MEANING, Scope, domain_names
 from atlas.views.wording import OUTCOMES, SIGNS, counted, signed
 
 PAGE_ROWS = 25
-SEARCH_ROWS = 50
-"""The best hits of a search; it has no further pages, because what ranks lower no longer answers the question."""
+SEARCH_ROWS = 200
+"""The best hits of a search; what ranks lower no longer answers the question."""
 
-MEANING, WORDS = "Meaning", "Words"
 NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
@@ -26,7 +28,7 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
     "Most steps first": ("n_steps", True),
     "Fewest steps first": ("n_steps", False),
     "Task, A to Z": ("title", False),
-    "Domain, A to Z": ("domain", False),
+    "Source, A to Z": ("source", False),
 }
 """What a list can be sorted by: the words for it, the key, and whether high values come first."""
 
@@ -35,31 +37,12 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
 class Query:
     """What a person asked for."""
 
-    text: str = ""
-    """A question; empty lists everything that passes the filters."""
-
-    by: str = MEANING
-    """`MEANING` or `WORDS`."""
-
-    outcomes: tuple[str, ...] = ()
-    """Only these; all where empty."""
-
-    sources: tuple[Any, ...] = ()
-    """Only these; all where empty."""
+    scope: Scope = field(default_factory=Scope)
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The scope's filter, as the store takes it."""
 
     order: str = NEWEST
     """A key of `ORDERS`; a search has its own order."""
-
-    @property
-    def is_search(self) -> bool:
-        """Whether there is a question."""
-        return bool(self.text.strip())
-
-    @property
-    def where(self) -> dict[str, Any]:
-        """The filters, as the store takes them."""
-        wanted = {"outcome": self.outcomes, "source": self.sources}
-        return {key: {"$in": list(values)} for key, values in wanted.items() if values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +57,16 @@ class ExperienceRow:
     """With its sign: `✓ succeeded`."""
 
     task: str
-    source: str = ""
     domain: str = ""
+    """The domain that it lies in on the map; empty where it lies in none."""
+
+    source: str = ""
     n_steps: int = 0
     created_at: datetime
     """In UTC."""
+
+    marks: str = ""
+    """`pinned, buried`, and the tags."""
 
     similarity: float | None = None
     """Cosine with the question; None in a list that is not ranked by meaning."""
@@ -96,21 +84,61 @@ class Listing:
     """How many there are and how well they went; holds nothing that memories hold."""
 
 
-def n_pages(memory: MemorySystem, query: Query) -> int:
-    """How many pages a list has; at least one."""
-    return 1 if query.is_search else max(1, math.ceil(memory.experience.count(query.where) / PAGE_ROWS))
+def search_rows(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
+    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+    ask = _by_meaning if query.scope.by == MEANING else _by_words
+    return ask(memory, query)
 
 
-def listing(memory: MemorySystem, query: Query, page: int = 1) -> Listing:
-    """One page of what a person asked for; the first is 1."""
-    if query.is_search:
-        rows = _by_meaning(memory, query) if query.by == MEANING else _by_words(memory, query)
-        return Listing(rows=rows, caption=_search_caption(memory, query, len(rows)))
-    order_by, descending = ORDERS[query.order]
-    found = memory.experience.browse(
-        query.where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=(page - 1) * PAGE_ROWS
+def found_page(memory: MemorySystem, query: Query, found: Sequence[ExperienceRow], page: int = 1) -> Listing:
+    """One page of what a search found; the first is 1."""
+    start = (_within(page, len(found)) - 1) * PAGE_ROWS
+    return Listing(
+        rows=tuple(found[start : start + PAGE_ROWS]),
+        caption=_search_caption(memory, query, len(found)),
     )
-    return Listing(rows=tuple(_listed(row) for row in found), caption=_caption(memory, query))
+
+
+def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing:
+    """One page of a list without a question; the first is 1."""
+    order_by, descending = ORDERS[query.order]
+    outcomes = memory.experience.values("outcome", query.where)
+    n_found = sum(outcomes.values())
+    offset = (_within(page, n_found) - 1) * PAGE_ROWS
+    found = memory.experience.browse(
+        query.where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset
+    )
+    return Listing(
+        rows=tuple(_listed(row) for row in found),
+        caption=_caption(memory, query, SuccessRate.of(outcomes)),
+    )
+
+
+def n_pages(n_rows: int) -> int:
+    """How many pages rows take; at least one."""
+    return max(1, math.ceil(n_rows / PAGE_ROWS))
+
+
+def _within(page: int, n_rows: int) -> int:
+    """A page that there is, for an address may name any."""
+    return min(max(page, 1), n_pages(n_rows))
+
+
+def placed_and_marked(
+    memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
+) -> tuple[ExperienceRow, ...]:
+    """Rows with their domains and what people have said of them."""
+    ids = [row.id for row in rows]
+    domains, marks = domain_names(memory_map, ids), memory.experience.marks(ids)
+    return tuple(
+        replace(row, domain=domains.get(row.id, ""), marks=marks_text(marks.get(row.id, NO_MARKS))) for row in rows
+    )
+
+
+def marks_text(marks: Marks) -> str:
+    """`pinned, buried` and the tags, as one line."""
+    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
+    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
 
 
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
@@ -118,36 +146,46 @@ def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[
     return tuple(_hit(hit) for hit in memory.experience.similar(experience_id, k))
 
 
+def ids_in_scope(memory: MemorySystem, query: Query, found: Sequence[ExperienceRow] | None) -> list[str]:
+    """The ids of all that a list holds, on every page.
+
+    Args:
+        found: What a search found; None for a list without a question.
+    """
+    return [row.id for row in found] if found is not None else memory.experience.ids(query.where)
+
+
 def _by_meaning(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    hits = memory.experience.search_hits(query.text, SEARCH_ROWS, where=query.where, count_retrieval=False)
+    hits = memory.experience.search_hits(
+        query.scope.text, SEARCH_ROWS, where=query.where, count_retrieval=False, with_buried=True
+    )
     return tuple(_hit(hit) for hit in hits)
 
 
 def _by_words(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    return tuple(
-        _row(experience) for experience in memory.experience.search_words(query.text, SEARCH_ROWS, where=query.where)
-    )
+    found = memory.experience.search_words(query.scope.text, SEARCH_ROWS, where=query.where, with_buried=True)
+    return tuple(_row(experience) for experience in found)
 
 
-def _caption(memory: MemorySystem, query: Query) -> str:
-    counts = memory.experience.values("outcome", query.where)
-    rate, total = SuccessRate.of(counts), memory.experience.count()
-    shown = f"{rate.n:,} of {counted(total, 'experience')}" if query.where else counted(total, "experience")
+def _caption(memory: MemorySystem, query: Query, rate: SuccessRate) -> str:
+    total = counted(memory.experience.count(), "experience")
+    shown = f"{rate.n:,} of {total}" if query.where else total
     if rate.share is None:
         return shown
-    return f"{shown} · {rate.text} succeeded (n = {rate.n_known:,} with a known outcome)"
+    return f"{shown} · {rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"
 
 
 def _search_caption(memory: MemorySystem, query: Query, n_found: int) -> str:
     among = counted(memory.experience.count(query.where), "experience")
     if query.where:
-        among += " left by the filters"
+        among += " in scope"
     if not n_found:
         return f"Nothing found among {among}"
-    if query.by == MEANING:
+    if query.scope.by == MEANING:
         return f"The {n_found:,} nearest in meaning among {among}, best first"
     most = "The best " if n_found == SEARCH_ROWS else ""
-    return f"{most}{n_found:,} that hold any of these words among {among}, most telling first"
+    hold = "holds" if n_found == 1 else "hold"
+    return f"{most}{n_found:,} that {hold} any of these words among {among}, most telling first"
 
 
 def _listed(row: Mapping[str, Any]) -> ExperienceRow:
@@ -159,7 +197,6 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
         outcome=signed(outcome),
         task=str(metadata.get("title", "")),
         source=str(metadata.get("source", "")),
-        domain=str(metadata.get("domain", "")),
         n_steps=int(metadata.get("n_steps", 0)),
         created_at=datetime.fromisoformat(metadata["created_at"]).astimezone(UTC),
     )
@@ -172,7 +209,6 @@ def _row(experience: Experience, *, similarity: float | None = None, bonuses: st
         outcome=signed(experience.outcome.label),
         task=" ".join(experience.task.description[:400].split()),
         source=str(experience.metadata.get("source", "")),
-        domain=experience.task.domain,
         n_steps=len(experience.steps),
         created_at=experience.created_at.astimezone(UTC),
         similarity=similarity,
@@ -188,14 +224,3 @@ def bonuses_text(signals: Mapping[str, float]) -> str:
     """`+0.05 success, +0.01 use`; signals that added nothing are left out."""
     added = {name: f"{value:+.2f}" for name, value in signals.items() if name != "similarity"}
     return ", ".join(f"{value} {name}" for name, value in added.items() if float(value))
-
-
-def known_outcomes(memory: MemorySystem) -> Sequence[str]:
-    """The outcomes that some experience has, in a fixed order."""
-    held = memory.experience.values("outcome")
-    return [outcome for outcome in OUTCOMES if outcome in held]
-
-
-def known_sources(memory: MemorySystem) -> Sequence[Any]:
-    """The sources that some experience has, most frequent first."""
-    return list(memory.experience.values("source"))

@@ -1,24 +1,28 @@
-"""The overview: how much is remembered, how well it went, and what was done to it lately."""
+"""The overview: how much is remembered, how well it went, where it lies, and what was done to it lately."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from pathlib import Path
 
-from atlas.core.types import Operation
+from atlas.analysis.statistics import Day as Day
+from atlas.analysis.statistics import SuccessRate as SuccessRate
+from atlas.analysis.statistics import growth
+from atlas.importers.sample import load_sample, n_sample, remove_sample
 from atlas.memory.system import MemorySystem
-from atlas.views.rates import SuccessRate
+from atlas.views.history import OperationRow, operation_rows
+from atlas.views.rates import interval_text, rate_text
 from atlas.views.wording import OUTCOMES, counted, import_command
 
 GROUPS_SHOWN = 50
-OPERATIONS_SHOWN = 10
+OPERATIONS_SHOWN = 8
 NOT_SAID = "(not said)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRow:
-    """The attempts that share a source or a domain."""
+    """The attempts that share a source."""
 
     name: str
     """As the source gives it: untrusted text."""
@@ -28,9 +32,6 @@ class GroupRow:
     """Of the known outcomes, in [0, 100]; None where none is known."""
 
     interval: str
-    n_succeeded: int
-    n_failed: int
-    n_unknown: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,30 +44,29 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OperationRow:
-    """One thing that was done to the store."""
-
-    at: datetime
-    what: str
-    counts: str
-    """`597 added`, or several such."""
-
-    actor: str
-    reason: str
-    state: str
-    """`undone`, or empty."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """What the overview shows."""
 
     rate: SuccessRate
+    days: tuple[Day, ...]
     sources: Groups
-    domains: Groups
+    facts: Mapping[str, str]
+    """What the store is, by our own words for it."""
+
     operations: tuple[OperationRow, ...]
+    n_sample: int
+    """Experiences that are sample data."""
+
     import_command: str
     """What to type to fill the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Something that was done to the store."""
+
+    operation_id: str
+    sentence: str
 
 
 def overview(memory: MemorySystem) -> Overview:
@@ -74,17 +74,52 @@ def overview(memory: MemorySystem) -> Overview:
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),
+        days=growth(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
-        domains=_groups(memory, "domain", counts),
-        operations=tuple(_row(operation) for operation in memory.history(OPERATIONS_SHOWN)),
+        facts=_facts(memory),
+        operations=operation_rows(memory, OPERATIONS_SHOWN),
+        n_sample=n_sample(memory),
         import_command=import_command(memory),
     )
 
 
-def _groups(memory: MemorySystem, key: str, totals: dict[Any, int]) -> Groups:
+def rate_words(rate: SuccessRate) -> tuple[str, str]:
+    """A success rate, and its interval with the number of attempts behind it; both empty where nothing is known."""
+    if not rate.n_known:
+        return "–", ""
+    return rate_text(rate), f"{interval_text(rate)} (n = {rate.n_known:,})"
+
+
+def groups_caption(groups: Groups, noun: str) -> str:
+    """What a table of groups does not say itself; empty where it says everything."""
+    return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
+
+
+def has_sample(directory: Path) -> bool:
+    """Whether there is sample data to load."""
+    return any(directory.glob("*.jsonl"))
+
+
+def load_sample_data(memory: MemorySystem, directory: Path) -> Done | None:
+    """Import the sample data; None where the store held all of it."""
+    report = load_sample(memory, directory, memory.storage.settings)
+    imported = next((operation for operation in memory.history(5) if operation.kind == "import"), None)
+    if imported is None or not report.added:
+        return None
+    return Done(imported.id, f"Loaded {counted(report.added, 'experience')} of sample data")
+
+
+def remove_sample_data(memory: MemorySystem) -> Done | None:
+    """Delete the sample data and nothing else; None where there is none."""
+    n_removed = n_sample(memory)
+    operation_id = remove_sample(memory)
+    return Done(operation_id, f"Removed the sample data, {counted(n_removed, 'experience')}") if operation_id else None
+
+
+def _groups(memory: MemorySystem, key: str, totals: Mapping[str, int]) -> Groups:
     tallies: dict[str, dict[str, int]] = {}
     for outcome in OUTCOMES:
-        named = memory.experience.values(key, {"outcome": outcome})
+        named = memory.experience.values(key, {"outcome": outcome}) if totals.get(outcome) else {}
         for value, n in [*named.items(), (NOT_SAID, totals.get(outcome, 0) - sum(named.values()))]:
             tally = tallies.setdefault(str(value), {})
             tally[outcome] = tally.get(outcome, 0) + max(n, 0)
@@ -98,24 +133,41 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
         name=name,
         n=rate.n,
         percent_succeeded=None if rate.share is None else 100 * rate.share,
-        interval=rate.interval_text,
-        n_succeeded=rate.n_succeeded,
-        n_failed=rate.n_failed,
-        n_unknown=rate.n_unknown,
+        interval=interval_text(rate),
     )
 
 
-def _row(operation: Operation) -> OperationRow:
-    return OperationRow(
-        at=operation.created_at,
-        what=operation.kind,
-        counts=", ".join(f"{n:,} {name}" for name, n in operation.counts.items()),
-        actor=operation.actor,
-        reason=operation.reason,
-        state="undone" if operation.undone_by else "",
-    )
+def _facts(memory: MemorySystem) -> dict[str, str]:
+    store = memory.storage
+    facts = {"Size on disk": size_text(_n_bytes(store.path)), "Search index": _index_state(memory)}
+    if store.model is not None:
+        facts = {"Embedding model": f"{store.model.name}, {store.model.dimension} dimensions", **facts}
+    return facts
 
 
-def groups_caption(groups: Groups, noun: str) -> str:
-    """What a table of groups does not say itself; empty where it says everything."""
-    return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
+def size_text(n_bytes: int) -> str:
+    """`4.2 MB`."""
+    return f"{n_bytes / 2**20:,.1f} MB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GB"
+
+
+def _n_bytes(directory: Path) -> int:
+    total = 0
+    for path in directory.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # gone between being listed and being looked at
+            continue
+    return total
+
+
+def _index_state(memory: MemorySystem) -> str:
+    """How searches by meaning are answered now."""
+    store, name = memory.storage, memory.experience.collection_name
+    if store.model is None or memory.experience.count() <= store.settings.exact_max_rows:
+        return "not needed: every vector is compared"
+    position = store.ledger.position(name)
+    seal = store.collection(name).nearest.seal()
+    if seal.ledger_id != position.ledger_id:
+        return "not built: every vector is compared"
+    n_behind = max(0, position.revision - seal.revision)
+    return "up to date" if not n_behind else f"{counted(n_behind, 'change')} behind, which searches add themselves"

@@ -5,25 +5,38 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience import ExperienceDetail, Part, experience_detail
+from atlas.views.experience import ExperienceDetail, Fact, Part, experience_detail
 from atlas.views.experiences import similar_rows
 from atlas.views.texts import Text
-from pages.components.tables import close_opened, experience_table
+from pages.components.editing import draw_acts, draw_edit, draw_note, draw_tags
+from pages.components.mapping import page_map
+from pages.components.tables import close_opened, experience_table, open_experience
 from pages.components.texts import draw_code, draw_prose
 
 PROSE = ("Thought", "Feedback")
 
 
 def experience_panel(memory: MemorySystem, experience_id: str) -> None:
-    """An experience: its task, how it went, its steps, and others like it."""
-    detail = experience_detail(memory, experience_id)
-    st.button("Close", key="experience_close", icon=":material/close:", on_click=close_opened)
+    """An experience: its task, how it went, its steps, and others like it; and what can be changed of it."""
+    detail = experience_detail(memory, experience_id, page_map(memory))
+    with st.container(horizontal=True, key="experience_bar"):
+        st.button("Close", key="experience_close", icon=":material/close:", on_click=close_opened)
+        if detail is not None:
+            draw_acts(memory, detail)
     if detail is None:
         st.warning("This experience is not in the store. It may have been deleted since.", icon=":material/search_off:")
         return
     draw_prose(detail.task, key=f"experience_task_{detail.id}")
-    _draw_facts(detail)
-    steps, results, similar, background = st.tabs(["Steps", "Result", "Similar", "Background"])
+    _draw_facts(detail.facts, key=detail.id)
+    _draw_attempts(detail)
+    draw_tags(memory, detail)
+    _draw_tabs(memory, detail)
+
+
+def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
+    steps, results, similar, background, noted, edited = st.tabs(
+        ["Steps", "Result", "Similar", "Background", "Note", "Edit"]
+    )
     with steps:
         _draw_steps(detail)
     with results:
@@ -31,15 +44,35 @@ def experience_panel(memory: MemorySystem, experience_id: str) -> None:
     with similar:
         _draw_similar(memory, detail)
     with background:
+        _draw_facts(detail.more_facts, key=detail.id)
         _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
+    with noted:
+        draw_note(memory, detail)
+    with edited:
+        draw_edit(memory, detail)
 
 
-def _draw_facts(detail: ExperienceDetail) -> None:
+def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:
     with st.container(horizontal=True, gap="medium"):
-        for fact in detail.facts:
+        for fact in facts:
             with st.container(width="content", gap=None):
                 st.caption(fact.name)
-                draw_prose(Text(fact.value), key=f"experience_{fact.name}_{detail.id}")
+                draw_prose(Text(fact.value), key=f"experience_{fact.name}_{key}")
+
+
+def _draw_attempts(detail: ExperienceDetail) -> None:
+    """The attempts at the same task, oldest first, as buttons that open them."""
+    if not detail.attempts:
+        return
+    with st.container(gap=None):
+        st.caption("Attempts at this task, oldest first")
+        with st.container(horizontal=True, gap="xsmall"):
+            for number, attempt in enumerate(detail.attempts):
+                is_this = attempt.id == detail.id
+                st.button(attempt.label, key=f"experience_attempt_{number}", disabled=is_this,
+                          on_click=open_experience, args=(attempt.id,))  # fmt: skip
+            if detail.n_more_attempts:
+                st.caption(f"and {detail.n_more_attempts:,} more")
 
 
 def _draw_steps(detail: ExperienceDetail) -> None:

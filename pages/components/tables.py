@@ -1,14 +1,17 @@
-"""Tables of experiences, in which a click opens one."""
+"""Tables of experiences, in which a click opens one, and boxes at their side select several."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from atlas import MemorySystem
 from atlas.views.experiences import ExperienceRow
+from pages.components.selection import current_selection, select
 
 RANKED = ("similarity", "bonuses")
 """Columns of lists that are ranked by meaning."""
@@ -16,19 +19,23 @@ RANKED = ("similarity", "bonuses")
 OPENED = "id"
 """The query parameter that names the opened experience."""
 
+ROWS = "rows on Experiences"
+"""What the tray calls a selection that was made here."""
+
 ROW_PIXELS, TABLE_PIXELS = 35, 600
 
 COLUMNS = {
     "sign": st.column_config.TextColumn("", width=30),
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "outcome": st.column_config.TextColumn("Outcome", width=105),
     "similarity": st.column_config.NumberColumn("Similarity", format="%.2f", width=80, help="Cosine, from −1 to 1"),
-    "task": st.column_config.TextColumn("Task", width="large"),
-    "source": st.column_config.TextColumn("Source", width=120),
-    "domain": st.column_config.TextColumn("Domain", width=90),
-    "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=60),
-    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
+    "task": st.column_config.TextColumn("Task", width=330),
+    "domain": st.column_config.TextColumn("Domain", width=140),
+    "source": st.column_config.TextColumn("Source", width=110),
+    "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=55),
+    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=125, timezone="UTC"),
+    "marks": st.column_config.TextColumn("Marks", width=110),
     "bonuses": st.column_config.TextColumn(
-        "Added for the order", width=250, help="Small additions to the similarity for what is known to have worked"
+        "Added for the order", width=200, help="Small additions to the similarity for what is known to have worked"
     ),
 }
 
@@ -37,22 +44,33 @@ def experience_table(rows: Sequence[ExperienceRow], *, columns: Sequence[str], k
     """A table whose rows open their experience.
 
     Args:
-        columns: Names of fields of a row, in order.
+        columns: Names of fields of a row, in order; those that say nothing of any row are left out.
         key: Must change whenever the rows do: a selection is kept by position.
     """
     ids = tuple(row.id for row in rows)
-    if all(row.similarity is None for row in rows):
-        columns = [name for name in columns if name not in RANKED]
     key = f"{key}_{st.session_state.get(_CLICKS, 0)}"
+    on_select = partial(_open_clicked, ids, key)
+    st.dataframe(**_content(rows, columns), key=key, on_select=on_select, selection_mode=["single-row", "single-cell"])
+
+
+def selectable_table(
+    memory: MemorySystem, rows: Sequence[ExperienceRow], *, columns: Sequence[str], key: str, revision: int
+) -> None:
+    """`experience_table` with a box beside each row, which puts it into the selection that all pages share.
+
+    Args:
+        revision: The store's, at the time that the rows were read.
+    """
+    ids = tuple(row.id for row in rows)
+    chosen = {*current_selection().ids}
+    wanted = [position for position, record_id in enumerate(ids) if record_id in chosen]
+    key = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
     st.dataframe(
-        [asdict(row) for row in rows],
-        column_order=columns,
-        column_config=COLUMNS,
-        hide_index=True,
-        height=min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
+        **_content(rows, columns),
         key=key,
-        on_select=partial(_open_selected, ids, key),
-        selection_mode=["single-row", "single-cell"],
+        on_select=partial(_take_selected, ids, key, revision),
+        selection_mode=["multi-row", "single-cell"],
+        selection_default={"selection": {"rows": wanted}},
     )
 
 
@@ -61,18 +79,60 @@ def opened_id() -> str | None:
     return st.query_params.get(OPENED)
 
 
+def open_experience(experience_id: str) -> None:
+    """Open an experience beside the list; for a callback on the page of experiences."""
+    st.query_params[OPENED] = experience_id
+
+
 def close_opened() -> None:
     """Go back to the list alone."""
     st.query_params.pop(OPENED, None)
-    st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which nothing is selected
+    st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which no cell is selected
 
 
-_CLICKS = "experience_tables_drawn"
+_CLICKS, _FRESH = "experience_tables_drawn", "experience_tables_fresh"
 
 
-def _open_selected(ids: tuple[str, ...], key: str) -> None:
+def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str, Any]:
+    says_nothing = {
+        *(name for name in RANKED if all(row.similarity is None for row in rows)),
+        *(name for name in ("domain", "source", "marks") if not any(getattr(row, name) for row in rows)),
+    }
+    return {
+        "data": [asdict(row) for row in rows],
+        "column_order": [name for name in columns if name not in says_nothing],
+        "column_config": COLUMNS,
+        "hide_index": True,
+        "height": min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
+        "alt": "Experiences",
+    }
+
+
+def _fresh(key: str, wanted: list[int]) -> str:
+    """The key of a table whose boxes show what is selected: another one where it was changed elsewhere meanwhile."""
+    number = st.session_state.setdefault(_FRESH, 0)
+    held = st.session_state.get(f"{key}_{number}")
+    if held is not None and sorted(held["selection"]["rows"]) != wanted:
+        st.session_state[_FRESH] = number = number + 1
+    return f"{key}_{number}"
+
+
+def _take_selected(ids: tuple[str, ...], key: str, revision: int) -> None:
+    """Select what has a tick, by the ids that the table showed; what other pages of the list hold stays selected."""
+    selection, now = st.session_state[key]["selection"], current_selection()
+    ticked = [ids[row] for row in selection["rows"] if row < len(ids)]
+    elsewhere = [record_id for record_id in now.ids if record_id not in ids]
+    if [*elsewhere, *ticked] != list(now.ids):
+        select([*elsewhere, *ticked], origin=ROWS, revision=revision)
+    _open(ids, [row for row, _ in selection["cells"]])
+
+
+def _open_clicked(ids: tuple[str, ...], key: str) -> None:
     """Open what was clicked, by the ids that the clicked table showed."""
     selection = st.session_state[key]["selection"]
-    chosen = [*selection["rows"], *(row for row, _ in selection["cells"])]
-    if chosen and chosen[0] < len(ids):
-        st.query_params[OPENED] = ids[chosen[0]]
+    _open(ids, [*selection["rows"], *(row for row, _ in selection["cells"])])
+
+
+def _open(ids: tuple[str, ...], rows: Sequence[int]) -> None:
+    if rows and rows[0] < len(ids):
+        open_experience(ids[rows[0]])

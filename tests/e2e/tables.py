@@ -25,3 +25,11 @@ def click_row(page: Page, text: str, table: int = 0) -> None:
     box = frame.bounding_box()
     assert box is not None
     frame.click(position={"x": box["width"] / 2, "y": ROW_PIXELS * (position + 1.5)})
+
+
+def tick_row(page: Page, text: str, table: int = 0) -> None:
+    """Tick the box beside the first row that holds a text."""
+    expect_row(page, text, table)
+    position = [text in row for row in rows(page, table).all_text_contents()].index(True)
+    frame = page.get_by_test_id("stDataFrame").nth(table)
+    frame.click(position={"x": 16, "y": ROW_PIXELS * (position + 1.5)})

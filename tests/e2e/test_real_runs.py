@@ -31,7 +31,7 @@ def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(
     expect(page.get_by_text("597", exact=True).first).to_be_visible()
     shoot(page, f"overview-sample-{theme}")
     page.get_by_role("link", name="Experiences").click()
-    expect(page.get_by_text("597 experiences")).to_be_visible()
+    expect(page.get_by_text("597 experiences ·")).to_be_visible()
     shoot(page, f"experiences-sample-{theme}")
     page.get_by_role("searchbox").fill("cancel a reservation bought with a certificate")
     page.get_by_role("searchbox").press("Enter")
@@ -46,7 +46,7 @@ def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(
 
 
 def test_a_program_is_highlighted(page: Page, imported: str):
-    page.goto(f"{imported}/experiences?experiences_sources=reflexion%2Fmbpp&experiences_order=Most+steps+first")
+    page.goto(f"{imported}/experiences?scope_sources=reflexion%2Fmbpp&experiences_order=Most+steps+first")
     click_row(page, "Write a")
     page.get_by_role("tab", name="Result").click()
     expect(page.locator("code.language-python").first).to_be_attached()

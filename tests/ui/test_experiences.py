@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from pathlib import Path
+
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
 from tests.ui.conftest import Dashboard
@@ -21,34 +25,39 @@ def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_pat
     assert tasks(app)[0].startswith("Task 0")
 
 
-def test_filters_narrow_the_list_and_begin_it_anew(dashboard: Dashboard, tmp_path):
+def test_the_scope_narrows_the_list_and_begins_it_anew(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     app = dashboard(tmp_path, "experiences", experiences_page="2")
-    app.multiselect(key="experiences_outcomes").select("failed").run()
-    app.multiselect(key="experiences_sources").select("south").run()
+    assert tasks(app)[0].startswith("Task 34")
+    app.pills(key="scope_outcomes").select("failed").run()
+    app.multiselect(key="scope_sources").select("south").run()
     assert caption(app) == "10 of 60 experiences · 0 % succeeded (n = 10 with a known outcome)"
     assert set(table(app)["outcome"]) == {"✗ failed"}
     assert set(table(app)["source"]) == {"south"}
-
-
-def test_filters_offer_what_the_store_holds(dashboard: Dashboard, tmp_path):
-    make_store(tmp_path, attempts(2))
-    app = dashboard(tmp_path, "experiences")
-    assert app.multiselect(key="experiences_outcomes").options == ["succeeded", "failed"]
-    assert app.multiselect(key="experiences_sources").options == ["north", "south"]
 
 
 def test_words_are_searched_among_what_passes_the_filters(dashboard: Dashboard, tmp_path):
     make_store(
         tmp_path, [attempt("Peel the turnip"), attempt("Boil the turnip", success=False), attempt("Boil an egg")]
     )
-    app = dashboard(tmp_path, "experiences", experiences_by="Words", experiences_text="turnip")
+    app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="turnip")
     assert sorted(tasks(app)) == ["Boil the turnip", "Peel the turnip"]
-    app.multiselect(key="experiences_outcomes").select("failed").run()
+    app.pills(key="scope_outcomes").select("failed").run()
     assert tasks(app) == ["Boil the turnip"]
-    app.text_input(key="experiences_text").set_value("parsnip").run()
-    assert caption(app) == "Nothing found among 1 experience left by the filters"
+    app.text_input(key="scope_text").set_value("parsnip").run()
+    assert caption(app) == "Nothing found among 1 experience in scope"
     assert not app.dataframe
+
+
+def test_what_a_search_finds_is_paged(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(60))
+    app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="report")
+    assert caption(app) == "60 that hold any of these words among 60 experiences, most telling first"
+    first = tasks(app)
+    app.pagination(key="experiences_page").set_value(3).run()
+    assert len(first) == 25
+    assert len(tasks(app)) == 10
+    assert not {*first} & {*tasks(app)}
 
 
 def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
@@ -72,12 +81,125 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
 
 
 def test_marks_and_usage_are_shown_once_there_are_any(dashboard: Dashboard, tmp_path):
-    (opened,) = make_store(tmp_path, [attempt()])
+    opened, _ = make_store(tmp_path, [attempt(), attempt("another")])
     with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
         memory.experience.mark({opened: atlas.Marks(tags=("red", "blue"), pinned=True, note="keep this")})
         memory.experience.record_use(opened, success=True)
-    texts = {element.value for element in dashboard(tmp_path, "experiences", id=opened).text}
-    assert {"red, blue", "yes, so it is never pruned", "keep this", "for 1 task, 1 of them succeeded"} <= texts
+    app = dashboard(tmp_path, "experiences", id=opened)
+    assert "for 1 task, 1 of them succeeded" in [element.value for element in app.text]
+    assert tags_box(app).value == ["red", "blue"]
+    assert note_box(app).value == "keep this"
+    assert app.button(key="experience_pin").label == "Unpin"
+    assert [*table(app)["marks"]] == ["pinned, note, red, blue", ""]
+
+
+def test_other_attempts_at_the_task_stand_in_the_order_of_time(dashboard: Dashboard, tmp_path):
+    given = [("2026-05-03", True), ("2026-05-01", False), ("2026-05-02", None)]
+    ids = make_store(
+        tmp_path,
+        [attempt(at=datetime.fromisoformat(f"{day}T12:00:00+00:00"), success=success) for day, success in given],
+    )
+    app = dashboard(tmp_path, "experiences", id=ids[0])
+    attempts_shown = [button for button in app.button if str(button.key).startswith("experience_attempt_")]
+    assert [button.label for button in attempts_shown] == ["✗ 2026-05-01", "? 2026-05-02", "✓ 2026-05-03"]
+    assert [button.disabled for button in attempts_shown] == [False, False, True]
+    attempts_shown[0].click().run()
+    assert app.query_params["id"] == ids[1]
+
+
+def test_pinning_burying_and_tagging_are_undone_one_by_one(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt()])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    app.button(key="experience_pin").click().run()
+    app.button(key="experience_bury").click().run()
+    tags_box(app).set_value(["new"]).run()
+    assert marks_of(tmp_path, opened) == atlas.Marks(tags=("new",), pinned=True, buried=True)
+    assert "Added a tag" in [element.value for element in app.text]
+    app.button(key="act_undo").click().run()
+    assert marks_of(tmp_path, opened) == atlas.Marks(pinned=True, buried=True)
+    assert tags_box(app).value == []
+
+
+def test_a_note_is_kept_when_it_is_saved(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt()])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    note_box(app).set_value("look at this again")
+    button_named(app, "Save the note").click().run()
+    assert marks_of(tmp_path, opened).note == "look at this again"
+    assert "Saved the note" in [element.value for element in app.text]
+    assert note_box(app).value == "look at this again"
+    assert not app.warning
+
+
+def test_an_edit_changes_what_was_typed_and_can_be_undone(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt("Sort the list", feedback="wrong", success=False)])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    edit_box(app, "feedback").set_value("right after all")
+    button_named(app, "Save").click().run()
+    assert stored(tmp_path, opened).feedback == "right after all"
+    assert stored(tmp_path, opened).outcome.success is False
+    app.button(key="act_undo").click().run()
+    assert stored(tmp_path, opened).feedback == "wrong"
+    assert edit_box(app, "feedback").value == "wrong"
+
+
+def test_what_another_process_changed_meanwhile_is_told_and_nothing_typed_is_lost(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt("Sort the list", feedback="wrong")])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        memory.experience.edit(opened, feedback="theirs")
+    edit_box(app, "feedback").set_value("mine")
+    button_named(app, "Save").click().run()
+    assert stored(tmp_path, opened).feedback == "theirs"
+    assert "This experience was changed elsewhere" in app.warning[0].value
+    assert "theirs" in [element.value for element in app.code]
+    assert edit_box(app, "feedback").value == "mine"
+    button_named(app, "Save mine over it").click().run()
+    assert stored(tmp_path, opened).feedback == "mine"
+    assert not app.warning
+
+
+def test_what_is_stored_can_be_taken_in_place_of_what_was_typed(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt("Sort the list")])
+    app = dashboard(tmp_path, "experiences", id=opened)
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        memory.experience.change_marks([opened], note="theirs")
+    note_box(app).set_value("mine")
+    button_named(app, "Save the note").click().run()
+    assert marks_of(tmp_path, opened).note == "theirs"
+    assert note_box(app).value == "mine"
+    app.button(key="experience_discard_note").click().run()
+    assert note_box(app).value == "theirs"
+    assert not app.warning
+
+
+def test_a_deleted_experience_comes_back_with_undo(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, "experiences", id=ids[1])
+    app.button(key="experience_delete").click().run()
+    assert "id" not in app.query_params
+    assert [*table(app)["id"]] == [ids[2], ids[0]]
+    app.button(key="act_undo").click().run()
+    assert [*table(app)["id"]] == [ids[2], ids[1], ids[0]]
+
+
+def test_reading_only_switches_every_change_off_and_says_why(dashboard: Dashboard, tmp_path):
+    (opened,) = make_store(tmp_path, [attempt()])
+    app = dashboard(tmp_path, "experiences", read_only=True, id=opened)
+    acts = [app.button(key=f"experience_{act}") for act in ("pin", "bury", "delete")]
+    boxes = [*acts, tags_box(app), note_box(app), edit_box(app, "task"), button_named(app, "Save")]
+    assert all(box.disabled for box in boxes)
+    assert {act.help for act in acts} == {"This store is open for reading only."}
+
+
+def test_all_that_is_in_scope_is_selected_over_its_pages(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(60))
+    app = dashboard(tmp_path, "experiences", scope_sources="north")
+    app.button(key="experiences_all").click().run()
+    selection = app.session_state["selection"]
+    assert len(selection.ids) == 30
+    assert selection.origin == "rows on Experiences"
+    assert {*table(app)["id"]} < {*selection.ids}
 
 
 def test_many_steps_come_a_page_at_a_time(dashboard: Dashboard, tmp_path):
@@ -128,3 +250,37 @@ def tasks(app: AppTest) -> list[str]:
 def shown_actions(app: AppTest) -> list[str]:
     """The actions of the steps on the page; the last one is the solution as well."""
     return [element.value for element in app.code if element.value.startswith("act ")][:20]
+
+
+def tags_box(app: AppTest) -> Multiselect:
+    """The tags of the opened experience."""
+    return next(box for box in app.multiselect if str(box.key).startswith("experience_tags"))
+
+
+def note_box(app: AppTest) -> TextArea:
+    """Its note."""
+    return next(box for box in app.text_area if str(box.key).startswith("experience_note"))
+
+
+def edit_box(app: AppTest, name: str) -> TextArea:
+    """A text of its form."""
+    return next(box for box in app.text_area if "experience_edit" in str(box.key) and str(box.key).endswith(name))
+
+
+def button_named(app: AppTest, label: str) -> Button:
+    """A button, by what stands on it."""
+    return next(button for button in app.button if button.label == label)
+
+
+def stored(store: Path, experience_id: str) -> atlas.Experience:
+    """An experience as the store holds it."""
+    with atlas.open_memory(store, settings=atlas.Settings()) as memory:
+        experience = memory.experience.get(experience_id)
+    assert experience is not None
+    return experience
+
+
+def marks_of(store: Path, experience_id: str) -> atlas.Marks:
+    """What was said of an experience."""
+    with atlas.open_memory(store, settings=atlas.Settings()) as memory:
+        return memory.experience.marks([experience_id])[experience_id]

@@ -9,6 +9,7 @@ from streamlit.testing.v1.element_tree import Element
 import atlas
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import attempt, make_store
+from tests.ui.test_pages import PAGES
 
 MARKER = "hostile"
 HOSTILE = [
@@ -21,8 +22,8 @@ HOSTILE = [
     f"=cmd|'/c calc'!A0 {MARKER}\r\n\t\x0b\x0c\u2028",
     MARKER + "x" * 2**20,
 ]
-SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe"}
-"""Elements that show their content as it is: of a multiselect, that is its options."""
+SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area"}
+"""Elements that show their content as it is: of a multiselect, that is its options and what is chosen."""
 
 
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
@@ -48,18 +49,20 @@ def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hosti
     opened, _ = make_store(tmp_path, [everywhere(hostile), attempt(f"another {hostile[:50]}")])
     with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile[:150])) as memory:
         memory.experience.mark({opened: atlas.Marks(tags=(hostile[:50],), note=hostile)})
-    for app in (dashboard(tmp_path, "overview"), dashboard(tmp_path, "experiences", id=opened)):
+    for app in (*(dashboard(tmp_path, page) for page in PAGES), dashboard(tmp_path, "experiences", id=opened)):
         assert not app.exception
         assert not app.error
         assert {element.type for element in showing(app)} <= SAFE
         assert not any(MARKER in label_of(element) for element in elements(app))
-        assert showing(app)
+    assert showing(app)
 
 
 def test_an_address_that_holds_it_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path, hostile):
     make_store(tmp_path, [attempt()])
-    app = dashboard(tmp_path, "experiences", id=hostile[:500], experiences_sources=hostile[:500])
+    asked = {f"scope_{name}": hostile[:500] for name in ("by", "outcomes", "domains", "sources", "since", "pinned")}
+    app = dashboard(tmp_path, "experiences", id=hostile[:500], experiences_order=hostile[:500], **asked)
     assert app.warning
+    assert app.sidebar.warning
     assert showing(app) == []
 
 

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.stores import attempts, make_store
 
-PAGES = ["overview", "experiences"]
+PAGES = ["overview", "map", "experiences", "curate", "history"]
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
 
@@ -29,8 +29,11 @@ def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path, page
     store = tmp_path / "my store"
     make_store(store)
     app = dashboard(store, page)
-    assert [element.value for element in app.info] == ["Nothing is remembered yet."]
-    assert any(element.value.endswith(f"atlas --store '{store}' import PATH") for element in app.code)
+    if page == "history":
+        assert "Nothing was done here yet." in [element.value for element in app.caption]
+    else:
+        assert "Nothing is remembered yet." in [element.value for element in app.info]
+        assert any(element.value.endswith(f"atlas --store '{store}' import PATH") for element in app.code)
     assert_no_problem(app)
 
 
@@ -108,7 +111,7 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
     assert max(opened[6:]) <= max(opened[:6])
 
 
-@pytest.mark.parametrize("query", ["", "&experiences_text=report&experiences_by=Words"])
+@pytest.mark.parametrize("query", ["", "&scope_text=report&scope_by=Words"])
 def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
     ids = make_store(tmp_path, attempts(5))
     program = f"""
@@ -148,10 +151,12 @@ def files_open_in(store: Path) -> list[str]:
 
 
 def counted_on(app: AppTest) -> int:
-    """How many experiences a page says there are."""
-    words = [metric.value for metric in app.metric if metric.label == "Experiences"]
-    words += [caption.value.split()[0] for caption in app.caption if " experience" in caption.value]
-    return int(words[0].replace(",", ""))
+    """How many experiences a page and the bar beside it say there are, which must be the same."""
+    words = [element.value.strip("*").split()[0] for element in app.sidebar.markdown if " experience" in element.value]
+    words += [metric.value for metric in app.metric if metric.label == "Experiences"]
+    words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
+    (counted,) = {int(word.replace(",", "")) for word in words}
+    return counted
 
 
 def assert_no_problem(app: AppTest) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.views.rates import SuccessRate, wilson_interval
+from atlas.analysis.statistics import SuccessRate, wilson_interval
+from atlas.views.rates import interval_text, rate_text
 
 
 @pytest.mark.parametrize(
@@ -18,13 +19,13 @@ def test_the_interval_is_wilsons(n_succeeded, n, low, high):
 
 def test_unknown_outcomes_are_in_no_rate():
     rate = SuccessRate.of({"succeeded": 3, "failed": 1, "unknown": 96})
-    assert (rate.n, rate.n_known, rate.share, rate.text) == (100, 4, 0.75, "75 %")
+    assert (rate.n, rate.n_known, rate.share, rate_text(rate)) == (100, 4, 0.75, "75 %")
 
 
 def test_a_rate_of_nothing_is_a_dash():
     rate = SuccessRate.of({"unknown": 2})
-    assert (rate.share, rate.interval, rate.text, rate.interval_text) == (None, None, "–", "")
+    assert (rate.share, rate.interval, rate_text(rate), interval_text(rate)) == (None, None, "–", "")
 
 
 def test_the_interval_reads_as_a_range():
-    assert SuccessRate.of({"succeeded": 5, "failed": 5}).interval_text == "24–76 %"
+    assert interval_text(SuccessRate.of({"succeeded": 5, "failed": 5})) == "24–76 %"

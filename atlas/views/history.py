@@ -1,0 +1,235 @@
+"""The history of a store: every operation, what it changed in each record, and what was deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.core.errors import NotFound
+from atlas.core.types import Operation
+from atlas.memory.system import MemorySystem
+from atlas.views.texts import Text
+from atlas.views.wording import counted, moment, signed
+
+PAGE_OPERATIONS = 25
+PAGE_CHANGES = 10
+PAGE_TRASH = 25
+
+MEANINGS = {
+    "store": "An agent stored attempts",
+    "import": "Attempts were imported",
+    "edit": "An experience was edited",
+    "delete": "Experiences were deleted",
+    "prune": "Experiences were pruned",
+    "merge": "Near-identical experiences were merged",
+    "mark": "Tags, pins, notes or burials were changed",
+    "restore": "Experiences were taken back from the trash",
+    "undo": "An operation was taken back",
+}
+"""What kinds of operations mean; another kind is shown by its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationRow:
+    """One thing that was done to the store."""
+
+    id: str
+    at: datetime
+    what: str
+    """Its kind, such as `prune`."""
+
+    counts: str
+    """`597 added`, or several such."""
+
+    actor: str
+    """Untrusted text, as the reason is."""
+
+    reason: str
+    state: str
+    """`undone`, or empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationPage:
+    """A page of the history, newest first."""
+
+    rows: tuple[OperationRow, ...]
+    n_pages: int
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One field of a record, before and after."""
+
+    name: str
+    """A word of ours, or the name of a metadata field: untrusted text."""
+
+    before: Text | None
+    after: Text | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDiff:
+    """What an operation did to one record."""
+
+    record_id: str
+    title: str
+    """Untrusted text."""
+
+    kind: str
+    """`added`, `changed`, `removed` or `marked`."""
+
+    is_there: bool
+    """Whether the record is in the store now."""
+
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationDetail:
+    """One operation in full."""
+
+    row: OperationRow
+    meaning: str
+    facts: tuple[tuple[str, str], ...]
+    """Name and value; the values may be untrusted text."""
+
+    undo_label: str
+    """What taking it back is called: `Undo`, or `Do it again` for one that was undone."""
+
+    undo_id: str
+    """The operation to undo for that."""
+
+    n_pages: int
+    """Pages of changes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashRow:
+    """One deleted experience."""
+
+    id: str
+    outcome: str
+    task: str
+    """Untrusted text, as the reason is."""
+
+    deleted_at: datetime
+    actor: str
+    reason: str
+    operation_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashPage:
+    """A page of the trash, latest deleted first."""
+
+    rows: tuple[TrashRow, ...]
+    n_pages: int
+    caption: str
+
+
+def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
+    """Operations, newest first."""
+    return tuple(_row(operation) for operation in memory.history(limit, offset))
+
+
+def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
+    """One page of what was done to the store; the first is 1."""
+    n = memory.count_operations()
+    return OperationPage(
+        rows=operation_rows(memory, PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS),
+        n_pages=_pages(n, PAGE_OPERATIONS),
+        caption=f"{counted(n, 'operation')}, newest first",
+    )
+
+
+def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail | None:
+    """One operation in full; None where there is none of this id."""
+    try:
+        operation = memory.operation(operation_id)
+    except NotFound:
+        return None
+    n_changes = sum(operation.counts.values())
+    return OperationDetail(
+        row=_row(operation),
+        meaning=MEANINGS.get(operation.kind, operation.kind),
+        facts=_facts(operation),
+        undo_label="Do it again" if operation.undone_by else "Undo",
+        undo_id=operation.undone_by or operation.id,
+        n_pages=_pages(n_changes, PAGE_CHANGES),
+    )
+
+
+def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> tuple[RecordDiff, ...]:
+    """One page of what an operation did, record by record; the first is 1."""
+    changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
+    there = set(memory.experience.titles([change.record_id for change in changes]))
+    return tuple(
+        RecordDiff(
+            record_id=change.record_id,
+            title=change.title,
+            kind=change.kind,
+            is_there=change.record_id in there,
+            fields=tuple(
+                FieldChange(name=name, before=_text(before), after=_text(after))
+                for name, before, after in change.fields
+            ),
+        )
+        for change in changes
+    )
+
+
+def trash_page(memory: MemorySystem, page: int = 1) -> TrashPage:
+    """One page of the deleted experiences; the first is 1."""
+    n = memory.experience.count_trash()
+    found = memory.experience.trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
+    return TrashPage(
+        rows=tuple(
+            TrashRow(
+                id=record.id,
+                outcome=signed(record.outcome),
+                task=record.title,
+                deleted_at=record.deleted_at,
+                actor=record.actor,
+                reason=record.reason,
+                operation_id=record.operation_id,
+            )
+            for record in found
+        ),
+        n_pages=_pages(n, PAGE_TRASH),
+        caption=f"{counted(n, 'deleted experience')}, latest first" if n else "The trash is empty",
+    )
+
+
+def _row(operation: Operation) -> OperationRow:
+    return OperationRow(
+        id=operation.id,
+        at=operation.created_at,
+        what=operation.kind,
+        counts=", ".join(f"{n:,} {name}" for name, n in operation.counts.items()),
+        actor=operation.actor,
+        reason=operation.reason,
+        state="undone" if operation.undone_by else "",
+    )
+
+
+def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
+    named = {
+        "When": moment(operation.created_at),
+        "Who": operation.actor,
+        "Why": operation.reason,
+        "Records": ", ".join(f"{n:,} {name}" for name, n in operation.counts.items()),
+        "Takes back": (operation.undoes or "")[:8],
+        "Taken back by": (operation.undone_by or "")[:8],
+    }
+    return tuple((name, value) for name, value in named.items() if value)
+
+
+def _text(value: str) -> Text | None:
+    return Text(value) if value else None
+
+
+def _pages(n: int, size: int) -> int:
+    return max(1, math.ceil(n / size))

@@ -1,0 +1,84 @@
+"""What was just done, with a button that takes it back: at the top of whatever page comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from atlas import AtlasError, MemorySystem
+
+_DONE, _PROBLEM = "act_done", "act_problem"
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that was done to the store from here."""
+
+    operation_id: str
+    sentence: str
+    """Our own words: `Removed 9 experiences`."""
+
+
+def announce(operation_id: str, sentence: str) -> None:
+    """Say at the top of the next run what was done, and offer to undo it."""
+    st.session_state.pop(_PROBLEM, None)
+    st.session_state[_DONE] = Act(operation_id, sentence)
+
+
+def announce_problem(error: AtlasError) -> None:
+    """Say at the top of the next run why something was not done."""
+    say_problem(str(error))
+
+
+def say_problem(sentence: str) -> None:
+    """Say at the top of the next run what is wrong, in place of what was said there before."""
+    st.session_state[_PROBLEM] = sentence
+
+
+def draw_act(memory: MemorySystem) -> None:
+    """What was done last, until it is undone or put away; or why it was not done."""
+    problem: str | None = st.session_state.get(_PROBLEM)
+    if problem:
+        with _bar("act_problem_close", _PROBLEM):
+            st.badge("Not done", icon=":material/error:", color="orange")
+            st.text(problem)
+    act: Act | None = st.session_state.get(_DONE)
+    if act is not None:
+        with _bar("act_close", _DONE):
+            st.badge("Done", icon=":material/check:", color="green")
+            st.text(act.sentence)
+            st.button("Undo", key="act_undo", icon=":material/undo:", on_click=_undo, args=(memory, act))
+
+
+@contextmanager
+def announcing_problems() -> Iterator[None]:
+    """Let what goes wrong inside, in words for a person, be said at the top of the next run."""
+    try:
+        yield
+    except AtlasError as error:
+        announce_problem(error)
+
+
+def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str) -> None:
+    """Undo an operation, and say at the top of the next run that it was done, or why it was not."""
+    with announcing_problems():
+        announce(memory.undo(operation_id).id, sentence)
+
+
+def _undo(memory: MemorySystem, act: Act) -> None:
+    undo_and_say(memory, act.operation_id, f"Took back: {act.sentence[:1].lower()}{act.sentence[1:]}")
+
+
+def _bar(close_key: str, state_key: str) -> DeltaGenerator:
+    bar = st.container(horizontal=True, border=True, vertical_alignment="center")
+    with bar:
+        st.button("", key=close_key, icon=":material/close:", type="tertiary", on_click=_forget, args=(state_key,))
+    return bar
+
+
+def _forget(state_key: str) -> None:
+    st.session_state.pop(state_key, None)

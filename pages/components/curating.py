@@ -1,0 +1,324 @@
+"""What Curate's queues show, and what can be done with each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate import GROUPS_SHOWN, TITLES, GroupLine, group_lines, narrowed
+from atlas.views.duplicates import FoundDuplicates
+from atlas.views.experiences import Query, listed_page, n_pages, placed_and_marked
+from atlas.views.health import BURIED, Health
+from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.wording import counted
+from pages.components.acts import say_problem
+from pages.components.duplicates import live_duplicates
+from pages.components.editing import READ_ONLY, change_marks
+from pages.components.mapping import page_map
+from pages.components.plans import propose
+from pages.components.scope import narrow_to
+from pages.components.selection import select
+from pages.components.tables import open_experience, selectable_table
+
+COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")
+OLDEST = "Oldest first"
+
+MEMBERS = {
+    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "task": st.column_config.TextColumn("Task", width="large"),
+    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
+}
+
+
+def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[tuple[str, ...]]) -> None:
+    """Groups of near-duplicates, each with its members, and merging one or all of them."""
+    _draw_search(memory, found)
+    if not groups:
+        if found.is_known:
+            st.info("No two experiences here say nearly the same.", icon=":material/check:")
+        return
+    n_ids = sum(map(len, groups))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Merge all {counted(len(groups), 'group')} …",
+            key="curate_merge_all",
+            type="primary",
+            icon=":material/merge:",
+            on_click=propose,
+            args=(memory, MergeRequest(groups=tuple(groups))),
+            disabled=memory.storage.read_only,
+            help=_why_not(memory),
+        )
+        st.button(
+            f"Select all {n_ids:,}",
+            key="curate_select_groups",
+            icon=":material/select_all:",
+            on_click=_select,
+            args=(memory, [i for group in groups for i in group], "near-duplicates"),
+        )
+    pages = -(-len(groups) // GROUPS_SHOWN)
+    page = st.pagination(pages, key="curate_groups_page") if pages > 1 else 1
+    for number, line in enumerate(group_lines(memory, groups, min(page, pages))):
+        _draw_group(memory, line, number)
+
+
+def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
+    """How far the search for near-duplicates is, and looking anew where the memory has changed since."""
+    if found.is_running:
+        _draw_progress(memory)
+    if found.problem:
+        st.warning(
+            "The search for near-duplicates did not end well. Nothing in the memory changed.", icon=":material/error:"
+        )
+        st.text(found.problem)
+    if found.is_known and found.n_changed and not found.is_running:
+        st.caption(found.staleness)
+    if not found.is_running and (found.problem or found.n_changed):
+        st.button("Look anew", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
+
+
+@st.fragment(run_every=1)
+def _draw_progress(memory: MemorySystem) -> None:
+    """How far it is; the page is drawn anew when it is done. The person may leave meanwhile."""
+    status = live_duplicates(memory).current().status
+    if status is None or status.state not in ("queued", "running"):
+        st.rerun()
+        return
+    share = status.done / status.total if status.total else 0.0
+    st.progress(min(share, 1.0), text="Looking for near-duplicates. You can leave this page meanwhile.")
+
+
+def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(line.label, color="blue")
+            st.button(
+                "Merge …",
+                key=f"curate_merge_{number}",
+                icon=":material/merge:",
+                on_click=propose,
+                args=(memory, MergeRequest(groups=(line.ids,))),
+                disabled=memory.storage.read_only,
+                help=_why_not(memory),
+            )
+            st.button(
+                "Select",
+                key=f"curate_select_{number}",
+                icon=":material/select_all:",
+                on_click=_select,
+                args=(memory, line.ids, "a group of near-duplicates"),
+            )
+        st.text(line.title)
+        key = f"curate_members_{number}_{abs(hash(line.ids))}"
+        ids = tuple(member.id for member in line.members)
+        with st.expander("Its members", key=f"curate_group_{number}_{abs(hash(line.ids))}"):
+            st.dataframe(
+                [asdict(member) for member in line.members],
+                column_config=MEMBERS,
+                column_order=list(MEMBERS),
+                hide_index=True,
+                key=key,
+                on_select=partial(_open_row, ids, key),
+                selection_mode=["single-row", "single-cell"],
+                alt="Members of the group",
+            )
+
+
+def draw_domains(memory: MemorySystem, found: Health) -> None:
+    """Every domain, worst first; one that is chosen can be selected, or looked at on the map."""
+    if not found.domains:
+        st.info("Domains emerge on the map. There is none yet.", icon=":material/scatter_plot:")
+        st.page_link("pages/map.py", label="Open the map")
+        return
+    columns = {
+        "name": st.column_config.TextColumn("Domain", width="medium"),
+        "n": st.column_config.NumberColumn("Experiences", format="localized", width=90),
+        "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
+        "interval": st.column_config.TextColumn("95 % interval", width=110),
+        "verdict": st.column_config.TextColumn("", width=160),
+    }
+    numbers = tuple(row.number for row in found.domains)
+    table = st.dataframe(
+        [asdict(row) for row in found.domains],
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=f"curate_domains_{abs(hash(numbers))}_{memory.revision()}",
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        alt="Success by domain",
+    )
+    rows = [row for row in table["selection"]["rows"] if row < len(numbers)]
+    _draw_domain_acts(memory, numbers[rows[0]] if rows else None)
+
+
+def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
+    """What can be done with the domain that is ticked."""
+    memory_map = page_map(memory)
+    members = list(memory_map.members(number)) if memory_map is not None and number is not None else []
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Select its {counted(len(members), 'experience')}",
+            key="curate_select_domain",
+            disabled=not members,
+            icon=":material/select_all:",
+            on_click=_select,
+            args=(memory, members, "a domain"),
+        )
+        is_shown = st.button(
+            "Show it on the map",
+            key="curate_show_domain",
+            icon=":material/scatter_plot:",
+            disabled=not members,
+            on_click=narrow_to,
+            kwargs={"domains": [number]},
+        )
+    if is_shown:
+        st.switch_page("pages/map.py")
+
+
+def draw_queue(memory: MemorySystem, queue: str, where: Mapping[str, Any], scope: Mapping[str, Any]) -> None:
+    """A queue of single experiences, oldest first, and what can be done with all of them."""
+    query = Query(where=narrowed(where, scope), order=OLDEST)
+    n_found = memory.experience.count(query.where)
+    if not n_found:
+        st.info("There is none here.", icon=":material/check:")
+        return
+    _draw_queue_acts(memory, queue, query, n_found)
+    page = st.pagination(n_pages(n_found), key=f"curate_page_{queue}") if n_pages(n_found) > 1 else 1
+    listing = listed_page(memory, query, page)
+    rows = placed_and_marked(memory, listing.rows, page_map(memory))
+    revision = memory.revision()
+    key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
+    selectable_table(memory, rows, columns=COLUMNS, key=key, revision=revision)
+
+
+def _draw_queue_acts(memory: MemorySystem, queue: str, query: Query, n_found: int) -> None:
+    is_off, why = memory.storage.read_only, _why_not(memory)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Select all {n_found:,}",
+            key="curate_select_all",
+            icon=":material/select_all:",
+            on_click=_select_where,
+            args=(memory, query.where, TITLES[queue].lower()),
+        )
+        if queue == BURIED:
+            st.button(
+                f"Unbury all {n_found:,}",
+                key="curate_unbury",
+                icon=":material/visibility:",
+                disabled=is_off,
+                help=why,
+                on_click=_unbury,
+                args=(memory, query.where),
+            )
+        st.button(
+            f"Prune all {n_found:,} …",
+            key="curate_prune_all",
+            icon=":material/delete_sweep:",
+            disabled=is_off,
+            on_click=_prune_where,
+            args=(memory, query.where),
+            help=why or "You see first what would go.",
+        )
+
+
+def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    """The form of criteria, of which those that are filled in are used."""
+    n_inside = memory.experience.count(scope)
+    if scope:
+        st.caption(f"Only the {counted(n_inside, 'experience')} in scope may go.")
+    with st.form("curate_rule", width=640):
+        first, second = st.columns(2)
+        first.number_input(
+            "Lowest success rate to keep, in %",
+            0.0,
+            100.0,
+            None,
+            5.0,
+            format="%.0f",
+            key="curate_rate",
+            placeholder="not used",
+            help="Of its own outcome and of the tasks it was used for",
+        )
+        second.number_input(
+            "Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used"
+        )
+        first.number_input(
+            "Prune what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
+        )
+        second.number_input(
+            "Keep at most … experiences",
+            0,
+            None,
+            None,
+            100,
+            key="curate_count",
+            placeholder="not used",
+            help="The least successful go first, then the oldest",
+        )
+        st.toggle(
+            "Keep the best of each neighbourhood",
+            True,
+            key="curate_diverse",
+            help="Where nothing similar would be left, the best of them stays.",
+        )
+        st.form_submit_button(
+            "Preview",
+            type="primary",
+            icon=":material/visibility:",
+            on_click=_preview_rule,
+            args=(memory, dict(scope)),
+            disabled=memory.storage.read_only,
+            help=_why_not(memory),
+        )
+
+
+def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    state = st.session_state
+    criteria = criteria_of(
+        min_percent=state["curate_rate"],
+        max_age_days=state["curate_age"],
+        never_retrieved_days=state["curate_never"],
+        max_count=state["curate_count"],
+        keep_diverse=state["curate_diverse"],
+    )
+    if not criteria:
+        say_problem("Fill in at least one rule: a success rate, an age, a time without retrieval, or a number to keep.")
+        return
+    propose(memory, PruneRequest(criteria=criteria, among=tuple(memory.experience.ids(scope)) if scope else None))
+
+
+def _select(memory: MemorySystem, ids: Sequence[str], origin: str) -> None:
+    select(ids, origin=origin, revision=memory.revision())
+
+
+def _select_where(memory: MemorySystem, where: Mapping[str, Any], origin: str) -> None:
+    _select(memory, memory.experience.ids(where), origin)
+
+
+def _prune_where(memory: MemorySystem, where: Mapping[str, Any]) -> None:
+    propose(memory, PruneRequest(among=tuple(memory.experience.ids(where))))
+
+
+def _unbury(memory: MemorySystem, where: Mapping[str, Any]) -> None:
+    ids = memory.experience.ids(where)
+    change_marks(memory, ids, f"Unburied {counted(len(ids), 'experience')}", buried=False)
+
+
+def _open_row(ids: tuple[str, ...], key: str) -> None:
+    selection = st.session_state[key]["selection"]
+    rows = [*selection["rows"], *(row for row, _ in selection["cells"])]
+    if rows and rows[0] < len(ids):
+        open_experience(ids[rows[0]])
+
+
+def _why_not(memory: MemorySystem) -> str | None:
+    return READ_ONLY if memory.storage.read_only else None

@@ -1,0 +1,167 @@
+"""What the overview is made of: figures, a chart, lists that lead on, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas.views.duplicates import FoundDuplicates
+from atlas.views.growth import growth_caption, growth_chart
+from atlas.views.health import FAILING, Health, health_lines
+from atlas.views.history import OperationRow
+from atlas.views.overview import Day, Groups, SuccessRate, groups_caption, rate_words
+from pages.components.scope import narrow_to
+
+DOMAINS_SHOWN = 12
+ROW_PIXELS = 35
+_GO_TO, _OPENED = "overview_go_to", "overview_domain_opened"
+
+COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
+SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=110)
+INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+CHART = {"displayModeBar": False, "scrollZoom": False}
+
+
+def draw_totals(rate: SuccessRate) -> None:
+    """Four figures in a row."""
+    total, share, failed, unknown = st.columns(4)
+    value, interval = rate_words(rate)
+    total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
+    share.metric(
+        "Succeeded",
+        value,
+        delta=interval or None,
+        delta_color="off",
+        delta_arrow="off",
+        help="Of the experiences with a known outcome, with the 95 % interval (Wilson).",
+        border=True,
+        height="stretch",
+    )
+    failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
+    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
+
+
+def draw_growth(days: Sequence[Day]) -> None:
+    """What came on each day, and how well it went until then."""
+    st.subheader("Growth and success", anchor=False)
+    if days:
+        st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
+    else:
+        st.caption("Nobody knows when any of these were attempted.")
+
+
+def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
+    """What asks to be looked at; each line opens Curate at it."""
+    st.subheader("Worth a look", anchor=False)
+    lines = health_lines(found, duplicates.groups)
+    for line in lines:
+        st.page_link(
+            "pages/curate.py",
+            label=line.sentence,
+            icon=":material/arrow_forward:",
+            query_params={"curate_queue": line.queue},
+        )
+    if duplicates.is_running:
+        st.caption("Looking for near-duplicates …")
+    elif not duplicates.is_known:
+        st.caption("Nobody has looked for near-duplicates yet.")
+    if not lines and duplicates.is_known:
+        st.caption("Nothing: no near-duplicates, no failing domain, nothing stale.")
+
+
+def draw_domains(found: Health) -> None:
+    """How each domain goes, worst first; a click shows it on the map."""
+    st.subheader("By domain", anchor=False)
+    if not found.domains:
+        st.caption("Domains emerge on the map. There is none yet.")
+        st.page_link("pages/map.py", label="Open the map", icon=":material/scatter_plot:")
+        return
+    st.caption("Those that surely do badly first. Click one to see it on the map.")
+    shown = found.domains[:DOMAINS_SHOWN]
+    numbers = tuple(row.number for row in shown)
+    key = f"overview_domains_{hash(numbers)}_{st.session_state.get(_OPENED, 0)}"
+    columns = {
+        "name": st.column_config.TextColumn("Domain", width=190),
+        "n": COUNT("n"),
+        "percent_succeeded": SHARE,
+        "interval": INTERVAL,
+    }
+    st.dataframe(
+        [asdict(row) for row in shown],
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=key,
+        on_select=partial(_open_domain, numbers, key),
+        selection_mode="single-cell",
+        height=ROW_PIXELS * (len(shown) + 1) + 3,
+        alt="Success by domain",
+    )
+    if len(found.domains) > len(shown):
+        st.page_link(
+            "pages/curate.py", label=f"All {len(found.domains)} domains", query_params={"curate_queue": FAILING}
+        )
+
+
+def _open_domain(numbers: tuple[int, ...], key: str) -> None:
+    cells = st.session_state[key]["selection"]["cells"]
+    if cells:
+        narrow_to(domains=[numbers[cells[0][0]]])
+        st.session_state[_GO_TO] = "pages/map.py"
+        st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+
+
+def go_on() -> None:
+    """Go to the page that a click on a table asked for; no callback can do that itself."""
+    if page := st.session_state.pop(_GO_TO, None):
+        st.switch_page(page)
+
+
+def draw_sources(groups: Groups) -> None:
+    """A line for each source."""
+    st.subheader("By source", anchor=False)
+    columns = {
+        "name": st.column_config.TextColumn("Source", width=120),
+        "n": COUNT("n"),
+        "percent_succeeded": SHARE,
+        "interval": INTERVAL,
+    }
+    lines = [asdict(group) for group in groups.shown]
+    st.dataframe(lines, column_config=columns, hide_index=True, alt="Success by source")
+    if caption := groups_caption(groups, "source"):
+        st.caption(caption)
+
+
+def draw_operations(operations: Sequence[OperationRow]) -> None:
+    """What was done to the store lately."""
+    st.subheader("Lately", anchor=False)
+    columns = {
+        "at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
+        "what": st.column_config.TextColumn("What", width=70),
+        "counts": st.column_config.TextColumn("Records", width=140),
+        "actor": st.column_config.TextColumn("Who", width=100),
+        "reason": st.column_config.TextColumn("Why", width="large"),
+        "state": st.column_config.TextColumn("State", width=80),
+    }
+    lines = [asdict(row) for row in operations]
+    st.dataframe(
+        lines,
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        alt="What was done to the store lately",
+    )
+    st.page_link("pages/history.py", label="All of it, with an undo", icon=":material/history:")
+
+
+def draw_facts(facts: Mapping[str, str]) -> None:
+    """What the store is."""
+    st.subheader("The store", anchor=False)
+    with st.container(horizontal=True, gap="large"):
+        for name, value in facts.items():
+            with st.container(width="content", gap=None):
+                st.caption(name)
+                st.text(value)

@@ -1,0 +1,200 @@
+"""Plans before they are applied: what would go, why, and what stays; and the button that does exactly that."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas.views.plans import PlanRow
+from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
+from pages.components.acts import announce, announce_problem, announcing_problems
+from pages.components.selection import unselect
+
+ROWS_SHOWN = 500
+TABLE_PIXELS = 260
+
+_PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
+
+COLUMNS = {
+    "sign": st.column_config.TextColumn("", width=60),
+    "title": st.column_config.TextColumn("Task", width="large"),
+    "why": st.column_config.TextColumn("Why", width="large"),
+}
+
+
+def propose(memory: MemorySystem, request: PruneRequest | MergeRequest) -> None:
+    """Show what this would do, in a dialog over the page; for a button's callback."""
+    st.session_state.pop(_OUTDATED, None)
+    with announcing_problems():
+        st.session_state[_PROPOSAL] = request.propose(memory)
+
+
+def close_plan() -> None:
+    """Put the plan away, without anything being done."""
+    st.session_state.pop(_PROPOSAL, None)
+    st.session_state.pop(_OUTDATED, None)
+
+
+def draw_plan(memory: MemorySystem) -> bool:
+    """The plan that was proposed, if there is one; whether there is."""
+    proposal: Proposal | None = st.session_state.get(_PROPOSAL)
+    if proposal is None:
+        return False
+    draw = _prune if isinstance(proposal.request, PruneRequest) else _merge
+    draw(memory)
+    return True
+
+
+@st.dialog("Prune", width="large", on_dismiss=close_plan)
+def _prune(memory: MemorySystem) -> None:
+    _draw(memory)
+
+
+@st.dialog("Merge", width="large", on_dismiss=close_plan)
+def _merge(memory: MemorySystem) -> None:
+    _draw(memory)
+
+
+def _draw(memory: MemorySystem) -> None:
+    proposal: Proposal | None = st.session_state.get(_PROPOSAL)
+    if proposal is None:  # applied, or put away
+        st.rerun()
+        return
+    st.markdown(f"**{proposal.view.headline}**")
+    for note in proposal.view.notes:
+        st.caption(note)
+    _draw_choice(memory, proposal)
+    if proposal.going:
+        _draw_effect(proposal)
+    _draw_rows(proposal)
+    _draw_buttons(memory, proposal)
+
+
+def _draw_choice(memory: MemorySystem, proposal: Proposal) -> None:
+    """For what a person chose, the offer to keep the best of what says the same."""
+    request = proposal.request
+    if isinstance(request, PruneRequest) and request.is_choice:
+        st.toggle(
+            "Keep the best of each group of near-duplicates",
+            value=request.is_diverse,
+            key="plan_diverse",
+            on_change=_take_diversity,
+            args=(memory, request),
+            help="Where nothing similar would be left in the memory, the best of them stays.",
+        )
+
+
+def _draw_effect(proposal: Proposal) -> None:
+    before, after = proposal.rates
+    count, share = st.columns(2)
+    count.metric(
+        "Experiences afterwards",
+        f"{proposal.after.n:,}",
+        f"from {proposal.before.n:,}",
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+    )
+    share.metric("Succeeded afterwards", after, f"from {before}", delta_color="off", delta_arrow="off", border=True)
+
+
+def _draw_rows(proposal: Proposal) -> None:
+    if isinstance(proposal.request, MergeRequest):
+        _draw_table(proposal.view.rows, "What is merged, each kept one first")
+        return
+    going = [row for row in proposal.view.rows if row.goes]
+    saved = [row for row in proposal.view.rows if not row.goes]
+    if going:
+        _draw_table(going, f"{len(going):,} would go")
+    if saved:
+        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved")
+
+
+def _draw_table(rows: list[PlanRow] | tuple[PlanRow, ...], caption: str) -> None:
+    n_more = len(rows) - ROWS_SHOWN
+    st.caption(f"{caption}; the first {ROWS_SHOWN} are shown" if n_more > 0 else caption)
+    lines = [{**asdict(row), "sign": "goes" if row.goes else "stays"} for row in rows[:ROWS_SHOWN]]
+    height = min(TABLE_PIXELS, 35 * (len(lines) + 1) + 3)
+    is_mixed = len({row.goes for row in rows}) > 1
+    shown = [name for name in COLUMNS if is_mixed or name != "sign"]
+    st.dataframe(lines, column_config=COLUMNS, column_order=shown, hide_index=True, height=height, alt=caption)
+
+
+def _draw_buttons(memory: MemorySystem, proposal: Proposal) -> None:
+    if outdated := st.session_state.get(_OUTDATED):
+        st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
+        st.text(outdated)
+        st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
+        return
+    if not proposal.going:
+        st.info("Nothing would go.", icon=":material/check:")
+        return
+    is_confirmed = _draw_confirmation(proposal)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            proposal.button,
+            key="plan_apply",
+            type="primary",
+            icon=":material/check:",
+            on_click=_apply,
+            args=(memory, proposal),
+            disabled=not is_confirmed or memory.storage.read_only,
+        )
+        st.button("Cancel", key="plan_cancel", on_click=close_plan)
+        st.caption("It can be undone.")
+
+
+def _draw_confirmation(proposal: Proposal) -> bool:
+    """Whether the count was typed, where so much would go that it must be."""
+    if not proposal.view.is_large:
+        return True
+    count = str(proposal.view.n_going)
+    st.text_input(
+        f"That is {proposal.view.share:.0%} of the memory. Type {count} to confirm",
+        key="plan_count",
+        live=True,
+        placeholder=count,
+    )
+    return _is_typed(proposal)
+
+
+def _is_typed(proposal: Proposal) -> bool:
+    typed = str(st.session_state.get("plan_count") or "")
+    return not proposal.view.is_large or typed.replace(",", "").strip() == str(proposal.view.n_going)
+
+
+def _take_diversity(memory: MemorySystem, request: PruneRequest) -> None:
+    wanted = bool(st.session_state.get("plan_diverse"))
+    # Streamlit also calls this when the dialog has just been closed by another button.
+    if _PROPOSAL in st.session_state and wanted != request.is_diverse:
+        _replan(memory, request.with_diversity(wanted))
+
+
+def _replan(memory: MemorySystem, request: PruneRequest | MergeRequest) -> None:
+    st.session_state.pop("plan_count", None)
+    try:
+        st.session_state[_PROPOSAL] = request.propose(memory)
+        st.session_state.pop(_OUTDATED, None)
+    except AtlasError as error:
+        announce_problem(error)
+        close_plan()
+
+
+def _apply(memory: MemorySystem, proposal: Proposal) -> None:
+    """Apply exactly the plan that was shown."""
+    if st.session_state.get(_PROPOSAL) is not proposal or not _is_typed(proposal):
+        return
+    try:
+        operation_id, sentence = proposal.apply(memory)
+    except PlanOutdated as error:
+        st.session_state[_OUTDATED] = str(error)
+        return
+    except AtlasError as error:
+        announce_problem(error)
+        close_plan()
+        return
+    unselect(proposal.going)
+    announce(operation_id, sentence)
+    close_plan()

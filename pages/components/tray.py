@@ -1,0 +1,199 @@
+"""The tray: what is selected, on whichever page, and what can be done with it; it stays at the bottom of the view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.proposals import MergeRequest, PruneRequest
+from atlas.views.scope import known_tags, offered
+from atlas.views.selection import COMPARED, LISTED, Chosen, Compared, chosen, chosen_rows, compared, exported_lines
+from atlas.views.wording import counted
+from pages.components.editing import READ_ONLY, change_marks
+from pages.components.plans import draw_plan, propose
+from pages.components.selection import Selection, clear_selection, current_selection
+from pages.components.texts import draw_code, draw_prose
+
+_CHOSEN, _TAGS = "tray_chosen", "tray_tags"
+
+LIST_COLUMNS = {
+    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "task": st.column_config.TextColumn("Task", width="large"),
+}
+
+
+def draw_tray(memory: MemorySystem) -> None:
+    """What is selected, if anything is, and the plan that is looked at, if there is one; the router draws it last."""
+    selection = current_selection()
+    is_planning = draw_plan(memory)
+    if selection.ids:
+        with st.bottom, st.container(key="tray", gap="xsmall"):
+            _draw(memory, _now(memory, selection), is_planning)
+
+
+def _now(memory: MemorySystem, selection: Selection) -> Chosen:
+    """The selection as the store is now; worked out once for each state of the store."""
+    asked = (str(memory.storage.path), memory.revision(), selection)
+    held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
+    if held is None or held[0] != asked:
+        held = (asked, chosen(memory, selection.ids, selection.origin))
+        st.session_state[_CHOSEN] = held
+    return held[1]
+
+
+def _draw(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(now.sentence, icon=":material/select_all:", color="blue")
+        st.caption(now.figures)
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _draw_looking(memory, now, is_planning)
+        _draw_marking(memory, now)
+        _draw_curating(memory, now)
+        st.download_button(
+            "Export",
+            partial(exported_lines, memory, now.ids),
+            "experiences.jsonl",
+            "application/jsonl",
+            key="tray_export",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=not now.ids,
+            help="As JSONL, which `atlas import` reads",
+        )
+        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection)
+
+
+def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+    is_few = 1 < len(now.ids) <= COMPARED
+    label, icon = ("Compare", ":material/compare:") if is_few else ("Show", ":material/list:")
+    is_asked = st.button(
+        label,
+        key="tray_show",
+        icon=icon,
+        disabled=not now.ids,
+        help=None if is_few else f"With two to {COMPARED}, side by side",
+    )
+    if is_asked and not is_planning:
+        show = _compare if is_few else _list
+        show(memory, now.ids)
+
+
+def _draw_marking(memory: MemorySystem, now: Chosen) -> None:
+    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
+    many = counted(len(now.ids), "experience")
+    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off, help=help_text):
+        _draw_tags(memory, now, many)
+    pin = "Unpin" if now.is_all_pinned else "Pin"
+    st.button(
+        pin,
+        key="tray_pin",
+        icon=":material/push_pin:",
+        disabled=is_off,
+        on_click=change_marks,
+        args=(memory, now.ids, f"{pin}ned {many}"),
+        kwargs={"pinned": pin == "Pin"},
+        help=help_text or "Pinned experiences are never pruned.",
+    )
+    bury, buried = ("Unbury", "Unburied") if now.is_all_buried else ("Bury", "Buried")
+    st.button(
+        bury,
+        key="tray_bury",
+        icon=":material/visibility_off:",
+        disabled=is_off,
+        on_click=change_marks,
+        args=(memory, now.ids, f"{buried} {many}"),
+        kwargs={"buried": bury == "Bury"},
+        help=help_text or "Agents do not find buried experiences. They are kept, and you still see them.",
+    )
+
+
+def _draw_tags(memory: MemorySystem, now: Chosen, many: str) -> None:
+    st.multiselect(
+        "Tags",
+        offered(known_tags(memory), now.tags),
+        key=_TAGS,
+        accept_new_options=True,
+        placeholder="Choose or type a tag",
+    )
+    with st.container(horizontal=True):
+        st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(memory, now.ids, many, True))
+        st.button("Take away", key="tray_tag_remove", on_click=_retag, args=(memory, now.ids, many, False))
+
+
+def _retag(memory: MemorySystem, ids: Sequence[str], many: str, is_added: bool) -> None:
+    tags = [tag for tag in (str(tag).strip() for tag in st.session_state.get(_TAGS, [])) if tag]
+    if not tags:
+        return
+    st.session_state[_TAGS] = []
+    if is_added:
+        change_marks(memory, ids, f"Tagged {many}", add_tags=tags)
+    else:
+        change_marks(memory, ids, f"Took {counted(len(tags), 'tag')} from {many}", remove_tags=tags)
+
+
+def _draw_curating(memory: MemorySystem, now: Chosen) -> None:
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    st.button(
+        "Merge …",
+        key="tray_merge",
+        icon=":material/merge:",
+        disabled=is_off or len(now.ids) < 2,
+        on_click=propose,
+        args=(memory, MergeRequest(groups=(now.ids,))),
+        help=help_text or "Into the best attempt, which then stands for all. You see first what it would do.",
+    )
+    st.button(
+        "Prune …",
+        key="tray_prune",
+        icon=":material/delete_sweep:",
+        disabled=is_off or not now.ids,
+        on_click=propose,
+        args=(memory, PruneRequest(among=now.ids)),
+        help=help_text or "You see first what would go.",
+    )
+
+
+@st.dialog("Side by side", width="large")
+def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
+    shown = compared(memory, ids)
+    for column, experience in zip(st.columns(len(shown) or 1), shown, strict=False):
+        with column:
+            _draw_compared(experience)
+
+
+def _draw_compared(experience: Compared) -> None:
+    st.markdown(f"**{experience.outcome}**")
+    st.caption(experience.facts)
+    st.page_link(
+        "pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": experience.id}
+    )
+    draw_prose(experience.task, key=f"tray_task_{experience.id}")
+    st.caption("Feedback")
+    if experience.feedback is None:
+        st.caption("none")
+    else:
+        draw_prose(experience.feedback, key=f"tray_feedback_{experience.id}")
+    st.caption("Solution")
+    if experience.solution is None:
+        st.caption("none")
+    else:
+        draw_code(experience.solution, key=f"tray_solution_{experience.id}")
+
+
+@st.dialog("Selected", width="large")
+def _list(memory: MemorySystem, ids: Sequence[str]) -> None:
+    rows = chosen_rows(memory, ids)
+    st.caption(f"The first {LISTED} of {len(ids):,}" if len(ids) > LISTED else counted(len(ids), "experience"))
+    st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=LIST_COLUMNS,
+        column_order=list(LIST_COLUMNS),
+        hide_index=True,
+        alt="What is selected",
+    )
+    if len(ids) == 1:
+        st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": ids[0]})

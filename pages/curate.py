@@ -1,0 +1,75 @@
+"""Curate: queues of what could be looked through, and pruning by rule; every act is previewed and can be undone."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate import MEANINGS, RULE, groups_within, queue_counts, queue_wheres, tabs
+from atlas.views.health import DUPLICATES, FAILING
+from atlas.views.wording import import_command
+from pages.components.curating import draw_criteria, draw_domains, draw_groups, draw_queue
+from pages.components.duplicates import page_duplicates
+from pages.components.experience import experience_panel
+from pages.components.health import page_health
+from pages.components.memory import page_memory
+from pages.components.messages import show_empty
+from pages.components.scope import current_where
+from pages.components.tables import opened_id
+
+QUEUE = "curate_queue"
+"""The query parameter that names the queue."""
+
+
+def ask(titles: dict[str, str]) -> str:
+    """Which queue is looked through: the address says it, so that others can link to it."""
+    asked = st.query_params.get(QUEUE)
+    current = asked if asked in titles else next(iter(titles))
+    key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
+    st.segmented_control(
+        "Queue",
+        list(titles),
+        default=current,
+        required=True,
+        format_func=lambda name: titles[name],
+        key=key,
+        on_change=lambda: st.query_params.update({QUEUE: st.session_state[key]}),
+        label_visibility="collapsed",
+    )
+    return current
+
+
+def draw(memory: MemorySystem) -> None:
+    """The queues, and the one that is looked through."""
+    found, duplicates = page_health(memory), page_duplicates(memory)
+    scope = current_where(memory)
+    groups = groups_within(duplicates.groups, memory.experience.ids(scope) if scope else None)
+    queue = ask(tabs(queue_counts(memory, found, groups, scope)))
+    st.caption(MEANINGS[queue])
+    if queue == RULE:
+        draw_criteria(memory, scope)
+    elif queue == DUPLICATES:
+        draw_groups(memory, duplicates, groups)
+    elif queue == FAILING:
+        draw_domains(memory, found)
+    else:
+        draw_queue(memory, queue, queue_wheres(found)[queue], scope)
+
+
+def draw_beside(memory: MemorySystem, opened: str) -> None:
+    """The queues, and beside them the experience that is open."""
+    beside, panel = st.columns([1, 1], gap="medium")
+    with beside:
+        draw(memory)
+    with panel:
+        experience_panel(memory, opened)
+
+
+memory = page_memory()
+st.title("Curate", anchor=False)
+if not memory.experience.count():
+    show_empty(import_command(memory))
+elif opened := opened_id():
+    draw_beside(memory, opened)
+else:
+    draw(memory)

@@ -1,0 +1,87 @@
+"""Map: where experiences lie by what they mean, which domains have emerged, and how each of them goes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.map import FEWEST, QUALITY_HELP, quality_text
+from atlas.views.map_colours import COLOURED_BY, DOMAIN
+from atlas.views.map_sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
+from atlas.views.wording import counted, import_command
+from pages.components.experience import experience_panel
+from pages.components.live import refreshing
+from pages.components.map_domains import draw_domains
+from pages.components.map_refit import draw_refit
+from pages.components.mapped import draw_map
+from pages.components.mapping import page_map
+from pages.components.memory import page_memory
+from pages.components.messages import show_empty
+from pages.components.tables import opened_id
+
+
+def draw(memory: MemorySystem, sheet: Sheet) -> None:
+    """The map, and beside it the domains, or the experience that is open."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        st.title("Map", anchor=False, width="content")
+        by = st.segmented_control(
+            "Colour by", COLOURED_BY, default=DOMAIN, required=True, key="map_colour_by", persist_state="session"
+        )
+    beside, panel = st.columns([3, 2], gap="medium")
+    with beside:
+        draw_map(memory, sheet, coloured(memory, sheet, by or DOMAIN))
+        st.caption(quality_text(sheet.map), help=QUALITY_HELP)
+        draw_refit(memory, sheet.map)
+    with panel:
+        opened = opened_id()
+        if opened is None:
+            draw_domains(memory, sheet)
+        else:
+            experience_panel(memory, opened)
+
+
+def draw_nothing(memory: MemorySystem) -> None:
+    """Why there is no map, and what to do."""
+    n = memory.experience.count()
+    if not n:
+        show_empty(import_command(memory))
+        return
+    said = f"A map needs at least {FEWEST} experiences; this store has {counted(n, 'experience')}."
+    st.info(said, icon=":material/scatter_plot:")
+
+
+def drawn(memory: MemorySystem) -> Sheet | None:
+    """The map as it is now; None where there is too little for one."""
+    with st.spinner("Laying out the map …"):
+        memory_map = page_map(memory, is_sketched=True)
+        if memory_map is None or len(memory_map.ids) < FEWEST:
+            return None
+        return _sheet(str(memory.storage.path), memory.revision(), map_fingerprint(memory_map), _memory=memory)
+
+
+def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
+    """The colours of the map as it is now."""
+    name = map_fingerprint(sheet.map)
+    return _colours(str(memory.storage.path), memory.revision(), name, by, _memory=memory, _sheet=sheet)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _sheet(path: str, revision: int, fingerprint: str, *, _memory: MemorySystem) -> Sheet:
+    memory_map = page_map(_memory)
+    assert memory_map is not None
+    return sheet_of(_memory, memory_map)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _colours(path: str, revision: int, fingerprint: str, by: str, *, _memory: MemorySystem, _sheet: Sheet) -> Colours:
+    return colours_of(_memory, _sheet, by)
+
+
+memory = page_memory()
+refreshing(memory)
+sheet = drawn(memory)
+if sheet is not None:
+    draw(memory, sheet)
+else:
+    st.title("Map", anchor=False)
+    draw_nothing(memory)

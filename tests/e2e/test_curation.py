@@ -1,0 +1,177 @@
+"""Curating in a real browser: what is previewed is what happens, nothing else is touched, and it can be taken back."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from atlas.testing import HashEmbedder
+from tests.e2e.conftest import Serve, settle, shoot
+from tests.e2e.tables import rows
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+
+N_TASKS = 36
+TICK_PIXELS = 15
+ROW_PIXELS = 35
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory) -> Path:
+    """A store of different attempts, and four that say the same."""
+    store = tmp_path_factory.mktemp("pristine")
+    alike = [attempt("Water the garden", task_id=f"garden-{n}", success=n == 2, agent=f"agent {n}") for n in range(4)]
+    make_store(store, [*attempts(N_TASKS), *alike])
+    return store
+
+
+@pytest.fixture
+def opened(pristine: Path, serve: Serve, tmp_path) -> tuple[str, Path]:
+    """A dashboard on a copy of that store: its address, and the copy."""
+    store = tmp_path / "store"
+    shutil.copytree(pristine, store)
+    return serve(store), store
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, opened, theme):
+    address, store = opened
+    before = contents(store)
+    page.goto(f"{address}/experiences")
+    first, second = tick(page, 1), tick(page, 3)
+    expect(page.get_by_text("2 selected from rows on Experiences")).to_be_visible()
+    shoot(page, f"tray-{theme}")
+    page.get_by_role("button", name="Prune …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("2 of 40 experiences would go (5.0%), 0 are saved.")).to_be_visible()
+    settle(page)
+    shoot(page, f"prune-{theme}")
+    dialog.get_by_role("button", name="Prune 2 experiences").click()
+    expect(page.get_by_text("Pruned 2 experiences")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert set(before) - set(contents(store)) == ids_of(before, first, second)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took back: pruned 2 experiences")).to_be_visible()
+    assert contents(store) == before
+
+
+def test_two_deletes_in_a_row_touch_only_what_was_chosen(page: Page, opened):
+    address, store = opened
+    before = contents(store)
+    page.goto(f"{address}/experiences")
+    gone: set[str] = set()
+    for n_left in (39, 38):
+        title = tick(page, 2)
+        expect(page.get_by_text("1 selected from rows on Experiences")).to_be_visible()
+        page.get_by_role("button", name="Prune …").click()
+        page.get_by_role("dialog").get_by_role("button", name="Prune 1 experience").click()
+        expect(page.get_by_text(f"{n_left} experiences").first).to_be_visible()
+        expect(page.get_by_text("selected from")).to_have_count(0)
+        gone |= ids_of(before, title)
+        assert set(before) - set(contents(store)) == gone
+
+
+def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
+    address, store = opened
+    before = contents(store)
+    page.goto(address)
+    page.get_by_role("link", name="1 group of near-duplicates, 4 in all").click()
+    expect(page).to_have_url(re.compile("curate_queue=duplicates"))
+    expect(page.get_by_text("4 experiences: 1 succeeded, 3 failed")).to_be_visible()
+    shoot(page, "curate-duplicates")
+    page.get_by_role("button", name="Merge all 1 group …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("4 experiences would become 1: 3 of 40 would go (7.5%).")).to_be_visible()
+    apply = dialog.get_by_role("button", name="Merge 4 experiences into 1")
+    expect(apply).to_be_disabled()
+    dialog.get_by_role("textbox").fill("3")
+    expect(apply).to_be_enabled()
+    shoot(page, "merge")
+    apply.click()
+    expect(page.get_by_text("Merged 4 experiences into 1")).to_be_visible()
+    after = contents(store)
+    (kept,) = ids_of(after, "Water the garden")
+    assert len(after) == 37
+    assert "success=True" in before[kept][1]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took back: merged 4 experiences into 1")).to_be_visible()
+    assert contents(store) == before
+
+
+def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, opened):
+    address, store = opened
+    page.goto(f"{address}/experiences")
+    title = tick(page, 1)
+    page.get_by_role("button", name="Prune …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Prune 1 experience")).to_be_visible()
+    (chosen,) = ids_of(contents(store), title)
+    with opening(store) as memory:
+        memory.experience.edit(chosen, feedback="changed by another process")
+    dialog.get_by_role("button", name="Prune 1 experience").click()
+    expect(dialog.get_by_text("Nothing was done.").first).to_be_visible()
+    assert chosen in contents(store)
+    dialog.get_by_role("button", name="Plan anew").click()
+    dialog.get_by_role("button", name="Prune 1 experience").click()
+    expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
+    assert chosen not in contents(store)
+
+
+def test_the_sample_data_go_with_one_click_and_nothing_else(page: Page, serve: Serve, tmp_path):
+    store = tmp_path / "store"
+    (own,) = make_store(store, [attempt("An attempt of my own")])
+    with opening(store) as memory:
+        memory.experience.store(replace(attempt("Made up"), metadata={"is_sample": True}))
+    page.goto(serve(store))
+    expect(page.get_by_text("1 of these are sample data")).to_be_visible()
+    page.get_by_role("button", name="Remove them").click()
+    expect(page.get_by_text("Removed the sample data, 1 experience")).to_be_visible()
+    assert list(contents(store)) == [own]
+
+
+def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
+    address, _ = opened
+    page.goto(address)
+    expect(page.get_by_text("Those that surely do badly first.")).to_be_visible()
+    settle(page)
+    table = page.get_by_test_id("stDataFrame").first
+    table.click(position={"x": 60, "y": ROW_PIXELS * 1.5})
+    expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("map.*scope_domains="))
+
+
+def tick(page: Page, position: int) -> str:
+    """Tick the box beside a row, the first being 0; the task that the row shows."""
+    settle(page)
+    expect(rows(page).nth(position)).to_be_attached()
+    frame = page.get_by_test_id("stDataFrame").first
+    frame.click(position={"x": TICK_PIXELS, "y": ROW_PIXELS * (position + 1.5)})
+    settle(page)
+    return next(
+        text
+        for text in rows(page).nth(position).locator("td").all_text_contents()
+        if text.startswith(("Task", "Water"))
+    )
+
+
+def opening(store: Path) -> atlas.MemorySystem:
+    """The store, as another process would open it."""
+    embedder = HashEmbedder(DIMENSION, MODEL)
+    return atlas.open_memory(store, embedder=embedder, settings=atlas.Settings())
+
+
+def contents(store: Path) -> dict[str, tuple[str, str]]:
+    """What a store holds: the task, and all there is to say, by id."""
+    with opening(store) as memory:
+        found = [memory.experience.get(record_id) for record_id in memory.experience.ids()]
+    return {one.id: (one.task.description, repr(one)) for one in found if one is not None}
+
+
+def ids_of(held: dict[str, tuple[str, str]], *titles: str) -> set[str]:
+    """The ids of the experiences with these tasks."""
+    return {record_id for record_id, (title, _) in held.items() if title in titles}

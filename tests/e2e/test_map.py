@@ -1,0 +1,334 @@
+"""The map in a real browser: what a person draws around, looks at, searches and filters."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot
+from tests.ui.stores import START, attempt, make_store
+from tests.ui.test_hostile_content import HOSTILE, MARKER
+
+TOPICS = {
+    "button css layout page react component hover menu form style": 0.9,
+    "query join index table database migration transaction row schema postgres": 0.7,
+    "bash script pipe grep cron process permission file systemd log": 0.8,
+    "grid colour rotate mirror cell pattern symmetry tile flood shape": 0.2,
+    "reservation cancel certificate passenger refund airline baggage upgrade booking seat": 0.6,
+}
+
+WRITER = """
+import sys, atlas
+from atlas.testing import HashEmbedder
+from tests.ui.stores import attempt
+with atlas.open_memory(sys.argv[1], embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as memory:
+    memory.experience.store(attempt("Grep the bash log of the cron process for a pipe"))
+"""
+
+
+def topics(n: int) -> Iterator[atlas.Trajectory]:
+    """Attempts of five kinds over two months; of one kind most failed."""
+    chance = random.Random(7)
+    for number in range(n):
+        words, rate = chance.choice(list(TOPICS.items()))
+        said = chance.sample(words.split(), 6)
+        yield attempt(
+            f"{' '.join(said).capitalize()}, case {number}",
+            task_id=f"task-{number}",
+            success=chance.random() < rate if chance.random() < 0.95 else None,
+            source=chance.choice(["north", "south"]),
+            agent=chance.choice(["smith", "jones"]),
+            at=START + timedelta(hours=chance.random() * 24 * 60),
+        )
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory, serve: Serve) -> tuple[str, Path]:
+    """A dashboard on 300 experiences of five kinds: its address, and the store."""
+    store = tmp_path_factory.mktemp("workshop")
+    make_store(store, topics(300))
+    return serve(store), store
+
+
+def test_a_lasso_selects_just_the_points_inside(page: Page, workshop):
+    open_map(page, workshop[0])
+    page.get_by_role("button", name="Select with a lasso").click()
+    corners = [(120, 100), (380, 90), (420, 300), (250, 420), (110, 330)]
+    draw(page, corners)
+    expect(page.get_by_text(re.compile(r"^[\d,]+ selected$"))).to_be_visible()
+    inside = page.evaluate(
+        """(corners) => {
+            const path = new Path2D('M' + corners.map((corner) => corner.join(' ')).join('L') + 'Z')
+            const pencil = document.createElement('canvas').getContext('2d')
+            return [...Array(atlasMap.look().n).keys()].filter((i) => pencil.isPointInPath(path, ...atlasMap.where(i)))
+        }""",
+        corners,
+    )
+    assert 10 < len(inside) < 290
+    assert look(page)["nChosen"] == len(inside)
+    expect(page.get_by_text(f"{len(inside)} selected from lasso on the map")).to_be_visible()
+    page.locator(".stage").press("Escape")
+    expect(page.get_by_text("selected from lasso on the map")).not_to_be_attached()
+    assert look(page)["nChosen"] == 0
+
+
+def test_shift_adds_and_alt_takes_away(page: Page, workshop):
+    open_map(page, workshop[0])
+    page.get_by_role("button", name="Select a box").click()
+    draw(page, [(20, 50), (300, 470)])
+    settle(page)
+    left = look(page)["nChosen"]
+    page.keyboard.down("Shift")
+    draw(page, [(300, 50), (540, 470)])
+    page.keyboard.up("Shift")
+    settle(page)
+    both = look(page)["nChosen"]
+    assert both > left > 0
+    page.keyboard.down("Alt")
+    draw(page, [(20, 50), (300, 470)])
+    page.keyboard.up("Alt")
+    settle(page)
+    assert look(page)["nChosen"] == both - left
+
+
+def test_a_search_keeps_zoom_and_lasso(page: Page, workshop):
+    open_map(page, workshop[0])
+    stage = page.locator(".stage .overlay").bounding_box()
+    page.mouse.move(stage["x"] + 250, stage["y"] + 250)
+    page.mouse.wheel(0, -300)
+    page.get_by_role("button", name="Select with a lasso").click()
+    draw(page, [(100, 100), (400, 100), (400, 400), (100, 400)])
+    expect(page.get_by_text("selected from lasso on the map")).to_be_visible()
+    before = look(page)
+    page.get_by_text("Words", exact=True).click()
+    page.get_by_role("searchbox").fill("refund")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.get_by_text("ranked by words")).to_be_visible()
+    settle(page)
+    after = look(page)
+    assert (after["view"], after["nChosen"], after["tool"]) == (before["view"], before["nChosen"], "lasso")
+    shoot(page, "map-search")
+    page.get_by_role("link", name="Experiences").click()
+    expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
+    page.get_by_role("link", name="Map").click()
+    ready(page)
+    page.wait_for_function("(view) => JSON.stringify(atlasMap.look().view) === view", arg=_json(page, before["view"]))
+    page.wait_for_function("(n) => atlasMap.look().nChosen === n", arg=before["nChosen"])
+
+
+def test_keys_move_zoom_and_show_all(page: Page, workshop):
+    open_map(page, workshop[0])
+    stage = page.locator(".stage")
+    start = look(page)["view"]
+    for key in ("+", "ArrowRight", "ArrowDown"):
+        stage.press(key)
+    moved = look(page)["view"]
+    assert moved["scale"] > start["scale"]
+    assert moved["x"] > start["x"]
+    assert moved["y"] < start["y"]
+    stage.press("0")
+    assert look(page)["view"] == pytest.approx(start)
+    assert "300 experiences" in (stage.get_attribute("aria-label") or "")
+
+
+def test_a_click_opens_the_experience_and_a_hover_tells_of_it(page: Page, workshop):
+    open_map(page, workshop[0])
+    x, y = visible_point(page)
+    page.mouse.move(x - 40, y - 40)
+    page.mouse.move(x, y)
+    expect(page.locator(".tooltip .line").first).to_contain_text("case")
+    page.mouse.click(x, y)
+    expect(page.get_by_role("button", name="Close")).to_be_visible()
+    expect(page).to_have_url(re.compile("id="))
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_text("Domains, worst first")).to_be_visible()
+
+
+def test_a_legend_entry_hides_its_points_from_the_lasso(page: Page, workshop):
+    open_map(page, workshop[0])
+    page.locator(".st-key-map_colour_by").get_by_text("Outcome").click()
+    chip = page.locator(".legend button").filter(has_text="failed")
+    expect(chip).to_be_visible()
+    n_failed = int(chip.locator(".n").inner_text())
+    chip.click()
+    page.get_by_role("button", name="Select a box").click()
+    draw(page, [(2, 42), (stage_width(page) - 4, 476)])
+    settle(page)
+    assert look(page)["nChosen"] <= 300 - n_failed
+    assert chip.get_attribute("aria-pressed") == "false"
+
+
+def test_the_days_can_be_narrowed(page: Page, workshop):
+    open_map(page, workshop[0])
+    page.get_by_label("Until which day").fill("20")
+    assert look(page)["days"] == [0, 20]
+    page.get_by_role("button", name="Select a box").click()
+    draw(page, [(2, 42), (stage_width(page) - 4, 476)])
+    settle(page)
+    assert 50 < look(page)["nChosen"] < 150
+
+
+def test_the_points_are_sent_once(page: Page, workshop):
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+    open_map(page, workshop[0])
+    key = look(page)["key"]
+    settle(page)
+    received.clear()
+    x, y = visible_point(page)
+    page.mouse.move(x - 40, y - 40)
+    page.mouse.move(x, y)
+    expect(page.locator(".tooltip .line").first).to_be_visible()
+    assert max(received) < 5_000, "a hover costs its text, not the map"
+    received.clear()
+    page.get_by_role("button", name="Select a box").click()
+    draw(page, [(20, 50), (300, 470)])
+    settle(page)
+    assert sum(received) < 60_000, "a selection costs a mask, not the map"
+    assert look(page)["key"] == key
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_the_map_follows_the_theme(page: Page, workshop, theme):
+    open_map(page, workshop[0])
+    ground = page.locator(".atlas-map").evaluate("(element) => getComputedStyle(element).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 23, 29)"}[theme]
+    shoot(page, f"map-300-{theme}")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    settle(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shoot(page, f"map-300-small-{theme}")
+
+
+def test_what_another_process_adds_appears_where_it_belongs_and_nothing_moves(page: Page, workshop):
+    address, store = workshop
+    open_map(page, address)
+    n = look(page)["n"]
+    before = page.evaluate("(n) => [...Array(n).keys()].map((i) => atlasMap.where(i))", n)
+    subprocess.run([sys.executable, "-c", WRITER, str(store)], cwd=REPOSITORY, check=True)
+    page.wait_for_function("(n) => atlasMap.look().n === n + 1", arg=n)
+    assert page.evaluate("(n) => [...Array(n).keys()].map((i) => atlasMap.where(i))", n) == before
+    expect(page.get_by_text("placed since the map was made")).to_be_visible()
+
+
+def test_a_browser_without_webgl_can_lasso_too(page: Page, workshop):
+    page.add_init_script(
+        "const get = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...rest)"
+        " { return kind === 'webgl2' && this.classList.contains('points') ? null : get.call(this, kind, ...rest) }"
+    )
+    page.goto(f"{workshop[0]}/map")
+    expect(page.get_by_text("This browser offers no WebGL2")).to_be_visible()
+    chart = page.locator(".js-plotly-plot .nsewdrag").first
+    expect(chart).to_be_visible()
+    box = chart.bounding_box()
+    corners = [(60, 60), (400, 60), (400, 400), (60, 400), (60, 70)]
+    page.mouse.move(box["x"] + 60, box["y"] + 60)
+    page.mouse.down()
+    for x, y in corners[1:]:
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=6)
+    page.mouse.up()
+    expect(page.get_by_text("selected from lasso on the map")).to_be_visible()
+    shoot(page, "map-plotly")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_hostile_content_is_shown_as_text(page: Page, serve: Serve, tmp_path, theme):
+    make_store(tmp_path, [attempt(f"{text[:200]} number {i}", source=text[:100]) for i in range(8) for text in HOSTILE])
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_map(page, serve(tmp_path))
+    page.locator(".st-key-map_colour_by").get_by_text("Source").click()
+    expect(page.locator(".legend .name").filter(has_text="<script>").first).to_be_attached()
+    told = 0
+    for i in range(0, 56, 7):
+        x, y = page.evaluate("(i) => atlasMap.where(i)", i)
+        stage = page.locator(".stage .overlay").bounding_box()
+        page.mouse.move(stage["x"] + 300, stage["y"] + 450)
+        page.mouse.move(stage["x"] + x, stage["y"] + y)
+        page.wait_for_timeout(600)
+        told += page.locator(".tooltip .line").filter(has_text=MARKER).count()
+    assert told
+    assert page.evaluate(f"window.{MARKER}") is None
+    assert [url for url in asked if "example.invalid" in url] == []
+    assert page.locator(".atlas-map a, .atlas-map img, .atlas-map script").count() == 0
+    shoot(page, f"map-hostile-{theme}")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_large_store_is_sketched_at_once_and_made_better_by_the_worker(page: Page, large: str, theme):
+    open_map(page, large)
+    expect(page.get_by_text(re.compile("Making the map")).or_(page.get_by_text("· UMAP, seed"))).to_be_visible()
+    page.get_by_role("link", name="Experiences").click()
+    expect(page.get_by_role("heading", name="Experiences")).to_be_visible()
+    page.get_by_role("link", name="Map").click()
+    expect(page.get_by_text("· UMAP, seed")).to_be_visible(timeout=240_000)
+    ready(page)
+    shoot(page, f"map-3000-{theme}")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory, serve: Serve) -> str:
+    """A dashboard on 3,000 experiences, for which a map takes a while."""
+    store = tmp_path_factory.mktemp("large")
+    make_store(store, topics(3_000))
+    return serve(store)
+
+
+def open_map(page: Page, address: str) -> None:
+    """Go to the map and wait until it is drawn."""
+    page.goto(f"{address}/map")
+    ready(page)
+
+
+def ready(page: Page) -> None:
+    """Wait until the map is drawn."""
+    page.wait_for_function("() => globalThis.atlasMap?.look().view.scale > 0 && document.querySelector('.stApp')")
+    settle(page)
+    page.wait_for_timeout(200)  # the layers that are drawn over the points come one after another
+
+
+def look(page: Page) -> dict:
+    """What the map shows."""
+    found: dict = page.evaluate("() => atlasMap.look()")
+    return found
+
+
+def draw(page: Page, corners: list[tuple[int, int]]) -> None:
+    """Press the mouse at the first corner and draw it over the others; places are those on the stage."""
+    stage = page.locator(".stage .overlay").bounding_box()
+    for step, (x, y) in enumerate(corners):
+        page.mouse.move(stage["x"] + x, stage["y"] + y, steps=6)
+        if not step:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def visible_point(page: Page) -> tuple[float, float]:
+    """Where on the page a point lies that is well within the stage."""
+    stage = page.locator(".stage .overlay").bounding_box()
+    x, y = page.evaluate(
+        """() => {
+            const { n, width, height } = atlasMap.look()
+            const places = [...Array(n).keys()].map((i) => atlasMap.where(i))
+            return places.find(([x, y]) => x > 80 && y > 80 && x < width - 80 && y < height - 80)
+        }"""
+    )
+    return stage["x"] + x, stage["y"] + y
+
+
+def stage_width(page: Page) -> int:
+    return int(page.locator(".stage .overlay").bounding_box()["width"])
+
+
+def _json(page: Page, value: object) -> str:
+    return str(page.evaluate("(value) => JSON.stringify(value)", value))

@@ -1,0 +1,145 @@
+"""The queues of Curate, and what can be done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from atlas.testing import HashEmbedder
+from tests.ui.conftest import Dashboard
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+
+N_ALIKE = 4
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """Twelve different attempts and four that say the same, beside the dashboard's own view of them."""
+    alike = [attempt("Water the garden", success=n == 1, agent=f"agent {n}") for n in range(N_ALIKE)]
+    make_store(tmp_path, [*attempts(12), *alike])
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
+        yield opened
+
+
+def tabs(app: AppTest) -> list[str]:
+    """The queues with their counts."""
+    bar = next(group for group in app.segmented_control if str(group.key).startswith("curate_tab"))
+    return list(bar.options)
+
+
+def said(app: AppTest) -> list[str]:
+    """All plain sentences of a page."""
+    return [element.value for kind in (app.text, app.caption, app.markdown, app.info, app.warning) for element in kind]
+
+
+def test_the_fullest_queues_come_first_and_the_address_opens_one(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate")
+    assert tabs(app)[:2] == ["Near-duplicates 1", "Outcome unknown 4"]
+    assert tabs(app)[-1] == "By rule"
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    assert set(app.dataframe[0].value["outcome"]) == {"? unknown"}
+    assert len(app.dataframe[0].value) == 4
+
+
+def test_an_address_with_an_unknown_queue_opens_the_first(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="<script>")
+    assert not app.exception
+    assert "4 experiences: 1 succeeded, 3 failed" in " ".join(said(app)) or "attempts at one task" in " ".join(
+        said(app)
+    )
+
+
+def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_path, memory):
+    before = memory.experience.ids()
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    app.button(key="curate_merge_0").click().run()
+    assert any("4 experiences would become 1: 3 of 16 would go (18.8%)." in text for text in said(app))
+    assert app.button(key="plan_apply").disabled
+    app.text_input(key="plan_count").set_value("3").run()
+    app.button(key="plan_apply").click().run()
+    (kept,) = set(memory.experience.ids()) - set(before[:12])
+    assert len(memory.experience) == 13
+    assert memory.experience.get(kept).success
+    app.button(key="act_undo").click().run()
+    assert memory.experience.ids() == before
+
+
+def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="rule")
+    app.number_input(key="curate_rate").set_value(50.0)
+    app.toggle(key="curate_diverse").set_value(False)
+    app.button(key="FormSubmitter:curate_rule-Preview").click().run()
+    assert not app.exception
+    assert any("7 of 16 experiences would go" in text for text in said(app))
+    assert any("4 have no known outcome" in text for text in said(app))
+    assert len(memory.experience) == 16
+
+
+def test_a_rule_that_asks_for_nothing_plans_nothing(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="rule")
+    app.button(key="FormSubmitter:curate_rule-Preview").click().run()
+    assert any("Fill in at least one rule" in text for text in said(app))
+    assert [button for button in app.button if button.key == "plan_apply"] == []
+
+
+def test_a_rule_prunes_within_the_scope_only(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="rule", scope_sources="north")
+    app.number_input(key="curate_count").set_value(0)
+    app.toggle(key="curate_diverse").set_value(False)
+    app.button(key="FormSubmitter:curate_rule-Preview").click().run()
+    app.text_input(key="plan_count").set_value("6").run()
+    app.button(key="plan_apply").click().run()
+    assert memory.experience.values("source") == {"south": 6}
+    assert len(memory.experience) == 10
+
+
+def test_buried_experiences_are_listed_and_unburied(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.change_marks(memory.experience.ids()[:2], buried=True)
+    app = dashboard(tmp_path, "curate", curate_queue="buried")
+    assert len(app.dataframe[0].value) == 2
+    app.button(key="curate_unbury").click().run()
+    assert memory.experience.count({"marks.buried": True}) == 0
+    assert "There is none here." in said(app)
+
+
+def test_a_whole_queue_can_be_selected(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    app.button(key="curate_select_all").click().run()
+    assert set(app.session_state["selection"].ids) == set(memory.experience.ids({"outcome": "unknown"}))
+
+
+def test_where_the_store_is_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", read_only=True, curate_queue="duplicates")
+    assert app.button(key="curate_merge_all").disabled
+    assert app.button(key="curate_merge_0").disabled
+    app = dashboard(tmp_path, "curate", read_only=True, curate_queue="unknown")
+    assert app.button(key="curate_prune_all").disabled
+    assert (
+        dashboard(tmp_path, "curate", read_only=True, curate_queue="rule")
+        .button(key="FormSubmitter:curate_rule-Preview")
+        .disabled
+    )
+
+
+def test_hostile_titles_are_text_in_groups_and_plans(dashboard: Dashboard, tmp_path):
+    hostile = "<script>hostile</script> ![hostile](https://example.invalid/p.png) $$hostile$$ :red[hostile]"
+    make_store(tmp_path, [attempt(hostile, agent=f"agent {n}") for n in range(3)])
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    app.button(key="curate_merge_0").click().run()
+    assert not app.exception
+    assert hostile in [element.value for element in app.text]
+    for kind in (app.markdown, app.caption, app.button, app.info):
+        assert not [element for element in kind if "hostile" in str(element.proto)]
+
+
+def test_the_failing_domains_are_listed_and_one_can_be_selected(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="failing")
+    assert not app.exception
+    if not app.dataframe:
+        assert any("Domains emerge on the map" in text for text in said(app))
+        return
+    app.button(key="curate_select_domain").click().run()
+    assert app.session_state["selection"].origin == "a domain"

@@ -1,0 +1,116 @@
+"""What the history shows, and what can be taken back from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from atlas.testing import HashEmbedder
+from tests.ui.conftest import Dashboard
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """A memory of three experiences, beside the dashboard's own."""
+    make_store(tmp_path, attempts(3))
+    embedder = HashEmbedder(DIMENSION, MODEL)
+    with atlas.open_memory(tmp_path, embedder=embedder, settings=atlas.Settings()) as opened:
+        yield opened
+
+
+def test_operations_are_listed_newest_first_with_who_and_why(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.within("prune", "too old").delete(memory.experience.ids()[:1])
+    listed = dashboard(tmp_path, "history").dataframe[0].value
+    assert list(listed["what"]) == ["prune", "store"]
+    assert list(listed["counts"]) == ["1 removed", "3 added"]
+    assert listed["reason"][0] == "too old"
+
+
+def test_an_edit_shows_each_field_before_and_after_and_undo_brings_it_back(dashboard: Dashboard, tmp_path, memory):
+    (edited, *_) = memory.experience.ids()
+    before = memory.experience.get(edited)
+    memory.experience.edit(edited, feedback="Check the units first")
+    operation = memory.history(1)[0]
+    app = dashboard(tmp_path, "history", operation=operation.id)
+    shown = [element.value for element in app.code]
+    assert "Check the units first" in shown
+    app.button(key="history_undo").click().run()
+    assert not app.error
+    assert memory.experience.get(edited) == before
+
+
+def test_what_was_undone_can_be_done_again(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.delete(memory.experience.ids()[:2])
+    deletion = memory.history(1)[0]
+    memory.undo(deletion.id)
+    app = dashboard(tmp_path, "history", operation=deletion.id)
+    assert app.button(key="history_undo").label == "Do it again"
+    app.button(key="history_undo").click().run()
+    assert len(memory.experience) == 1
+
+
+def test_an_undo_that_is_refused_says_why_and_changes_nothing(dashboard: Dashboard, tmp_path, memory):
+    (edited, *_) = memory.experience.ids()
+    memory.experience.edit(edited, feedback="first")
+    first = memory.history(1)[0]
+    memory.experience.edit(edited, feedback="second")
+    app = dashboard(tmp_path, "history", operation=first.id)
+    app.button(key="history_undo").click().run()
+    assert any("Undo that first" in element.value for element in app.text)
+    assert memory.experience.get(edited).feedback == "second"
+
+
+def test_only_the_chosen_experience_comes_back_from_the_trash(dashboard: Dashboard, tmp_path, memory):
+    first, second, third = memory.experience.ids()
+    memory.experience.delete([first, second])
+    app = dashboard(tmp_path, "history", history_tab="Trash")
+    assert sorted(trashed(app)) == sorted([first, second])
+    row = trashed(app).index(second)
+    key = next(str(frame.key) for frame in app.dataframe)
+    app.session_state[key] = {"selection": {"rows": [row], "columns": [], "cells": []}}
+    app.run()
+    app.button(key="history_restore").click().run()
+    assert sorted(memory.experience.ids()) == sorted([second, third])
+    assert trashed(app) == [first]
+
+
+def test_an_operation_that_is_not_there_says_so(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "history", operation="no-such-operation")
+    assert app.warning[0].value == "There is no such operation in this store."
+    app.button(key="history_back").click().run()
+    assert len(app.dataframe) == 1
+
+
+def test_nothing_can_be_taken_back_where_the_store_is_read_only(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.delete(memory.experience.ids()[:1])
+    operation = memory.history(1)[0]
+    assert dashboard(tmp_path, "history", read_only=True, operation=operation.id).button(key="history_undo").disabled
+    assert dashboard(tmp_path, "history", read_only=True, history_tab="Trash").button(key="history_restore").disabled
+
+
+def test_a_store_in_which_nothing_was_done_says_so(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path)
+    app = dashboard(tmp_path, "history")
+    assert any(element.value == "Nothing was done here yet." for element in app.caption)
+    assert not app.exception
+
+
+def test_hostile_reasons_and_titles_are_shown_as_text(dashboard: Dashboard, tmp_path):
+    hostile = "<script>alert(1)</script> ![x](https://example.invalid/p.png) $$x$$ :red[x]"
+    (marked,) = make_store(tmp_path, [attempt(hostile)])
+    with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile)) as memory:
+        memory.experience.mark({marked: atlas.Marks(tags=(hostile,), note=hostile)})
+        operation = memory.history(1)[0]
+    app = dashboard(tmp_path, "history", operation=operation.id)
+    assert hostile in [element.value for element in app.text]
+    assert not [element for element in app.markdown if "script" in element.value]
+    assert not [element for element in app.caption if "script" in element.value]
+
+
+def trashed(app: AppTest) -> list[str]:
+    """The ids in the trash's table."""
+    return list(app.dataframe[0].value["id"]) if app.dataframe else []

@@ -1,0 +1,176 @@
+"""The tray: what is selected, and acting on exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from atlas.testing import HashEmbedder
+from pages.components.selection import Selection
+from tests.ui.conftest import Dashboard
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """Forty attempts, beside the dashboard's own view of them."""
+    make_store(tmp_path, attempts(40))
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
+        yield opened
+
+
+def selecting(app: AppTest, *ids: str) -> AppTest:
+    """The page with a selection."""
+    app.session_state["selection"] = Selection(tuple(ids), "lasso on the map", 1)
+    return app.run()
+
+
+def said(app: AppTest) -> str:
+    """All plain sentences of a page."""
+    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def test_it_is_shown_on_every_page_while_something_is_selected(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()[:3]
+    for page in ("overview", "experiences", "curate", "history"):
+        app = selecting(dashboard(tmp_path, page), *ids)
+        assert "3 selected from lasso on the map" in said(app)
+        assert "50 % succeeded" in said(app)
+        app.button(key="tray_clear").click().run()
+        assert "selected from" not in said(app)
+
+
+def test_it_says_what_is_gone_and_acts_on_the_rest(dashboard: Dashboard, tmp_path, memory):
+    first, second, third, *_ = memory.experience.ids()
+    app = dashboard(tmp_path, "history")
+    memory.experience.delete([first])
+    selecting(app, first, second, third)
+    assert "2 still there, 1 gone since" in said(app)
+    app.button(key="tray_pin").click().run()
+    assert memory.experience.ids({"marks.pinned": True}) == [second, third]
+
+
+@pytest.mark.parametrize(
+    ("act", "back", "mark"), [("pin", "Unpin", "marks.pinned"), ("bury", "Unbury", "marks.buried")]
+)
+def test_marks_are_one_operation_that_can_be_undone(dashboard: Dashboard, tmp_path, memory, act, back, mark):
+    ids = memory.experience.ids()[:3]
+    app = selecting(dashboard(tmp_path, "history"), *ids)
+    app.button(key=f"tray_{act}").click().run()
+    assert memory.experience.ids({mark: True}) == ids
+    assert app.button(key=f"tray_{act}").label == back
+    assert dict(memory.history(1)[0].counts) == {"marked": 3}
+    app.button(key="act_undo").click().run()
+    assert memory.experience.count({mark: True}) == 0
+
+
+def test_tags_are_added_to_and_taken_from_all(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()[:3]
+    memory.experience.change_marks(ids[:1], add_tags=["old"])
+    app = selecting(dashboard(tmp_path, "history"), *ids)
+    app.multiselect(key="tray_tags").set_value(["old"]).run()
+    app.button(key="tray_tag_add").click().run()
+    assert memory.experience.ids({"marks.tags": "old"}) == ids
+    app.multiselect(key="tray_tags").set_value(["old"]).run()
+    app.button(key="tray_tag_remove").click().run()
+    assert memory.experience.count({"marks.tags": "old"}) == 0
+
+
+def test_pruning_takes_what_was_chosen_and_nothing_else(dashboard: Dashboard, tmp_path, memory):
+    before = memory.experience.ids()
+    app = selecting(dashboard(tmp_path, "experiences"), before[3], before[5])
+    app.button(key="tray_prune").click().run()
+    assert "2 of 40 experiences would go (5.0%), 0 are saved." in said(app)
+    assert memory.experience.ids() == before
+    app.button(key="plan_apply").click().run()
+    assert memory.experience.ids() == [record_id for record_id in before if record_id not in (before[3], before[5])]
+    assert "Pruned 2 experiences" in said(app)
+    assert "selected from" not in said(app)
+    app.button(key="act_undo").click().run()
+    assert memory.experience.ids() == before
+
+
+def test_a_plan_that_was_put_away_does_nothing(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()
+    app = selecting(dashboard(tmp_path, "history"), *ids[:2])
+    app.button(key="tray_prune").click().run()
+    app.button(key="plan_cancel").click().run()
+    assert [button for button in app.button if button.key == "plan_apply"] == []
+    assert memory.experience.ids() == ids
+
+
+def test_much_goes_only_after_its_count_was_typed(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.experience.ids()
+    app = selecting(dashboard(tmp_path, "history"), *ids[:10])
+    app.button(key="tray_prune").click().run()
+    assert app.button(key="plan_apply").disabled
+    app.text_input(key="plan_count").set_value("9").run()
+    assert app.button(key="plan_apply").disabled
+    app.text_input(key="plan_count").set_value("10").run()
+    app.button(key="plan_apply").click().run()
+    assert memory.experience.ids() == ids[10:]
+
+
+def test_a_plan_that_no_longer_holds_is_told_and_can_be_made_anew(dashboard: Dashboard, tmp_path, memory):
+    first, second, *rest = memory.experience.ids()
+    app = selecting(dashboard(tmp_path, "history"), first, second)
+    app.button(key="tray_prune").click().run()
+    memory.experience.edit(first, feedback="changed meanwhile")
+    app.button(key="plan_apply").click().run()
+    assert "Nothing was done." in said(app)
+    assert len(memory.experience) == 40
+    app.button(key="plan_anew").click().run()
+    app.button(key="plan_apply").click().run()
+    assert memory.experience.ids() == rest
+
+
+def test_the_best_of_near_duplicates_can_be_kept(dashboard: Dashboard, tmp_path, memory):
+    alike = memory.experience.store_many(
+        [attempt("Water the garden", success=n == 0, agent=f"agent {n}") for n in range(3)]
+    )
+    app = selecting(dashboard(tmp_path, "history"), *alike)
+    app.button(key="tray_prune").click().run()
+    app.toggle(key="plan_diverse").set_value(True).run()
+    assert "2 of 43 experiences would go (4.7%), 1 is saved." in said(app)
+    app.button(key="plan_apply").click().run()
+    assert set(alike) & set(memory.experience.ids()) == {alike[0]}
+
+
+def test_a_pinned_one_is_saved_and_says_so(dashboard: Dashboard, tmp_path, memory):
+    first, second, *_ = memory.experience.ids()
+    memory.experience.change_marks([first], pinned=True)
+    app = selecting(dashboard(tmp_path, "history"), first, second)
+    app.button(key="tray_prune").click().run()
+    assert "1 of 40 experiences would go (2.5%), 1 is saved." in said(app)
+    assert any("it is pinned" in frame.value.to_csv() for frame in app.dataframe)
+
+
+def test_two_to_four_are_compared_side_by_side_as_text(dashboard: Dashboard, tmp_path, memory):
+    hostile = "<script>hostile</script> $$hostile$$"
+    (other,) = memory.experience.store_many([attempt(hostile, feedback=hostile, solution=hostile)])
+    app = selecting(dashboard(tmp_path, "history"), other, memory.experience.ids()[0])
+    assert app.button(key="tray_show").label == "Compare"
+    app.button(key="tray_show").click().run()
+    assert not app.exception
+    assert [element.value for element in app.text].count(hostile) == 2
+    assert hostile in [element.value for element in app.code]
+    assert "hostile" not in "".join(element.value for element in (*app.markdown, *app.caption))
+
+
+def test_many_are_listed(dashboard: Dashboard, tmp_path, memory):
+    app = selecting(dashboard(tmp_path, "history"), *memory.experience.ids()[:7])
+    app.button(key="tray_show").click().run()
+    assert len(app.dataframe[-1].value) == 7
+
+
+def test_a_read_only_store_offers_looking_and_exporting_only(dashboard: Dashboard, tmp_path, memory):
+    app = selecting(dashboard(tmp_path, "experiences", read_only=True), *memory.experience.ids()[:3])
+    for act in ("pin", "bury", "merge", "prune"):
+        assert app.button(key=f"tray_{act}").disabled
+        assert app.button(key=f"tray_{act}").help == "This store is open for reading only."
+    assert not app.button(key="tray_show").disabled
+    assert not app.download_button(key="tray_export").disabled

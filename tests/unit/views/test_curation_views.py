@@ -1,0 +1,241 @@
+"""What the overview, the queues, the tray and the proposals make of a memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+import atlas
+from atlas.analysis.statistics import growth
+from atlas.analysis.worker import Worker
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.curate import RULE, group_lines, groups_within, narrowed, queue_counts, queue_wheres, tabs
+from atlas.views.duplicates import LiveDuplicates
+from atlas.views.growth import growth_caption, growth_chart
+from atlas.views.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
+from atlas.views.overview import NOT_SAID, overview, remove_sample_data, size_text
+from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.selection import chosen, chosen_rows, compared, exported_lines
+from tests.ui.stores import START, attempt, attempts
+
+LATER = START + timedelta(days=400)
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    settings = atlas.Settings(actor="ann")
+    clock = FixedClock(START)
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=settings, clock=clock) as memory:
+        yield memory
+
+
+def alike(n: int, **given: object) -> list[atlas.Trajectory]:
+    """Attempts that say the same, of which only the last succeeded."""
+    return [attempt("Boil an egg", success=i == n - 1, agent=f"agent {i}", **given) for i in range(n)]
+
+
+def test_the_overview_counts_by_outcome_source_and_day(memory):
+    memory.experience.store_many([*attempts(6), attempt(success=True)])
+    view = overview(memory)
+    assert (view.rate.n_succeeded, view.rate.n_failed, view.rate.n_unknown) == (3, 2, 2)
+    assert [(group.name, group.n) for group in view.sources.shown] == [("north", 3), ("south", 3), (NOT_SAID, 1)]
+    assert [(str(day.on), day.added.n) for day in view.days] == [("2026-03-01", 7)]
+    assert view.facts["Embedding model"] == "hash, 64 dimensions"
+    assert view.facts["Search index"] == "not needed: every vector is compared"
+
+
+def test_the_overview_shows_the_largest_sources_and_counts_the_rest(memory):
+    memory.experience.store_many([attempt(f"task {n}", source=f"source {n}") for n in range(60)])
+    groups = overview(memory).sources
+    assert (len(groups.shown), groups.n_more) == (50, 10)
+
+
+def test_an_undone_operation_says_so(memory):
+    memory.experience.store(attempt())
+    memory.undo(memory.history()[0].id)
+    assert [(row.what, row.state) for row in overview(memory).operations] == [("undo", ""), ("store", "undone")]
+
+
+def test_sizes_are_readable():
+    assert (size_text(3 * 2**20), size_text(5 * 2**29)) == ("3.0 MB", "2.5 GB")
+
+
+def test_removing_the_sample_data_leaves_the_rest_and_can_be_undone(memory):
+    own, _ = memory.experience.store_many([attempt("own"), replace(attempt("made up"), metadata={"is_sample": True})])
+    assert overview(memory).n_sample == 1
+    done = remove_sample_data(memory)
+    assert done is not None
+    assert done.sentence == "Removed the sample data, 1 experience"
+    assert memory.experience.ids() == [own]
+    memory.undo(done.operation_id)
+    assert len(memory.experience) == 2
+    memory.experience.delete(memory.experience.ids({"is_sample": True}))
+    assert remove_sample_data(memory) is None
+
+
+def test_the_growth_chart_stacks_outcomes_and_says_its_rate():
+    days = growth({"2026-01-01": {"succeeded": 3, "failed": 1}, "2026-01-03": {"unknown": 2}})
+    chart = growth_chart(days)
+    bars = {trace["name"]: trace["y"] for trace in chart["data"] if trace["type"] == "bar"}
+    assert bars == {"succeeded": [3, 0, 0], "failed": [1, 0, 0], "unknown": [0, 0, 2]}
+    assert chart["data"][-1]["y"] == [0.75, 0.75, 0.75]
+    assert growth_caption(days) == (
+        "From 2026-01-01 to 2026-01-03, by day of the attempt: 6 experiences, of which 75 % succeeded"
+    )
+
+
+def test_a_long_growth_is_shown_by_week_or_month_without_losing_any():
+    for n_days, span, n_bars in ((300, "week", 43), (1200, "month", 40)):
+        first = datetime(2023, 1, 2, tzinfo=UTC).date()
+        days = growth({str(first + timedelta(days=n)): {"succeeded": 1} for n in range(n_days)})
+        chart = growth_chart(days)
+        assert sum(chart["data"][0]["y"]) == n_days
+        assert (len(chart["data"][0]["x"]), chart["layout"]["yaxis"]["title"]["text"]) == (n_bars, f"new by {span}")
+
+
+def test_health_lists_what_there_is_and_nothing_else(memory):
+    memory.experience.store_many(alike(3))
+    assert health_lines(health(memory, None, START), ()) == ()
+    memory.experience.store(attempt("odd", success=None))
+    buried, *_ = memory.experience.ids()
+    memory.experience.change_marks([buried], buried=True)
+    found = health(memory, None, LATER)
+    said = {line.queue: line.sentence for line in health_lines(found, (("a", "b"),))}
+    assert said == {
+        DUPLICATES: "1 group of near-duplicates, 2 in all",
+        NEVER: "4 never retrieved in 30 days or more",
+        STALE: "4 older than 180 days and unused for 90",
+        UNKNOWN: "1 of unknown outcome",
+        BURIED: "1 buried, which agents do not find",
+    }
+
+
+def test_what_a_search_returned_is_not_listed_as_never_retrieved(memory):
+    found_id, other = memory.experience.store_many([attempt("Boil an egg"), attempt("Mend a shoe")])
+    memory.experience.search_hits("Boil an egg", 1)
+    memory.close()
+    assert health(memory, None, LATER).never == (other,)
+    assert found_id not in health(memory, None, LATER).never
+
+
+def test_queues_are_narrowed_by_the_scope_and_those_that_hold_something_come_first(memory):
+    memory.experience.store_many(attempts(6))
+    found = health(memory, None, START)
+    scope = {"source": "north"}
+    counts = queue_counts(memory, found, (), scope)
+    assert counts[UNKNOWN] == 1
+    assert memory.experience.count(narrowed(queue_wheres(found)[UNKNOWN], {})) == 2
+    assert next(iter(tabs(counts).values())) == "Outcome unknown 1"
+    assert list(tabs(counts))[-1] == RULE
+
+
+def test_groups_lose_what_lies_outside_of_the_scope():
+    groups = (("a", "b", "c"), ("d", "e"))
+    assert groups_within(groups, None) == groups
+    assert groups_within(groups, ["a", "c", "e"]) == (("a", "c"),)
+
+
+def test_near_duplicates_follow_the_store(memory):
+    worker = Worker()
+    live = LiveDuplicates(memory, worker)
+    ids = memory.experience.store_many([*alike(3), attempt("Mend a shoe")])
+    assert [set(group) for group in live.current().groups] == [set(ids[:3])]
+    memory.experience.delete(ids[:2])
+    assert live.current().groups == ()
+    assert live.current().is_known
+    worker.close()
+
+
+def test_a_group_says_how_its_attempts_went(memory):
+    same = tuple(memory.experience.store_many(alike(3, task_id="egg")))
+    (line,) = group_lines(memory, [same])
+    assert line.label == "3 attempts at one task: 1 succeeded, 2 failed"
+    assert [member.outcome for member in line.members] == ["✗ failed", "✗ failed", "✓ succeeded"]
+
+
+def test_a_selection_knows_what_is_gone_and_how_the_rest_went(memory):
+    ids = memory.experience.store_many(attempts(6))
+    memory.experience.delete([ids[1]])
+    now = chosen(memory, ids, "lasso on the map")
+    assert now.sentence == "6 selected from lasso on the map"
+    assert now.figures == "5 still there, 1 gone since · 67 % succeeded (21–94 %, n = 3)"
+    assert now.ids == (ids[0], *ids[2:])
+    memory.experience.change_marks(now.ids, pinned=True, add_tags=["new"])
+    now = chosen(memory, ids, "")
+    assert (now.is_all_pinned, now.is_all_buried, now.tags) == (True, False, ("new",))
+
+
+def test_few_are_compared_and_all_are_listed_in_their_order(memory):
+    ids = memory.experience.store_many(attempts(6))
+    assert [one.id for one in compared(memory, ids[::-1])] == ids[:1:-1]
+    assert [row.id for row in chosen_rows(memory, ids[::-1])] == ids[::-1]
+    assert compared(memory, [ids[1]])[0].facts == "2026-03-01 10:30 UTC · 2 steps"
+
+
+def test_what_is_exported_can_be_imported_again(memory):
+    ids = memory.experience.store_many(attempts(3))
+    lines = exported_lines(memory, ids[:2]).decode().splitlines()
+    assert [json.loads(line)["experience"]["id"] for line in lines] == ids[:2]
+
+
+def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory):
+    ids = memory.experience.store_many(attempts(6))
+    proposal = PruneRequest(among=tuple(ids[:3])).propose(memory)
+    assert proposal.going == tuple(ids[:3])
+    assert (proposal.before.n, proposal.after.n, proposal.rates) == (6, 3, ("50 %", "50 %"))
+    assert proposal.view.is_large
+    operation_id, sentence = proposal.apply(memory)
+    assert sentence == "Pruned 3 experiences"
+    assert memory.experience.ids() == ids[3:]
+    assert memory.history(1)[0].id == operation_id
+    memory.undo(operation_id)
+    assert memory.experience.ids() == ids
+
+
+def test_a_choice_can_keep_the_best_of_what_says_the_same(memory):
+    ids = memory.experience.store_many(alike(4))
+    request = PruneRequest(among=tuple(ids))
+    proposal = request.with_diversity(True).propose(memory)
+    assert request.is_choice
+    assert proposal.request.is_choice
+    assert set(proposal.going) == set(ids[:3])
+
+
+def test_a_proposal_that_no_longer_holds_does_nothing(memory):
+    ids = memory.experience.store_many(attempts(4))
+    proposal = PruneRequest(among=tuple(ids[:2])).propose(memory)
+    memory.experience.edit(ids[0], feedback="changed meanwhile")
+    with pytest.raises(atlas.PlanOutdated):
+        proposal.apply(memory)
+    assert memory.experience.ids() == ids
+
+
+def test_merging_proposes_the_best_attempt_and_leaves_out_what_is_gone(memory):
+    ids = memory.experience.store_many(alike(4))
+    memory.experience.delete([ids[0]])
+    proposal = MergeRequest(groups=(tuple(ids),)).propose(memory)
+    assert proposal.button == "Merge 3 experiences into 1"
+    assert set(proposal.going) == {ids[1], ids[2]}
+    operation_id, sentence = proposal.apply(memory)
+    assert sentence == "Merged 3 experiences into 1"
+    assert memory.experience.ids() == [ids[3]]
+    memory.undo(operation_id)
+    assert len(memory.experience) == 3
+
+
+def test_merging_what_is_gone_is_refused_in_words(memory):
+    first, second = memory.experience.store_many(attempts(2))
+    memory.experience.delete([first])
+    with pytest.raises(atlas.InvalidInput, match="at least two records"):
+        MergeRequest(groups=((first, second),)).propose(memory)
+
+
+def test_what_a_form_leaves_empty_is_no_criterion_and_diversity_alone_is_none():
+    empty = {"min_percent": None, "max_age_days": None, "never_retrieved_days": None, "max_count": None}
+    assert criteria_of(**empty, keep_diverse=True) == {}
+    given = {**empty, "min_percent": 40.0, "max_count": 0}
+    assert criteria_of(**given, keep_diverse=True) == {"min_success_rate": 0.4, "max_count": 0, "keep_diverse": True}

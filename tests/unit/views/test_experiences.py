@@ -1,0 +1,208 @@
+"""What the list of experiences and the detail of one make of a memory."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+
+import atlas
+from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.testing import HashEmbedder
+from atlas.views.experience import Editable, experience_detail
+from atlas.views.experiences import (
+    Listing,
+    Query,
+    found_page,
+    listed_page,
+    n_pages,
+    placed_and_marked,
+    search_rows,
+    similar_rows,
+)
+from atlas.views.live import changes_since, drawn_now
+from atlas.views.scope import MEANING, WORDS, Scope, domain_titles, known_tags, left_out_sentence, scope_options
+from tests.ui.stores import START, attempt, attempts
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=atlas.Settings(actor="ann")) as memory:
+        yield memory
+
+
+def test_the_last_page_holds_what_is_left(memory):
+    memory.experience.store_many(attempts(51))
+    assert n_pages(memory.experience.count()) == 3
+    assert [row.task.split(":")[0] for row in listed_page(memory, Query(), page=3).rows] == ["Task 0"]
+
+
+def test_an_empty_memory_has_one_empty_page(memory):
+    assert n_pages(0) == 1
+    assert listed_page(memory, Query()) == Listing(rows=(), caption="0 experiences")
+
+
+@pytest.mark.parametrize(("page", "first"), [(0, "Task 29"), (-5, "Task 29"), (99, "Task 4")])
+def test_a_page_that_is_not_there_is_the_nearest_that_is(memory, page, first):
+    memory.experience.store_many(attempts(30))
+    assert listed_page(memory, Query(), page=page).rows[0].task.startswith(first)
+
+
+def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
+    memory.experience.store_many(attempts(6))
+    assert listed_page(memory, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
+
+
+def test_a_search_by_meaning_says_what_was_added_to_the_similarity(memory):
+    memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
+    found = search(memory, query(text="boil an egg"))
+    assert found.caption == "The 2 nearest in meaning among 2 experiences, best first"
+    assert [row.sign for row in found.rows] == ["✓", "✗"]
+    assert [round(row.similarity or 0, 3) for row in found.rows] == [1.0, 1.0]
+    assert "+0.05 success" in found.rows[0].bonuses
+    assert "success" not in found.rows[1].bonuses
+
+
+def test_looking_counts_as_no_retrieval(memory):
+    experience_id = memory.experience.store(attempt("boil an egg"))
+    search(memory, query(text="boil an egg"))
+    memory.close()
+    assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
+
+
+@pytest.mark.parametrize("by", [MEANING, WORDS])
+def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
+    _, buried = memory.experience.store_many([attempt("boil an egg", source="a"), attempt("boil an egg", source="b")])
+    memory.experience.change_marks([buried], buried=True)
+    assert [row.source for row in search(memory, query(text="egg", by=by, sources=("b",))).rows] == ["b"]
+
+
+def test_sources_of_any_kind_can_be_filtered_by(memory):
+    memory.experience.store_many([attempt("one", source=3), attempt("two", source="three")])
+    assert {*scope_options(memory).sources} == {3, "three"}
+    assert [row.task for row in listed_page(memory, query(sources=(3,))).rows] == ["one"]
+
+
+def test_the_days_of_a_scope_are_whole(memory):
+    memory.experience.store_many([attempt(f"day {n}", at=START.replace(hour=23) + timedelta(days=n)) for n in range(3)])
+    one_day = query(since=date(2026, 3, 2), until=date(2026, 3, 2))
+    assert [row.task for row in listed_page(memory, one_day).rows] == ["day 1"]
+    assert len(listed_page(memory, query(until=date.max)).rows) == 3
+
+
+def test_a_domain_is_its_members_and_nothing_without_a_map(memory):
+    ids = memory.experience.store_many(attempts(3))
+    drawn = a_map(ids, [0, UNCLUSTERED, 0])
+    assert Scope(domains=(0,)).where(drawn) == {"id": {"$in": [ids[0], ids[2]]}}
+    assert Scope(domains=(UNCLUSTERED,)).where(drawn) == {"id": {"$in": [ids[1]]}}
+    assert Scope(domains=(0,)).where(None) == {"id": {"$in": []}}
+    assert domain_titles(drawn, [0, 7]) == {0: "eggs (2)", UNCLUSTERED: "Unclustered (1)", 7: "Domain 7, gone since"}
+
+
+def test_rows_say_their_domain_and_what_was_said_of_them(memory):
+    ids = memory.experience.store_many(attempts(2))
+    memory.experience.change_marks([ids[1]], add_tags=["red"], pinned=True, buried=True)
+    rows = placed_and_marked(memory, listed_page(memory, Query()).rows, a_map(ids, [0, UNCLUSTERED]))
+    assert [(row.domain, row.marks) for row in rows] == [("", "pinned, buried, red"), ("eggs", "")]
+
+
+def test_tags_are_counted_most_frequent_first(memory):
+    ids = memory.experience.store_many(attempts(3))
+    memory.experience.change_marks(ids, add_tags=["blue"])
+    memory.experience.change_marks(ids[:1], add_tags=["a"])
+    assert [*known_tags(memory).items()] == [("blue", 3), ("a", 1)]
+
+
+def test_what_an_address_asked_for_in_vain_is_listed_as_one_would_say_it():
+    assert left_out_sentence({"tag": 0}) == ""
+    assert "asked for 2 tags that" in left_out_sentence({"tag": 2})
+    assert "asked for 1 tag, 2 sources and 1 date that" in left_out_sentence({"tag": 1, "source": 2, "date": 1})
+
+
+def test_what_others_did_since_is_counted_by_what_it_was(memory):
+    ids = memory.experience.store_many(attempts(3))
+    drawn = drawn_now(memory)
+    assert changes_since(drawn, memory) == ""
+    memory.experience.store_many(attempts(2))
+    memory.experience.edit(ids[0], feedback="new")
+    memory.experience.change_marks(ids[:2], pinned=True)
+    memory.experience.delete(ids[2:])
+    assert changes_since(drawn, memory) == "2 new · 1 changed · 2 marked · 1 removed"
+
+
+def test_an_operation_that_goes_on_counts_from_where_it_was(memory):
+    importing = memory.experience.within("import")
+    importing.store_many(attempts(2))
+    drawn = drawn_now(memory)
+    importing.store_many(attempts(3))
+    assert changes_since(drawn, memory) == "3 new"
+
+
+def test_an_edit_keeps_what_the_person_did_not_touch(memory):
+    experience = memory.experience.get(memory.experience.store(attempt("Sort", feedback="bad", success=False)))
+    begun = Editable(task="Sort", outcome="failed", feedback="older")
+    typed = Editable(task="Sort", outcome="unknown", feedback="older")
+    changes = typed.changes(experience, begun)
+    assert [*changes] == ["outcome"]
+    assert changes["outcome"].success is None
+
+
+def test_an_experience_that_others_were_merged_into_says_for_how_many_it_stands(memory):
+    first, second = memory.experience.store_many([attempt(), attempt(success=False, agent="b")])
+    merged = memory.experience.merge([first, second])
+    detail = experience_detail(memory, merged.id)
+    assert detail is not None
+    assert {fact.name: fact.value for fact in detail.facts}["Stands for"] == "2 attempts: 1 succeeded, 1 failed"
+
+
+def test_similar_experiences_leave_out_the_one_itself(memory):
+    first, second = memory.experience.store_many([attempt("boil an egg"), attempt("boil two eggs")])
+    assert [row.id for row in similar_rows(memory, first)] == [second]
+
+
+def test_a_detail_says_an_error_once(memory):
+    experience_id = memory.experience.store(attempt(success=False, error="it broke"))
+    detail = experience_detail(memory, experience_id)
+    assert detail is not None
+    assert [(part.name, part.text.whole) for part in detail.results][1:] == [("Feedback", "it broke")]
+
+
+def test_there_is_no_detail_of_what_is_not_there(memory):
+    assert experience_detail(memory, "nothing") is None
+
+
+def test_steps_are_numbered_through_the_pages(memory):
+    steps = tuple(atlas.Step(action=f"act {n}") for n in range(1, 46))
+    detail = experience_detail(memory, memory.experience.store(attempt(steps=steps)))
+    assert detail is not None
+    assert detail.n_step_pages == 3
+    assert [step.number for step in detail.steps_on(3)] == [41, 42, 43, 44, 45]
+
+
+def query(**narrowed) -> Query:
+    """What a scope asks for."""
+    scope = Scope(**narrowed)
+    return Query(scope=scope, where=scope.where())
+
+
+def search(memory, asked: Query) -> Listing:
+    """The first page of what a search finds."""
+    return found_page(memory, asked, search_rows(memory, asked))
+
+
+def a_map(ids: list[str], labels: list[int]) -> MemoryMap:
+    """A map with one domain, of eggs."""
+    n_members = labels.count(0)
+    eggs = Domain(number=0, name="eggs", is_named_by_person=False, terms=(), n=n_members, centre=(0.0, 0.0), typical=())
+    return MemoryMap(
+        ids=tuple(ids),
+        coordinates=np.zeros((len(ids), 2), np.float32),
+        is_placed=np.zeros(len(ids), np.bool_),
+        labels=np.array(labels, np.int32),
+        strengths=np.ones(len(ids), np.float32),
+        domains=(eggs,),
+        recipe=MapRecipe(model="m", engine="pca", seed=42, n_neighbours=15, min_domain_size=2, versions=""),
+        trustworthiness=1.0,
+        revision=1,
+    )

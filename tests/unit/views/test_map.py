@@ -1,0 +1,400 @@
+"""What the map shows: points, colours, marks and domains, and the bytes in which they travel."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.views.map import (
+    Hits,
+    Marks,
+    colouring_of,
+    colours_packet,
+    hits_of,
+    hover_packet,
+    marks_packet,
+    neighbours_of,
+    quality_text,
+    query_place,
+    selected_after,
+)
+from atlas.views.map_colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
+from atlas.views.map_domains import (
+    domain_rows,
+    domain_sentence,
+    domains_caption,
+    no_domains_sentence,
+    sizes_offered,
+    typical_lines,
+)
+from atlas.views.map_figure import map_figure
+from atlas.views.map_packets import component_script, layer_script, mask_bits, mask_text, pack, renderer_script
+from atlas.views.map_points import points_of
+from atlas.views.map_sheet import Sheet, colours_of, map_fingerprint, sheet_of
+from atlas.views.scope import WORDS, Scope
+from tests.ui.stores import attempt, attempts, make_store
+
+N = 12
+
+
+def make_map(
+    ids=None, labels=(0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, UNCLUSTERED), names=("tax", "soup", "web")
+) -> MemoryMap:
+    """A map made by hand: points on a line, the first domain at its left."""
+    ids = tuple(ids or (f"id{i}" for i in range(N)))
+    n, labels = len(ids), np.array(labels, np.int32)
+    xy = np.stack([np.linspace(-1, 1, n), np.zeros(n)], axis=1).astype(np.float32)
+    domains = []
+    for number, name in enumerate(names):
+        rows = np.flatnonzero(labels == number)
+        centre = tuple(float(part) for part in np.median(xy[rows], axis=0))
+        typical = tuple(ids[row] for row in rows[:2])
+        domains.append(
+            Domain(
+                number=number,
+                name=name,
+                is_named_by_person=False,
+                terms=(name,),
+                n=len(rows),
+                centre=centre,
+                typical=typical,
+            )
+        )
+    recipe = MapRecipe(model="m", engine="umap", seed=42, n_neighbours=15, min_domain_size=5, versions="")
+    return MemoryMap(
+        ids=ids,
+        coordinates=xy,
+        is_placed=np.zeros(n, np.bool_),
+        labels=labels,
+        strengths=np.ones(n, np.float32),
+        domains=tuple(domains),
+        recipe=recipe,
+        trustworthiness=0.984,
+        revision=1,
+    )
+
+
+COLUMNS = {
+    "outcome": {**{f"id{i}": "succeeded" for i in range(9)}, "id9": "failed", "id10": "failed"},
+    "created_at": {f"id{i}": f"2026-03-{i + 1:02}T10:00:00+00:00" for i in range(N)},
+}
+
+
+@pytest.fixture
+def points():
+    return points_of(make_map(), COLUMNS)
+
+
+def unpacked(packet: bytes) -> dict:
+    """A layer as the browser reads it."""
+    (length,) = struct.unpack_from("<I", packet)
+    layer = json.loads(packet[4 : 4 + length])
+    kinds = {"f4": np.float32, "u2": np.uint16, "u1": np.uint8}
+    arrays = {name: np.frombuffer(packet, kinds[kind], n, start) for name, kind, start, n in layer.pop("arrays")}
+    return layer | arrays
+
+
+def test_a_layer_comes_back_as_it_was_packed():
+    xy, days = np.arange(6, dtype=np.float32), np.array([1, 65535, 3], np.uint16)
+    layer = unpacked(pack({"title": "日本 <b>"}, xy=xy, days=days, kind=np.array([7], np.uint8)))
+    assert layer["title"] == "日本 <b>"
+    assert layer["xy"].tolist() == xy.tolist()
+    assert layer["days"].tolist() == [1, 65535, 3]
+    assert layer["kind"].tolist() == [7]
+
+
+@pytest.mark.parametrize("n_blobs", range(8))
+def test_arrays_begin_at_a_multiple_of_four(n_blobs):
+    packet = pack({"x" * n_blobs: 1}, **{f"a{i}": np.zeros(i + 1, np.uint8) for i in range(n_blobs)})
+    (length,) = struct.unpack_from("<I", packet)
+    starts = [start for _, _, start, _ in json.loads(packet[4 : 4 + length])["arrays"]]
+    assert [start % 4 for start in starts] == [0] * n_blobs
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 1000])
+def test_a_mask_comes_back_as_it_was_sent(n):
+    bits = np.random.default_rng(n).random(n) < 0.5
+    assert mask_bits(mask_text(bits), n).tolist() == bits.tolist()
+
+
+@pytest.mark.parametrize("text", ["", "not base64!", "ÿ", "AAAA" * 100, "A"])
+def test_whatever_a_browser_sends_as_a_mask_has_one_bit_a_point(text):
+    assert len(mask_bits(text, 9)) == 9
+
+
+def test_a_mask_of_a_hundred_thousand_points_takes_17_kilobytes():
+    assert len(mask_text(np.ones(100_000, np.bool_))) < 17_000
+
+
+def test_points_have_a_place_an_outcome_and_a_day(points):
+    layer = unpacked(points.packet)
+    assert (layer["n"], layer["first_day"], layer["n_days"]) == (12, "2026-03-01", 12)
+    assert layer["xy"].reshape(-1, 2)[[0, -1]].tolist() == [[-1, 0], [1, 0]]
+    assert layer["outcome"].tolist() == [0] * 9 + [1, 1, 2]
+    assert layer["day"].tolist() == list(range(12))
+    assert layer["label"] == "Map of 12 experiences in 3 domains."
+
+
+def test_points_without_a_date_count_as_of_the_first_day():
+    columns = {"outcome": {}, "created_at": {"id3": "2026-05-05T00:00:00", "id4": "nonsense", "id5": "2026-05-06"}}
+    layer = unpacked(points_of(make_map(), columns).packet)
+    assert layer["day"].tolist() == [0, 0, 0, 0, 0, 1, *[0] * 6]
+
+
+def test_the_key_of_points_changes_with_an_outcome_and_not_with_a_name(points):
+    assert points_of(make_map(names=("a", "b", "c")), COLUMNS).key == points.key
+    changed = {**COLUMNS, "outcome": {**COLUMNS["outcome"], "id0": "failed"}}
+    assert points_of(make_map(), changed).key != points.key
+
+
+def test_a_point_that_is_none_has_no_id(points):
+    assert points.id_of(3) == "id3"
+    assert [points.id_of(other) for other in (-1, 12, "3", None, 2.0, True)] == [None] * 5 + ["id1"]
+
+
+def test_a_mask_becomes_ids(points):
+    assert points.ids_of(mask_text(points.bits_of(["id3", "id11", "gone"]))) == ["id3", "id11"]
+
+
+def test_domains_come_worst_first_with_their_interval(points):
+    rows = domain_rows(make_map(), points.outcomes)
+    assert [row.name for row in rows] == ["web", "soup", "tax"]
+    assert domain_sentence(rows[0]) == "2 experiences · 0 % succeeded (0–66 %)"
+    assert rows[0].as_label()["note"] == "0 % of 2 succeeded"
+    assert rows[0].as_line() == {"name": "web", "n": 2, "succeeded": "0 % (0–66 %)"}
+
+
+def test_a_domain_of_which_no_outcome_is_known_comes_last():
+    memory_map = make_map()
+    columns = {**COLUMNS, "outcome": {f"id{i}": "succeeded" for i in range(5)}}
+    rows = domain_rows(memory_map, points_of(memory_map, columns).outcomes)
+    assert [row.name for row in rows] == ["tax", "soup", "web"]
+    assert domain_sentence(rows[1]) == "4 experiences · outcomes unknown"
+    assert rows[1].note == ""
+
+
+def test_the_caption_counts_domains_and_what_is_in_none():
+    assert domains_caption(make_map()) == "3 domains · 8 % unclustered"
+
+
+def test_a_sketch_does_not_say_that_there_are_no_domains():
+    fitted = make_map(labels=[UNCLUSTERED] * N, names=())
+    sketch = replace(fitted, recipe=replace(fitted.recipe, engine="pca"))
+    assert domains_caption(fitted) == "0 domains · 100 % unclustered"
+    assert domains_caption(sketch) == "not found yet"
+    assert "as soon as the map is made" in no_domains_sentence(sketch)
+    assert "No domains stand out" in no_domains_sentence(fitted)
+
+
+def test_what_is_typical_and_gone_is_left_out(points):
+    row = domain_rows(make_map(), points.outcomes)[0]
+    (line,) = typical_lines(row, points, {"id10": "Fix <b>it</b>"})
+    assert (line.id, line.outcome, line.task) == ("id10", "✗", "Fix <b>it</b>")
+
+
+def test_sizes_offered_hold_the_maps_own_and_end_where_no_two_domains_fit():
+    sizes = sizes_offered(make_map())
+    assert 5 in sizes
+    assert sizes == sorted(sizes)
+    assert max(sizes) <= 5
+
+
+def test_points_are_coloured_by_domain(points):
+    colouring = colouring_of(make_map(), points, DOMAIN, {})
+    assert [(entry.name, entry.n, entry.colour) for entry in colouring.entries] == [
+        ("tax", 5, 0),
+        ("soup", 4, 1),
+        ("web", 2, 2),
+        ("Unclustered", 1, GREY),
+    ]
+    assert colouring.category.tolist() == [0] * 5 + [1] * 4 + [2, 2, 3]
+
+
+def test_more_domains_than_a_legend_holds_share_its_last_entry():
+    n = ENTRIES + 20
+    memory_map = make_map([f"id{i}" for i in range(n)], range(n), [f"d{i}" for i in range(n)])
+    colouring = colouring_of(memory_map, points_of(memory_map, COLUMNS), DOMAIN, {})
+    assert len(colouring.entries) == ENTRIES
+    assert (colouring.entries[-1].name, colouring.entries[-1].n) == ("Unclustered and smaller domains", 21)
+    assert colouring.category.max() == ENTRIES - 1
+
+
+def test_outcomes_have_shapes_of_their_own(points):
+    colouring = colouring_of(make_map(), points, OUTCOME, {})
+    assert [(entry.name, entry.n) for entry in colouring.entries] == [("succeeded", 9), ("failed", 2), ("unknown", 1)]
+    assert colouring.has_shapes
+
+
+def test_age_counts_back_from_the_newest(points):
+    colouring = colouring_of(make_map(), points, AGE, {**COLUMNS["created_at"], "id0": "2020-01-01T00:00:00+00:00"})
+    assert [(entry.name, entry.n) for entry in colouring.entries] == [
+        ("last day", 2),
+        ("last week", 6),
+        ("last month", 3),
+        ("older", 1),
+    ]
+    shades = [entry.shade for entry in colouring.entries]
+    assert shades == sorted(shades, reverse=True)
+    assert colouring.category.tolist() == [3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 0, 0]
+
+
+def test_use_tells_what_was_never_retrieved(points):
+    colouring = colouring_of(make_map(), points, USE, {"id0": 1, "id1": 3, "id2": 500})
+    assert [(entry.name, entry.n) for entry in colouring.entries] == [
+        ("never retrieved", 9),
+        ("once", 1),
+        ("2–4 times", 1),
+        ("20 times or more", 1),
+    ]
+
+
+def test_values_beyond_the_most_frequent_go_together():
+    values = [*[f"v{i}" for i in range(ENTRIES + 5)], "v0", None, ""]
+    colouring = by_value(SOURCE, values)
+    named = {entry.name: entry.n for entry in colouring.entries}
+    assert (named["v0"], named["(all others)"], named["(not said)"]) == (2, 7, 2)
+    assert colouring.entries[int(colouring.category[-1])].name == "(not said)"
+    assert sum(named.values()) == len(values)
+
+
+def test_the_packet_of_colours_lists_legend_and_labels(points):
+    memory_map = make_map()
+    colouring = colouring_of(memory_map, points, DOMAIN, {})
+    layer = unpacked(colours_packet(points, colouring, domain_rows(memory_map, points.outcomes)))
+    assert [entry["name"] for entry in layer["entries"]] == ["tax", "soup", "web", "Unclustered"]
+    assert [label["name"] for label in layer["labels"]] == ["tax", "soup", "web"]
+    assert layer["labels"][0]["x"] == pytest.approx(-7 / 11, abs=1e-6)
+
+
+def test_marks_speak_of_points_by_number(points):
+    memory_map = make_map()
+    domain = domain_rows(memory_map, points.outcomes)[0]
+    marks = Marks(
+        inside=["id1", "id2"],
+        chosen=["id2", "elsewhere"],
+        hits=Hits(ids=("id5", "elsewhere", "id4"), weights=(0.9, 0.8, 0.7)),
+        opened="id7",
+        neighbours=("id8", "elsewhere"),
+        focus=(domain, 3),
+        start={"x": 1},
+    )
+    layer = unpacked(marks_packet(memory_map, points, marks))
+    assert np.flatnonzero(mask_bits(layer["shown"], N)).tolist() == [1, 2]
+    assert np.flatnonzero(mask_bits(layer["chosen"], N)).tolist() == [2]
+    assert (layer["hits"], layer["opened"], layer["neighbours"]) == ([5, 4], 7, [8])
+    assert (layer["focus"]["name"], layer["focus"]["turn"], layer["start"]) == ("web", 3, {"x": 1})
+
+
+def test_nothing_marked_hides_nothing(points):
+    layer = unpacked(marks_packet(make_map(), points, Marks()))
+    assert [layer[name] for name in ("shown", "chosen", "query", "opened", "focus")] == [None] * 5
+
+
+def test_a_question_lies_nearest_to_its_nearest_hits(points):
+    memory_map = make_map()
+    x, y = query_place(memory_map, points, Hits(ids=("id0", "id1", "id11"), weights=(0.9, 0.89, 0.2)))
+    assert -1 < x < -0.8
+    assert y == 0
+    assert query_place(memory_map, points, Hits(ids=("id0",))) is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "after"), [("replace", ["b", "c"]), ("add", ["a", "b", "c"]), ("remove", ["a"]), ("", ["b", "c"])]
+)
+def test_what_is_drawn_takes_the_place_of_is_added_to_or_taken_from_the_selection(mode, after):
+    assert selected_after(["a", "b"], ["b", "c"], mode) == after
+
+
+def test_quality_says_what_made_the_map_and_how_much_came_since():
+    memory_map = make_map()
+    assert quality_text(memory_map) == "12 experiences · 98 % of neighbours true · UMAP, seed 42"
+    memory_map.is_placed[:3] = True
+    assert quality_text(memory_map).endswith("3 placed since the map was made")
+
+
+def test_a_map_has_another_name_once_a_domain_is_renamed_or_a_point_moves():
+    one = map_fingerprint(make_map())
+    assert map_fingerprint(make_map()) == one
+    assert map_fingerprint(make_map(names=("tax", "soup", "lone\ud800"))) != one
+    moved = make_map()
+    moved.coordinates[0, 0] = 0.5
+    assert map_fingerprint(moved) != one
+
+
+@pytest.fixture
+def memory(tmp_path):
+    import atlas
+    from atlas.testing import HashEmbedder
+
+    make_store(tmp_path, [*attempts(N - 1), attempt("Peel <b>the</b> turnip", success=False)])
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(384, "all-MiniLM-L6-v2")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def sheet(memory) -> Sheet:
+    return sheet_of(memory, make_map(memory.experience.ids()))
+
+
+@pytest.mark.parametrize("by", COLOURED_BY)
+def test_a_store_is_coloured_by_everything_on_offer(memory, sheet, by):
+    colouring = colours_of(memory, sheet, by).colouring
+    assert colouring.title == by
+    assert sum(entry.n for entry in colouring.entries) == N
+    assert int(colouring.category.max()) < len(colouring.entries)
+
+
+def test_a_hover_tells_title_outcome_and_domain(memory, sheet):
+    layer = unpacked(hover_packet(memory, sheet.map, sheet.points, N - 1))
+    assert layer == {
+        "points": sheet.points.key,
+        "point": N - 1,
+        "lines": ["Peel <b>the</b> turnip", "✗ failed", "in no domain"],
+    }
+
+
+@pytest.mark.parametrize("point", [None, 99, "0"])
+def test_a_hover_over_nothing_tells_nothing(memory, sheet, point):
+    assert unpacked(hover_packet(memory, sheet.map, sheet.points, point))["lines"] == []
+
+
+def test_words_are_found_among_what_is_in_scope(memory):
+    assert len(hits_of(memory, Scope(text="turnip", by=WORDS), {}).ids) == 1
+    assert hits_of(memory, Scope(text="turnip", by=WORDS), {"outcome": "succeeded"}).ids == ()
+    assert hits_of(memory, Scope(), {}) == Hits()
+
+
+def test_a_question_ranks_by_meaning_and_counts_as_no_use(memory):
+    hits = hits_of(memory, Scope(text="Peel <b>the</b> turnip"), {})
+    assert hits.ids[0] == memory.experience.ids()[-1]
+    assert hits.weights[0] == pytest.approx(1, abs=1e-3)
+    assert memory.experience.column("usage.n_retrieved") == {}
+
+
+def test_an_experience_has_eight_neighbours_and_is_none_of_them(memory):
+    first = memory.experience.ids()[0]
+    assert len(neighbours_of(memory, first)) == 8
+    assert first not in neighbours_of(memory, first)
+
+
+def test_the_figure_holds_all_points_in_one_trace_and_escapes_names(memory, sheet):
+    hostile = sheet_of(memory, make_map(memory.experience.ids(), names=("<b>x</b>", "soup", "web")))
+    marks = Marks(inside=hostile.points.ids[2:], chosen=hostile.points.ids[2:4], hits=Hits(ids=hostile.points.ids[:1]))
+    figure = map_figure(hostile, colours_of(memory, hostile, OUTCOME), marks, height=400)
+    assert figure.data[0].customdata.tolist() == list(range(2, N))
+    assert list(figure.data[0].selectedpoints) == [0, 1]
+    assert list(figure.data[1].x) == [-1]
+    assert figure.layout.annotations[0].text == "&lt;b&gt;x&lt;/b&gt;"
+
+
+def test_the_scripts_need_nothing_from_elsewhere():
+    for script in (component_script(), layer_script()):
+        assert "import " not in script
+        assert "innerHTML" not in script
+        assert "http" not in script.replace("http://www.w3.org/2000/svg", "")
+    assert "export" not in renderer_script()

@@ -1,0 +1,64 @@
+"""Plans read the same on the command line and in the app."""
+
+from __future__ import annotations
+
+import atlas
+from atlas.memory.pruning import PruneCriteria, PruneDecision, PrunePlan
+from atlas.testing import HashEmbedder
+from atlas.views.plans import merge_plan_view, prune_plan_view
+
+
+def decision(name, saved_because=""):
+    return PruneDecision(
+        id=name, title=f"title {name}", reasons=("it is old", "it failed"), saved_because=saved_because
+    )
+
+
+def pruning(n_total=40, **options):
+    values = {"n_judged": n_total, "missing": {}, "usage": {}} | options
+    return PrunePlan(
+        criteria=PruneCriteria(),
+        removals=(decision("a"), decision("b")),
+        saved=(decision("c", "it is pinned"),),
+        n_total=n_total,
+        **values,
+    )
+
+
+def test_a_prune_plan_says_how_many_go_and_why():
+    view = prune_plan_view(pruning())
+    assert view.headline == "2 of 40 experiences would go (5.0%), 1 is saved."
+    assert view.notes == ()
+    assert [(row.id, row.goes, row.why) for row in view.rows] == [
+        ("a", True, "it is old; it failed"),
+        ("b", True, "it is old; it failed"),
+        ("c", False, "it is old; it failed; saved: it is pinned"),
+    ]
+    assert (view.n_going, view.share, view.is_large) == (2, 0.05, False)
+    assert prune_plan_view(pruning(39)).is_large
+
+
+def test_a_prune_plan_says_what_it_could_not_judge():
+    plan = pruning(n_judged=30, n_gone=1, missing={"min_success_rate": 1, "max_age_days": 1_200})
+    assert prune_plan_view(plan).notes == (
+        "Only 30 of them might go.",
+        "1 of those chosen is not there any more.",
+        "1 has no known outcome, so the success rate does not judge it.",
+        "1,200 have no known time, so the age does not judge them.",
+    )
+
+
+def test_a_merge_plan_says_what_becomes_of_what(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        ids = memory.experience.store_many([attempt("sort", success=True), attempt("sort", success=False)])
+        view = merge_plan_view(memory.experience.plan_merge([ids]))
+    assert view.headline == "2 experiences would become 1: 1 of 2 would go (50.0%)."
+    assert [(row.id, row.goes, row.why) for row in view.rows] == [
+        (ids[0], False, "stays: it succeeded; stands for 1 succeeded, 1 failed"),
+        (ids[1], True, f"failed; into {ids[0][:8]}"),
+    ]
+    assert (view.n_going, view.is_large) == (1, True)
+
+
+def attempt(text, *, success):
+    return atlas.Trajectory(task=atlas.Task(text, "", text), steps=(), outcome=atlas.Outcome(success))
