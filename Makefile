@@ -52,7 +52,7 @@ check: $(VENV)/.dev ## format, lint, types, import rules, fast tests
 format: $(VENV)/.dev ## format, and mend what the linter can mend
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: $(VENV)/.run ## measure speed and recall (takes minutes; by hand, not in CI)
+bench: $(VENV)/.dev ## measure speed and recall (takes minutes; by hand, not in CI)
 	@$(BIN)/python -m benchmarks
 
 lock: ## renew constraints.txt from the ranges in pyproject.toml; torch stays

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import mapping, remembering, searching, storing
+from benchmarks import mapping, remembering, searching, storing, visiting
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -18,6 +18,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "searching": searching.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
+    "visiting": visiting.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

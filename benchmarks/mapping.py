@@ -122,7 +122,7 @@ def _imported(paths: Sequence[Path], label: Callable[[Mapping[str, Any], str], s
         with atlas.open_memory(directory, settings=settings) as memory:
             import_paths(ExperienceSink(memory.experience, "benchmark"), list(paths), settings=settings)
             embedded = read_embedded(memory.storage, COLLECTION)
-            rows = {row["id"]: row for row in memory.experience.browse()}
+            rows = {row["id"]: row["metadata"] for row in memory.experience.browse()}
             held = [memory.experience.get(one) for one in embedded.ids]
     return embedded, [label(rows[one.id], one.task.description) for one in held if one is not None]
 

@@ -71,7 +71,11 @@ INTERACTIONS: dict[str, Interaction] = {
 }
 
 
-def figures(sizes: tuple[int, ...] = (300, 10_000, 100_000)) -> Iterator[Figure]:
+SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_SIZES", "300,10000,100000").split(","))
+"""ATLAS_BENCHMARK_SIZES: numbers of experiences, with commas."""
+
+
+def figures() -> Iterator[Figure]:
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium")
@@ -79,7 +83,7 @@ def figures(sizes: tuple[int, ...] = (300, 10_000, 100_000)) -> Iterator[Figure]
         raise SystemExit("visiting needs Chromium; install it: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        for n in sizes:
+        for n in SIZES:
             with tempfile.TemporaryDirectory() as scratch:
                 remembered(Path(scratch), n)
                 with _served(Path(scratch)) as address:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate import MEANINGS, RULE, groups_within, queue_counts, queue_wheres, tabs
+from atlas.views.curate import MEANINGS, RULE, groups_within, queue_counts, tabs
 from atlas.views.health import DUPLICATES, FAILING
 from atlas.views.wording import import_command
-from pages.components.curating import draw_criteria, draw_domains, draw_groups, draw_queue
+from pages.components.curating import (
+    draw_criteria,
+    draw_domains,
+    draw_groups,
+    draw_queue,
+    ids_in_scope,
+    page_queues,
+)
 from pages.components.duplicates import page_duplicates
 from pages.components.experience import experience_panel
 from pages.components.health import page_health
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
-from pages.components.scope import current_where
+from pages.components.scope import current_where, n_experiences
 from pages.components.tables import opened_id
 
 QUEUE = "curate_queue"
@@ -43,8 +50,8 @@ def draw(memory: MemorySystem) -> None:
     """The queues, and the one that is looked through."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
-    groups = groups_within(duplicates.groups, memory.experience.ids(scope) if scope else None)
-    queue = ask(tabs(queue_counts(memory, found, groups, scope)))
+    groups, queues = groups_within(duplicates.groups, ids_in_scope(memory, scope)), page_queues(memory, found, scope)
+    queue = ask(tabs(queue_counts(queues, found, groups)))
     st.caption(MEANINGS[queue])
     if queue == RULE:
         draw_criteria(memory, scope)
@@ -53,7 +60,7 @@ def draw(memory: MemorySystem) -> None:
     elif queue == FAILING:
         draw_domains(memory, found)
     else:
-        draw_queue(memory, queue, queue_wheres(found)[queue], scope)
+        draw_queue(memory, queue, queues[queue])
 
 
 def draw_beside(memory: MemorySystem, opened: str) -> None:
@@ -67,7 +74,7 @@ def draw_beside(memory: MemorySystem, opened: str) -> None:
 
 memory = page_memory()
 st.title("Curate", anchor=False)
-if not memory.experience.count():
+if not n_experiences(memory):
     show_empty(import_command(memory))
 elif opened := opened_id():
     draw_beside(memory, opened)

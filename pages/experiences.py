@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.experiences import ORDERS, Query, ids_in_scope, n_pages, placed_and_marked
+from atlas.views.state import store_state
 from atlas.views.wording import import_command
 from pages.components.experience import experience_panel
 from pages.components.listing import Found, find, read
 from pages.components.mapping import page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
-from pages.components.scope import current_scope, current_where, digest, n_experiences
+from pages.components.scope import URL, current_scope, current_where, digest, n_experiences
 from pages.components.selection import select
 from pages.components.tables import ROWS, opened_id, selectable_table
 
-URL: Literal["query-params"] = "query-params"
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
 FOUND = ("outcome", "similarity", "task", "domain", "marks", "source", "bonuses")
 BESIDE = ("sign", "similarity", "task", "marks")
@@ -39,25 +37,26 @@ def ask(memory: MemorySystem) -> Query:
 
 def draw_list(memory: MemorySystem, columns: tuple[str, ...] | None = None) -> None:
     """The experiences in scope, a page at a time."""
-    revision = memory.revision()
+    state = store_state(memory)
+    revision = state.revision
     bar = st.container(horizontal=True, vertical_alignment="center")
     with bar:
         query = ask(memory)
-    found = find(memory, query, revision)
+    found = find(memory, query, state)
     n_found = n_experiences(memory, query.where) if found is None else len(found)
     above = st.container()
     page = st.pagination(n_pages(n_found), key="experiences_page", bind=URL) if n_pages(n_found) > 1 else 1
-    listing = read(memory, query, found, page, revision)
+    listing = read(memory, query, found, page, state)
     above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
     if not listing.rows:
         return
     bar.button(f"Select all {n_found:,}", key="experiences_all", icon=":material/select_all:", on_click=select_all,
                args=(memory, query, found, revision))  # fmt: skip
     rows = placed_and_marked(memory, listing.rows, page_map(memory))
-    key = f"experiences_table_{digest(query, [row.id for row in rows], revision)}"
+    key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
     with above:
         columns = columns or (LISTED if found is None else FOUND)
-        selectable_table(memory, rows, columns=columns, key=key, revision=revision)
+        selectable_table(rows, columns=columns, key=key, origin=ROWS, revision=revision)
 
 
 def select_all(memory: MemorySystem, query: Query, found: Found, revision: int) -> None:

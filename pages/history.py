@@ -4,29 +4,22 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Literal
 
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history import operation_page, trash_page
+from atlas.views.state import store_state
 from atlas.views.wording import counted
 from pages.components.acts import announce, announcing_problems
+from pages.components.editing import READ_ONLY
 from pages.components.live import refreshing
 from pages.components.memory import page_memory
-from pages.components.operation import OPENED, operation_panel
+from pages.components.operation import OPENED, OPERATION_COLUMNS, TIME, operation_panel
+from pages.components.scope import URL
+from pages.components.tables import clicked_row
 
-URL: Literal["query-params"] = "query-params"
 OPERATIONS, TRASH = "Operations", "Trash"
-TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
-OPERATION_COLUMNS = {
-    "at": TIME("When (UTC)"),
-    "what": st.column_config.TextColumn("What", width=70),
-    "counts": st.column_config.TextColumn("Records", width=140),
-    "actor": st.column_config.TextColumn("Who", width=100),
-    "reason": st.column_config.TextColumn("Why", width="large"),
-    "state": st.column_config.TextColumn("State", width=80),
-}
 TRASH_COLUMNS = {
     "outcome": st.column_config.TextColumn("Outcome", width=110),
     "task": st.column_config.TextColumn("Task", width="large"),
@@ -38,13 +31,14 @@ TRASH_COLUMNS = {
 
 def draw_operations(memory: MemorySystem) -> None:
     """Every operation, a page at a time; a click opens one."""
+    state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
     page = draw_pages(operation_page(memory).n_pages, key="history_page")
     view = operation_page(memory, page)
     st.caption(f"{view.caption}. Click one to see what it changed." if view.rows else "Nothing was done here yet.")
     if not view.rows:
         return
     ids = tuple(row.id for row in view.rows)
-    key = f"history_operations_{page}_{memory.revision()}_{st.query_params.get(OPENED, '')[:8]}"
+    key = f"history_operations_{page}_{state}_{st.query_params.get(OPENED, '')[:8]}"
     st.dataframe(
         [asdict(row) for row in view.rows],
         column_order=list(OPERATION_COLUMNS),
@@ -58,17 +52,14 @@ def draw_operations(memory: MemorySystem) -> None:
 
 def open_selected(ids: tuple[str, ...], key: str) -> None:
     """Open the operation that was clicked, by the ids that the clicked table showed."""
-    if chosen := chosen_rows(st.session_state[key]["selection"]):
-        st.query_params[OPENED] = ids[chosen[0]]
-
-
-def chosen_rows(selection: Any) -> list[int]:
-    """The positions of the rows that are selected, or of which a cell is."""
-    return [*selection["rows"], *(row for row, _ in selection["cells"])]
+    row = clicked_row(key, len(ids))
+    if row is not None:
+        st.query_params[OPENED] = ids[row]
 
 
 def draw_trash(memory: MemorySystem) -> None:
     """What was deleted, with the offer to restore it."""
+    state = hash(store_state(memory))  # before the rows are read, as above
     page = draw_pages(trash_page(memory).n_pages, key="history_trash_page")
     view = trash_page(memory, page)
     st.caption(view.caption)
@@ -79,7 +70,7 @@ def draw_trash(memory: MemorySystem) -> None:
         column_order=list(TRASH_COLUMNS),
         column_config=TRASH_COLUMNS,
         hide_index=True,
-        key=f"history_trash_{page}_{memory.revision()}",
+        key=f"history_trash_{page}_{state}",
         on_select="rerun",
         selection_mode="multi-row",
     )
@@ -89,7 +80,7 @@ def draw_trash(memory: MemorySystem) -> None:
         key="history_restore",
         icon=":material/restore_from_trash:",
         disabled=not ids or memory.storage.read_only,
-        help="This store is open for reading only" if memory.storage.read_only else None,
+        help=READ_ONLY if memory.storage.read_only else None,
         on_click=restore,
         args=(memory, ids),
     )

@@ -8,10 +8,12 @@ from atlas import MemorySystem
 from atlas.views.map import FEWEST, QUALITY_HELP, quality_text
 from atlas.views.map_colours import COLOURED_BY, DOMAIN
 from atlas.views.map_sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
+from atlas.views.map_source import MemoryMap
+from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted, import_command
 from pages.components.experience import experience_panel
 from pages.components.live import refreshing
-from pages.components.map_domains import draw_domains
+from pages.components.map_domains import OPEN_DOMAIN, draw_domains
 from pages.components.map_refit import draw_refit
 from pages.components.mapped import draw_map
 from pages.components.mapping import page_map
@@ -53,32 +55,31 @@ def draw_nothing(memory: MemorySystem) -> None:
 def drawn(memory: MemorySystem) -> Sheet | None:
     """The map as it is now; None where there is too little for one."""
     with st.spinner("Laying out the map …"):
-        memory_map = page_map(memory, is_sketched=True)
+        memory_map = page_map(memory, is_awaited=True)
         if memory_map is None or len(memory_map.ids) < FEWEST:
             return None
-        return _sheet(str(memory.storage.path), memory.revision(), map_fingerprint(memory_map), _memory=memory)
+        return _sheet(store_state(memory), map_fingerprint(memory_map), _memory=memory, _map=memory_map)
 
 
 def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
     """The colours of the map as it is now."""
     name = map_fingerprint(sheet.map)
-    return _colours(str(memory.storage.path), memory.revision(), name, by, _memory=memory, _sheet=sheet)
+    return _colours(store_state(memory), name, by, _memory=memory, _sheet=sheet)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _sheet(path: str, revision: int, fingerprint: str, *, _memory: MemorySystem) -> Sheet:
-    memory_map = page_map(_memory)
-    assert memory_map is not None
-    return sheet_of(_memory, memory_map)
+def _sheet(state: StoreState, fingerprint: str, *, _memory: MemorySystem, _map: MemoryMap) -> Sheet:
+    return sheet_of(_memory, _map)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _colours(path: str, revision: int, fingerprint: str, by: str, *, _memory: MemorySystem, _sheet: Sheet) -> Colours:
+def _colours(state: StoreState, fingerprint: str, by: str, *, _memory: MemorySystem, _sheet: Sheet) -> Colours:
     return colours_of(_memory, _sheet, by)
 
 
 memory = page_memory()
-refreshing(memory)
+if opened_id() is None and st.session_state.get(OPEN_DOMAIN) is None:  # else a person may be typing beside the map
+    refreshing(memory)
 sheet = drawn(memory)
 if sheet is not None:
     draw(memory, sheet)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.overview import Overview, has_sample, load_sample_data, overview, remove_sample_data
+from atlas.views.state import StoreState, store_state
 from pages.components.acts import announce, announcing_problems
 from pages.components.duplicates import page_duplicates
 from pages.components.editing import READ_ONLY
@@ -88,7 +89,7 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def counted_overview(path: str, revision: int, *, _memory: MemorySystem) -> Overview:
+def counted_overview(state: StoreState, *, _memory: MemorySystem) -> Overview:
     """The overview, worked out once for each state of the store."""
     return overview(_memory)
 
@@ -96,7 +97,7 @@ def counted_overview(path: str, revision: int, *, _memory: MemorySystem) -> Over
 memory = page_memory()
 go_on()
 refreshing(memory)
-view = counted_overview(str(memory.storage.path), memory.revision(), _memory=memory)
+view = counted_overview(store_state(memory), _memory=memory)
 st.title("Overview", anchor=False)
 if view.n_sample:
     draw_sample(memory, view)

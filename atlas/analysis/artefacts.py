@@ -6,7 +6,9 @@ import io
 import json
 import logging
 import os
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
@@ -27,6 +29,12 @@ T = TypeVar("T")
 VERSION = 1
 CACHE = "cache"
 """The directory within a store where they are."""
+
+_UNREADABLE = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""What damage to a file may raise, in `zipfile`, in numpy, or here."""
 
 
 class MapFile:
@@ -51,6 +59,7 @@ class MapFile:
             "recipe": asdict(memory_map.recipe),
             "trustworthiness": memory_map.trustworthiness,
             "revision": memory_map.revision,
+            "ledger_id": memory_map.ledger_id,
         }
         _save(
             self.path,
@@ -91,6 +100,7 @@ def _to_map(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -
         recipe=MapRecipe(**header["recipe"]),
         trustworthiness=header["trustworthiness"],
         revision=header["revision"],
+        ledger_id=header.get("ledger_id", ""),
         coordinates=arrays["coordinates"],
         is_placed=arrays["is_placed"],
         labels=arrays["labels"],
@@ -106,7 +116,12 @@ def _to_duplicates(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
     groups = tuple(
         DuplicateGroup(ids=tuple(group["ids"]), similarity_min=group["similarity_min"]) for group in header["groups"]
     )
-    return Duplicates(groups=groups, threshold=header["threshold"], revision=header["revision"])
+    return Duplicates(
+        groups=groups,
+        threshold=header["threshold"],
+        revision=header["revision"],
+        ledger_id=header.get("ledger_id", ""),
+    )
 
 
 def _load(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
@@ -121,7 +136,7 @@ def _load(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDAr
         return decode(header, arrays)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+    except _UNREADABLE as error:
         logger.info("%s is of no use and will be made anew: %s", path, error)
         return None
 

@@ -50,6 +50,9 @@ class Duplicates:
     revision: int
     """The store's revision that they were found at."""
 
+    ledger_id: str = ""
+    """The ledger that they were read from; another one after a restore. Empty where that is not known."""
+
 
 def near_duplicates(
     embedded: Embedded, threshold: float = THRESHOLD, on_progress: Progress | None = None
@@ -93,16 +96,29 @@ def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | No
     for start in range(0, n, BLOCK):
         rows = slice(start, start + BLOCK)
         for other in range(start, n, BLOCK):
-            bound = short[rows] @ short[other : other + BLOCK].T
-            left, right = np.divmod(np.flatnonzero(bound >= threshold - ROUNDING), bound.shape[1])
-            left, right = left + start, right + other
-            open_ = (left < right) & (n_found[left] < MOST_PAIRS)
-            pairs = _confirmed(vectors, np.stack([left[open_], right[open_]], axis=1), threshold)
+            near = short[rows] @ short[other : other + BLOCK].T >= threshold - ROUNDING
+            near = np.triu(near, 1) if other == start else near
+            if np.count_nonzero(near) > MOST_PAIRS:
+                near[n_found[rows] >= MOST_PAIRS] = False
+                _thin_out(near, vectors[rows], vectors[other : other + BLOCK], threshold)
+            left, right = np.divmod(np.flatnonzero(near), near.shape[1])
+            pairs = _confirmed(vectors, np.stack([left + start, right + other], axis=1), threshold)
             n_found += np.bincount(pairs[:, 0], minlength=n)
             found.append(pairs)
         if on_progress:
             on_progress(min(start + BLOCK, n), n)
     return np.concatenate(found)
+
+
+def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, others: Vectors, threshold: float) -> None:
+    """Leave each row that has more than `MOST_PAIRS` the first of those that are similar indeed.
+
+    The first rather than the nearest, so that the rows of a clump do not all choose the same few.
+    """
+    crowded = np.flatnonzero(np.count_nonzero(near, axis=1) > MOST_PAIRS)
+    if len(crowded):
+        similar = near[crowded] & (rows[crowded] @ others.T >= threshold)
+        near[crowded] = similar & (np.cumsum(similar, axis=1, dtype=np.int32) <= MOST_PAIRS)
 
 
 def _shortened(vectors: Vectors) -> Vectors:
@@ -124,19 +140,18 @@ def _confirmed(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
 
 def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
     """Groups of rows any two of which are similar, and the lowest similarity in each."""
-    near: dict[int, list[int]] = {}
-    for left, right in pairs.tolist():
-        near.setdefault(left, []).append(right)
-        near.setdefault(right, []).append(left)
-    taken: set[int] = set()
+    ends, others_of = pairs.ravel(), pairs[:, ::-1].ravel()
+    degrees = np.bincount(ends, minlength=len(vectors))
+    near = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
+    is_taken = np.zeros(len(vectors), np.bool_)
     groups = []
-    for leader in sorted(near, key=lambda row: (-len(near[row]), row)):
-        others = [row for row in near[leader] if row not in taken][:MOST_PAIRS]
-        if leader in taken or not others:
+    for leader in np.argsort(-degrees, kind="stable")[: np.count_nonzero(degrees)].tolist():
+        others = near[leader][~is_taken[near[leader]]][:MOST_PAIRS].tolist()
+        if is_taken[leader] or not others:
             continue
         group, lowest = _around(vectors[[leader, *others]], [leader, *others], threshold)
         if len(group) > 1:
-            taken.update(group)
+            is_taken[list(group)] = True
             groups.append((group, lowest))
     return groups
 

@@ -76,7 +76,9 @@ class FindDuplicates:
         """Do it."""
         embedded = _read(self, on_progress)
         groups = near_duplicates(embedded, self.threshold, lambda done, total: on_progress(done, total, "comparing"))
-        found = Duplicates(groups=groups, threshold=self.threshold, revision=embedded.revision)
+        found = Duplicates(
+            groups=groups, threshold=self.threshold, revision=embedded.revision, ledger_id=embedded.ledger_id
+        )
         DuplicatesFile(Path(self.out), self.collection).save(found)
 
 

@@ -33,6 +33,9 @@ SAME_NAME_FROM = 0.5
 """Share of an earlier domain's members that must still be together for it to keep its name."""
 
 TYPICAL = 5
+JUDGED_OF_A_PREVIEW = 100
+"""Points that a preview's trustworthiness is taken from: somebody waits for it."""
+
 REFIT_FROM = 0.1
 """Share of placed records from which a map should be fitted anew."""
 
@@ -99,6 +102,9 @@ class MemoryMap:
     revision: int
     """The store's revision that it shows."""
 
+    ledger_id: str = ""
+    """The ledger that it was read from; another one after a restore. Empty where that is not known."""
+
     @property
     def share_placed(self) -> float:
         """Share of the records that were placed since the map was fitted, in [0, 1]."""
@@ -125,17 +131,18 @@ class MemoryMap:
 
 def preview(embedded: Embedded) -> MemoryMap:
     """A map by PCA, without domains: what can be shown at once, also of a large memory."""
-    n = len(embedded.ids)
+    n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
         ids=embedded.ids,
-        coordinates=pca(embedded.vectors),
+        coordinates=coordinates,
         is_placed=np.zeros(n, np.bool_),
         labels=np.full(n, UNCLUSTERED, np.int32),
         strengths=np.zeros(n, np.float32),
         domains=(),
         recipe=_recipe(embedded, "pca", SEED, 0),
-        trustworthiness=trustworthiness(embedded.vectors, pca(embedded.vectors)),
+        trustworthiness=trustworthiness(embedded.vectors, coordinates, n_judged=JUDGED_OF_A_PREVIEW),
         revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
     )
 
 
@@ -185,6 +192,7 @@ def make_map(
         recipe=_recipe(embedded, engine, seed, min_domain_size),
         trustworthiness=trustworthiness(embedded.vectors, coordinates),
         revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
     )
     tell(90, 100, "finding domains")
     return _grouped(fitted, embedded, min_domain_size, previous)
@@ -215,7 +223,7 @@ def extended(memory_map: MemoryMap, embedded: Embedded) -> MemoryMap:
     known = set(memory_map.ids)
     new = np.array([row for row, record_id in enumerate(embedded.ids) if record_id not in known], np.int64)
     if not len(new) and len(kept) == len(memory_map.ids):
-        return replace(memory_map, revision=embedded.revision)
+        return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
     if not len(kept):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old = embedded.vectors[[rows[memory_map.ids[row]] for row in kept]]
@@ -229,6 +237,7 @@ def extended(memory_map: MemoryMap, embedded: Embedded) -> MemoryMap:
         labels=np.concatenate([memory_map.labels[kept], labels]),
         strengths=np.concatenate([memory_map.strengths[kept], strengths]),
         revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
     )
     return replace(
         grown, domains=_domains(grown, np.concatenate([old, newcomers]), {d.number: d for d in grown.domains})

@@ -45,11 +45,11 @@ class DomainNames:
         self._collection = collection
 
     def load(self) -> tuple[NamedDomain, ...]:
-        """The names in the order in which they were given; none where the file cannot be read."""
+        """The names in the order in which they were given; without those that cannot be read."""
         try:
             every = json.loads(self.path.read_text(encoding="utf-8"))
-            return tuple(_to_named(entry) for entry in every.get(self._collection, ()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return _told_apart(every[self._collection])[0]
+        except (OSError, ValueError, KeyError, TypeError):
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
@@ -88,7 +88,9 @@ class DomainNames:
         beside = self.path.with_name(f".{FILE}.{os.getpid()}")
         try:
             with InterProcessLock(self.path.with_name("domain_names.lock")).held():
-                every = self._others() | {self._collection: [asdict(one) for one in change(self.load())]}
+                every = self._every()
+                named, unreadable = _told_apart(every.get(self._collection, []))
+                every[self._collection] = [*map(asdict, change(named)), *unreadable]
                 beside.write_text(json.dumps(every, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
                 beside.replace(self.path)
         except OSError as error:
@@ -96,7 +98,7 @@ class DomainNames:
                 beside.unlink(missing_ok=True)
             raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
 
-    def _others(self) -> dict[str, Any]:
+    def _every(self) -> dict[str, Any]:
         """What the file holds of every collection; nothing where it is damaged, after putting that aside."""
         if not self.path.exists():
             return {}
@@ -104,14 +106,23 @@ class DomainNames:
             held = json.loads(self.path.read_text(encoding="utf-8"))
         except ValueError:
             held = None
-        if not isinstance(held, dict):
+        if not isinstance(held, dict) or not isinstance(held.get(self._collection, []), list):
             self.path.replace(self.path.with_name(f"{FILE}.damaged"))
             return {}
         return held
 
 
-def _to_named(entry: dict[str, Any]) -> NamedDomain:
-    return NamedDomain(name=str(entry["name"]), members=tuple(map(str, entry["members"])), n=int(entry["n"]))
+def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
+    """The entries that can be read, and as they are those that cannot: a later version may have written them."""
+    named, unreadable = [], []
+    for entry in entries:
+        try:
+            read = NamedDomain(name=str(entry["name"]), members=tuple(map(str, entry["members"])), n=int(entry["n"]))
+        except (ValueError, KeyError, TypeError, OverflowError):
+            unreadable.append(entry)
+        else:
+            named.append(read)
+    return tuple(named), unreadable
 
 
 def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:

@@ -140,7 +140,9 @@ def align(
     return layout.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
 
 
-def trustworthiness(vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED) -> float:
+def trustworthiness(
+    vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
+) -> float:
     """How many of the neighbours on the map are neighbours in truth, in [0, 1]; of a sample where there are many.
 
     Source:
@@ -150,7 +152,7 @@ def trustworthiness(vectors: Vectors, coordinates: Coordinates, k: int = 15, see
     k = min(k, (n - 1) // 2)
     if k < 1:
         return 1.0
-    rows = np.arange(n) if n <= JUDGED else np.random.default_rng(seed).choice(n, JUDGED, replace=False)
+    rows = np.arange(n) if n <= n_judged else np.random.default_rng(seed).choice(n, n_judged, replace=False)
     total = sum(_intrusion(vectors, coordinates, part, k) for part in np.array_split(rows, -(-len(rows) // 100)))
     return float(1 - total * 2 / (len(rows) * k * (2 * n - 3 * k - 1)))
 

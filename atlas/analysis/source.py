@@ -69,6 +69,15 @@ def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
     return _with(replace(kept, revision=begun.revision), rows, [windows[row["id"]] for row in rows])
 
 
+def n_changed(store: Store, collection: str, since: int) -> int:
+    """How many live records were added or changed after a revision; no vector is read for it."""
+    with store.ledger.database.read() as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0", (collection, since)
+        ).fetchone()
+        return int(row[0])
+
+
 def _nothing(store: Store, collection: str) -> Embedded:
     model = store.model
     return Embedded(

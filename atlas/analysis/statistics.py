@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
+from operator import itemgetter
 
 Z_95 = 1.959964
 """Standard deviations of a normal distribution that hold 95 % of it."""
@@ -84,19 +85,16 @@ class Day:
 
 
 def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
-    """Every day from the first to the last of those given, also those on which nothing came.
+    """The days on which something came, in order; the others are left out, for there may be centuries of them.
 
     Args:
         days: Numbers of attempts by outcome, by day as `2026-01-31`.
     """
-    counts = {date.fromisoformat(day): SuccessRate.of(outcomes) for day, outcomes in days.items()}
-    if not counts:
-        return ()
-    first, last, total, found = min(counts), max(counts), SuccessRate(), []
-    for number in range((last - first).days + 1):
-        added = counts.get(first + timedelta(days=number), SuccessRate())
+    total, found = SuccessRate(), []
+    for on, outcomes in sorted(((date.fromisoformat(day), of) for day, of in days.items()), key=itemgetter(0)):
+        added = SuccessRate.of(outcomes)
         total = _sum(total, added)
-        found.append(Day(on=first + timedelta(days=number), added=added, until_then=total))
+        found.append(Day(on=on, added=added, until_then=total))
     return tuple(found)
 
 

@@ -47,6 +47,7 @@ class Worker:
         self._jobs: dict[str, Job] = {}
         self._states: dict[str, JobStatus] = {}
         self._is_closed = False
+        self._may_retry = False  # the child that has the job was there before, and has not said a word about it
 
     def submit(self, job: Job) -> JobStatus:
         """Have a job done, unless it is under way already; it is done again where it was done before."""
@@ -95,17 +96,20 @@ class Worker:
         key = next((key for key in self._jobs if key in states and states[key].state == "queued"), None)
         if key is None:
             return
+        line = json.dumps(encode_job(self._jobs[key])) + "\n"
+        was_there = self._child is not None and self._child.poll() is None
         try:
-            child = self._child or self._start_child()
+            child = self._child if self._child is not None and was_there else self._start_child()
             assert child.stdin is not None
-            child.stdin.write(json.dumps(encode_job(self._jobs[key])) + "\n")
+            child.stdin.write(line)
             child.stdin.flush()
-        except OSError as error:
-            states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
+        except (OSError, ValueError) as error:
+            if not was_there:
+                states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
             self._end_child()
             self._go_on()
             return
-        states[key] = JobStatus(state="running", message="starting")
+        states[key], self._may_retry = JobStatus(state="running", message="starting"), was_there
 
     def _start_child(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-W", "ignore", "-m", "atlas.analysis.worker"]
@@ -128,22 +132,25 @@ class Worker:
         with self._lock:
             if child is self._child:
                 self._child = None
-                self._fail_running(_why_it_ended(code))
+                self._give_up_running(_why_it_ended(code))
                 self._go_on()
 
     def _hear(self, said: dict[str, Any]) -> None:
         key = next((key for key, held in self._states.items() if held.state == "running"), None)
         if key is None:
             return
+        self._may_retry = False
         held = replace(self._states[key], **said)
         self._states[key] = replace(held, done=held.total) if held.state == "done" else held
         if said.get("state") in ("done", "failed"):
             self._go_on()
 
-    def _fail_running(self, message: str) -> None:
+    def _give_up_running(self, message: str) -> None:
+        """The job under way has failed, or waits for another child where this one did not even begin it."""
+        again = JobStatus(state="queued") if self._may_retry else None
         for key, held in self._states.items():
             if held.state == "running":
-                self._states[key] = replace(held, state="failed", message=message)
+                self._states[key] = again or replace(held, state="failed", message=message)
 
     def _end_child(self) -> None:
         child, self._child = self._child, None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
-from atlas.importers.run import ImportReport, import_paths
+from atlas.importers.run import import_paths
 from atlas.importers.sink import ExperienceSink
 from atlas.memory.system import MemorySystem
 
@@ -14,7 +15,16 @@ IS_SAMPLE = {"is_sample": True}
 """The filter that sample data passes, and nothing else does."""
 
 
-def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> ImportReport:
+@dataclass(frozen=True, slots=True)
+class LoadedSample:
+    """What loading the sample data did."""
+
+    added: int
+    operation_id: str | None
+    """What to undo; None where nothing was added."""
+
+
+def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
     """Import the sample data of a directory; what the store holds of it already is skipped.
 
     Raises:
@@ -23,7 +33,9 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Im
     files = sorted(directory.glob("*.jsonl"))
     if not files:
         raise ImportFailed(f"there is no sample data in {directory}: expected *.jsonl files there")
-    return import_paths(ExperienceSink(memory.experience, "sample data"), files, strict=True, settings=settings)
+    sink = ExperienceSink(memory.experience, "sample data")
+    report = import_paths(sink, files, strict=True, settings=settings)
+    return LoadedSample(report.added, sink.operation_id if report.added else None)
 
 
 def n_sample(memory: MemorySystem) -> int:

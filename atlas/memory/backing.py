@@ -13,6 +13,7 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Marks, QueryResult, TrashedRecord, Usage, Vectors
 from atlas.protocols.infra import VectorStore, Where
+from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 
@@ -89,7 +90,7 @@ class PlainStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
         *,
-        unchanged_since: int | None = None,
+        unchanged_since: Moment | None = None,
     ) -> None:
         """Replace records, by deleting and adding them; `NotFound` where one is not there."""
         present = await self.present(ids)
@@ -176,11 +177,13 @@ class PlainStore:
         """Nothing is marked."""
         return {record_id: Marks() for record_id in ids}
 
-    async def moment(self) -> int:
+    async def moment(self) -> Moment:
         """It has no history, so there is one moment."""
-        return 0
+        return NO_MOMENT
 
-    async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
+    async def delete_unchanged(
+        self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
+    ) -> int:
         """Remove records; it cannot tell whether they have changed."""
         return await self.delete(list(ids))
 
@@ -199,7 +202,7 @@ class PlainStore:
         if marks:
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
-    async def merge(self, merges: Sequence[Merge], moment: int) -> None:
+    async def merge(self, merges: Sequence[Merge], moment: Moment) -> None:
         """Refused: it could not be undone."""
         raise _no_history("merge records")
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from atlas.core.codec import check_text
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
@@ -256,25 +256,20 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         """Remove exactly what a plan says; how many.
 
         Raises:
-            PlanOutdated: The store has changed since the plan was made; nothing was removed.
+            PlanOutdated: The store has changed, or one of them was used, since the plan was made; nothing was removed.
         """
         ids = [decision.id for decision in plan.removals]
         if not ids:
             return 0
-        now = await self._store.usage(ids)
-        if any(now[record_id] != plan.usage[record_id] for record_id in ids):
-            raise PlanOutdated(
-                "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
-            )
         scoped = self._store if self.operation_id else self._store.within("prune", plan.reason)
-        return await scoped.delete_unchanged(ids, plan.moment)
+        return await scoped.delete_unchanged(ids, plan.moment, plan.usage)
 
     async def aplan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
         """What `apply_merge` would make of groups of experiences that say the same; nothing is touched.
 
         The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
         that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
-        tags and notes, is pinned if one is, and buried if all are.
+        tags and notes, is pinned if one is, buried if all are, and sample data if all are.
 
         Raises:
             InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
@@ -288,6 +283,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
                 experience=from_metadata(row["metadata"]),
                 title=row["metadata"].get("title", ""),
                 marks=marks[row["id"]],
+                content_hash=row["metadata"].get("content_hash", ""),
             )
             for row in await self._store.get(ids)
         }

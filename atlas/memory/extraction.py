@@ -99,6 +99,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
         "merged_from": lineage(experience.metadata) or None,
+        "merged_hashes": merged_hashes(experience.metadata) or None,
         "content": dump(encoded),
         "content_hash": _hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
@@ -117,6 +118,25 @@ def lineage(metadata: Mapping[str, Any]) -> list[str]:
     """The ids that an experience was merged from, as its metadata says; none where it says nothing readable."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
+
+
+def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """`outcome` and `content_hash` of each attempt that an experience stands for, by id, so far as it is readable."""
+    held = metadata.get("merged_attempts")
+    return {i: said for i, said in held.items() if _is_merged_attempt(said)} if isinstance(held, Mapping) else {}
+
+
+def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
+    """What the attempts said that an experience stands for, so that importing them again finds it."""
+    return [said["content_hash"] for said in merged_attempts(metadata).values()]
+
+
+def _is_merged_attempt(said: Any) -> bool:
+    return (
+        isinstance(said, Mapping)
+        and said.get("outcome") in ("succeeded", "failed", "unknown")
+        and isinstance(said.get("content_hash"), str)
+    )
 
 
 def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Experience, Marks
-from atlas.memory.extraction import lineage, to_metadata
+from atlas.memory.extraction import lineage, merged_attempts, to_metadata
 from atlas.memory.marking import joined, merged_marks
+from atlas.storage.history import Moment
 from atlas.storage.merging import Merge
 
 OUTCOMES = ("succeeded", "failed", "unknown")
+
+ONLY_IF_ALL = "is_sample"
+"""Metadata that the kept record keeps if all have it: removing sample data should not take an attempt of one's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class MergeSubject:
     experience: Experience
     title: str
     marks: Marks
+    content_hash: str
+    """That of the attempt as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +53,7 @@ class MergeGroup:
     why_kept: str
     removed: tuple[MergedAway, ...]
     merged: Experience
-    """The kept record as it would be: its own, but for `merged_from` and `merged_outcomes` in its metadata."""
+    """The kept record as it would be: its own, but for what its metadata says of those that it stands for."""
 
     marks: Marks
     """The kept record's marks as they would be."""
@@ -61,7 +67,7 @@ class MergePlan:
     n_total: int
     """Records in the store when the plan was made."""
 
-    moment: int
+    moment: Moment
     """The point in the store's history that the plan holds for."""
 
     @property
@@ -102,7 +108,7 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def plan_merge(
-    groups: Sequence[Sequence[str]], subjects: Mapping[str, MergeSubject], *, n_total: int, moment: int
+    groups: Sequence[Sequence[str]], subjects: Mapping[str, MergeSubject], *, n_total: int, moment: Moment
 ) -> MergePlan:
     """What these groups become.
 
@@ -140,10 +146,12 @@ def _plan(subjects: Sequence[MergeSubject]) -> MergeGroup:
     best = max(subjects, key=_worth)
     others = [subject for subject in subjects if subject is not best]
     merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in others))
+    attempts = _attempts([best, *others])
     metadata = {
-        **best.experience.metadata,
+        **_shared(best, others),
         "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
-        "merged_outcomes": _outcomes([subject.experience for subject in subjects]),
+        "merged_outcomes": _outcomes(attempts),
+        "merged_attempts": {i: said for i, said in attempts.items() if i != best.experience.id},
     }
     return MergeGroup(
         kept_id=best.experience.id,
@@ -175,26 +183,29 @@ def _ids(experience: Experience) -> list[str]:
     return [experience.id, *lineage(experience.metadata)]
 
 
-def _outcomes(experiences: Sequence[Experience]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for experience in experiences:
-        counts.update(_own_outcomes(experience))
+def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any]:
+    """The best one's metadata, without what holds for all of them only."""
+    stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in others)
+    return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
+
+
+def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
+    """How each attempt went, and the hash of what it said, by id: of these, and of those that they stand for.
+
+    Each counts once, whichever of them stand for it, and one that is among them counts as it is now.
+    """
+    attempts: dict[str, dict[str, str]] = {}
+    for subject in subjects:
+        attempts |= merged_attempts(subject.experience.metadata)
+    for subject in subjects:
+        label = subject.experience.outcome.label
+        attempts[subject.experience.id] = {"outcome": label, "content_hash": subject.content_hash}
+    return attempts
+
+
+def _outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
+    counts = Counter(said["outcome"] for said in attempts.values())
     return {label: counts[label] for label in OUTCOMES if counts[label]}
-
-
-def _own_outcomes(experience: Experience) -> Mapping[str, int]:
-    """How the attempts went that an experience stands for: itself, and those merged into it before."""
-    earlier = experience.metadata.get("merged_outcomes")
-    return earlier if _is_tally(earlier) else {experience.outcome.label: 1}
-
-
-def _is_tally(value: Any) -> TypeGuard[Mapping[str, int]]:
-    """Whether it reads as `merged_outcomes`; metadata may hold anything."""
-    return (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(label in OUTCOMES and type(count) is int and 0 <= count < 2**31 for label, count in value.items())
-    )
 
 
 def _away(subject: MergeSubject) -> MergedAway:

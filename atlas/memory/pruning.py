@@ -14,6 +14,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import NO_USAGE, Usage, Vectors
+from atlas.storage.history import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
 """Cosine from which two records count as one neighbourhood."""
@@ -136,7 +137,7 @@ class PrunePlan:
     missing: Mapping[str, int]
     """How many records a criterion could not judge, and so leaves, because what it asks for is not known of them."""
 
-    moment: int = 0
+    moment: Moment = NO_MOMENT
     """The point in the store's history that the plan holds for."""
 
     usage: Mapping[str, Usage]
@@ -165,7 +166,7 @@ def plan_prune(
     vectors: Vectors | None,
     criteria: PruneCriteria,
     now: datetime,
-    moment: int = 0,
+    moment: Moment = NO_MOMENT,
     among: Sequence[str] | None = None,
 ) -> PrunePlan:
     """What these criteria would remove. What is not known of a record never makes it go.

@@ -1,6 +1,7 @@
 """A whole store in one file, and back, while other processes write.
 
-The file is a zip of the ledger, as SQLite's online backup copies it at one instant, and of the marks at that instant.
+The file is a zip of the ledger, as SQLite's online backup copies it at one instant, of the marks at that instant, and
+of the names that people have given to domains.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.infra.forking import InterProcessLock
 from atlas.storage.marks import decode_pending, marks_file
 from atlas.storage.metadata import is_marks_by_table
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION
 from atlas.storage.store import LABEL, LEDGER, Store
 
 MARKS = "marks.json"
+NAMES = "domain_names.json"
+"""As `atlas.analysis.names` keeps it in the store; it reads what it finds with care, so it is not looked into here."""
+
 MAX_MARKS_BYTES = 256 * 2**20
-"""Up to this size a backup's marks are read; they are read at once."""
+"""Up to this size a backup's marks and names are read; they are read at once."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """What `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
@@ -59,7 +65,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             with store.marks.held():
                 marks = store.marks.files()
                 store.ledger.database.copy_to(copy)
-            _pack(beside, copy, marks)
+            _pack(beside, copy, marks, store.path / NAMES)
             beside.replace(target)
             return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
     except OSError as error:
@@ -75,33 +81,38 @@ def restore(store: Store, source: Path) -> BackupReport:
 
     Raises:
         InvalidInput: The file is not a backup that this version can read; the store is unchanged.
-        StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged.
+        StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
+            of domains cannot be replaced, after all else was restored.
     """
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
-        marks = _unpack(source, copy)
+        marks, names = _unpack(source, copy)
         with store.marks.held():
             _prepare(copy, marks, store.marks.files())
             store.ledger.database.replace_with(copy)
     store.marks.settle()
+    _replace_names(store.path / NAMES, names)
     _relabel(store)
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size)
 
 
-def _pack(target: Path, ledger: Path, marks: Mapping[str, Mapping[str, object]]) -> None:
+def _pack(target: Path, ledger: Path, marks: Mapping[str, Mapping[str, object]], names: Path) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.write(ledger, LEDGER)
         file.writestr(MARKS, json.dumps(marks, ensure_ascii=False, indent=1, sort_keys=True))
+        with suppress(FileNotFoundError):
+            file.writestr(NAMES, names.read_bytes())
 
 
-def _unpack(source: Path, target: Path) -> dict[str, dict[str, object]]:
-    """Unpack the ledger, and read the marks; all that the file holds is checked before anything of it is used."""
+def _unpack(source: Path, target: Path) -> tuple[dict[str, dict[str, object]], bytes | None]:
+    """Unpack the ledger, and read marks and names; all that the file holds is checked before anything of it is used."""
     try:
         with zipfile.ZipFile(source) as file:
             _check_declared(file, target.parent)
             with file.open(LEDGER) as packed, target.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
             marks = _check_marks(json.loads(file.read(MARKS)))
+            names = file.read(NAMES) if NAMES in file.namelist() else None
     except _UNPACKING as error:
         raise InvalidInput(
             f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
@@ -109,17 +120,18 @@ def _unpack(source: Path, target: Path) -> dict[str, dict[str, object]]:
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
     _check_ledger(source, target)
-    return marks
+    return marks, names
 
 
 def _check_declared(file: zipfile.ZipFile, directory: Path) -> None:
     """Refuse entries that are too large; nothing unpacks to more than it declares."""
-    ledger, marks = file.getinfo(LEDGER), file.getinfo(MARKS)
-    for entry in (ledger, marks):
+    ledger, *read = [file.getinfo(name) for name in (LEDGER, MARKS, NAMES) if name != NAMES or NAMES in file.namelist()]
+    for entry in (ledger, *read):
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{entry.filename} is packed by method {entry.compress_type}")
-    if marks.file_size > MAX_MARKS_BYTES:
-        raise ValueError(f"{MARKS} unpacks to {marks.file_size / 2**20:,.0f} MB")
+    for entry in read:
+        if entry.file_size > MAX_MARKS_BYTES:
+            raise ValueError(f"{entry.filename} unpacks to {entry.file_size / 2**20:,.0f} MB")
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
         raise OSError(f"it unpacks to {ledger.file_size / 2**20:,.1f} MB, but the disk has {free / 2**20:,.1f} MB free")
@@ -187,6 +199,23 @@ def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapp
                 )
     finally:
         connection.close()
+
+
+def _replace_names(path: Path, names: bytes | None) -> None:
+    """Put the names of the backup in place of the store's; a backup without any leaves none."""
+    beside = path.with_name(f".{NAMES}.{os.getpid()}")
+    try:
+        with InterProcessLock(path.with_name("domain_names.lock")).held():
+            if names is None:
+                path.unlink(missing_ok=True)
+            else:
+                beside.write_bytes(names)
+                beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise StoreUnavailable(
+            f"{path} cannot be replaced ({error}), so the names of domains are as before; all else was restored"
+        ) from error
 
 
 def _relabel(store: Store) -> None:

@@ -23,6 +23,19 @@ RECORD = "record"
 MARKS = "marks"
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in a store's history. After a restore the ledger has another id, so what was planned before is void."""
+
+    ledger_id: str = ""
+    change: int = 0
+    """The newest change that had been made."""
+
+
+NO_MOMENT = Moment()
+"""Where there is no history."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationDraft:
     """An operation that is about to write."""
@@ -197,15 +210,31 @@ def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[
 _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(COUNTS)}"
 
 
-def check_unchanged(connection: sqlite3.Connection, collection: str, moment: int) -> None:
+def read_moment(connection: sqlite3.Connection) -> Moment:
+    """The present point in the history."""
+    row = connection.execute(
+        "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
+    ).fetchone()
+    return Moment(row[0], int(row[1]))
+
+
+def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
+    if read_moment(connection).ledger_id != moment.ledger_id:
+        raise PlanOutdated(
+            "the store was restored or embedded anew since it was read; nothing was done. Read it and plan anew"
+        )
+
+
+def check_unchanged(connection: sqlite3.Connection, collection: str, moment: Moment) -> None:
     """Raise `PlanOutdated` if what a collection held at a moment has changed since.
 
     New records do not count: they take nothing away from what a plan was made on.
     """
+    _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT o.kind, o.id FROM changes c JOIN operations o ON o.id = c.operation "
         "WHERE c.seq > ? AND c.collection = ? AND c.before IS NOT NULL LIMIT 1",
-        (moment, collection),
+        (moment.change, collection),
     ).fetchone()
     if row:
         raise PlanOutdated(
@@ -214,13 +243,14 @@ def check_unchanged(connection: sqlite3.Connection, collection: str, moment: int
 
 
 def check_records_unchanged(
-    connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: int, *, with_marks: bool = False
+    connection: sqlite3.Connection, collection: str, ids: Sequence[str], moment: Moment, *, with_marks: bool = False
 ) -> None:
     """Raise `PlanOutdated` if one of these records, or where that matters its marks, has changed since a moment."""
+    _check_same_ledger(connection, moment)
     row = connection.execute(
         "SELECT record_id FROM changes WHERE collection = ? AND aspect IN (?, ?) AND seq > ? "
         "AND record_id IN (SELECT value FROM json_each(?)) LIMIT 1",
-        (collection, RECORD, MARKS if with_marks else RECORD, moment, json.dumps(list(ids))),
+        (collection, RECORD, MARKS if with_marks else RECORD, moment.change, json.dumps(list(ids))),
     ).fetchone()
     if row:
         raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it anew")

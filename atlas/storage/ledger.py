@@ -20,7 +20,8 @@ from atlas.core.types import Operation, Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
 from atlas.storage.database import Database, bounded
-from atlas.storage.history import OperationDraft
+from atlas.storage.history import Moment, OperationDraft
+from atlas.storage.ordering import ordered_page, sorted_sql
 from atlas.storage.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
@@ -30,6 +31,7 @@ from atlas.storage.records import (
     Record,
     Seqs,
     join_vectors,
+    read_known_hashes,
     read_model,
     read_record,
     read_revision,
@@ -37,10 +39,12 @@ from atlas.storage.records import (
     text_hash,
 )
 from atlas.storage.schema import prepare_schema
-from atlas.storage.where import matching_sql, refuse_marks, uses_marks, where_sql
+from atlas.storage.where import Sql, matching_sql, refuse_marks, uses_marks, where_sql
 
 Also = Callable[[sqlite3.Connection, LedgerWriter, list[str]], None]
 """Writes more of the records with these ids, in the transaction that adds them."""
+
+Check = Callable[[sqlite3.Connection], None]
 
 
 class SqliteLedger:
@@ -102,23 +106,20 @@ class SqliteLedger:
 
         They come without vectors and content, so that a large store can be looked through.
         """
-        condition = where_sql(collection, where)
-        direction = "DESC" if descending else "ASC"
-        join, order = "", f"r.seq {direction}"
-        joined: tuple[str, ...] = ()
-        if order_by:
-            join = (
-                "LEFT JOIN (SELECT seq, min(value) AS value FROM attributes WHERE key = "
-                "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) GROUP BY seq) a ON a.seq = r.seq"
-            )
-            order, joined = f"a.value IS NULL, a.value {direction}, r.seq", (collection, order_by)
+        if order_by and limit and not where:
+            page = self._ordered(collection, order_by, descending=descending, limit=limit, offset=offset)
+            if len(page) == limit:  # else the records without the key come next
+                return page
+        query = sorted_sql(collection, where, order_by, descending=descending, limit=limit, offset=offset)
         with self.filtering(collection, where) as connection:
-            rows = connection.execute(
-                f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r {join} WHERE {condition.text} "
-                f"ORDER BY {order} LIMIT ? OFFSET ?",
-                (*joined, *condition.parameters, -1 if limit is None else bounded(limit), bounded(offset)),
-            ).fetchall()
+            rows = connection.execute(query.text, query.parameters).fetchall()
             return [read_record(connection, row, with_vectors=False) for row in rows]
+
+    def _ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
+        with self.database.read() as connection:
+            seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
+            records = self.at(seqs)
+        return [records[seq] for seq in seqs]
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
@@ -138,10 +139,11 @@ class SqliteLedger:
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
         """How many live records hold each value of a metadata key, most frequent first."""
-        condition = where_sql(collection, where)
+        condition = where_sql(collection, where) if where else Sql("1", ())  # only live records have attributes
+        join = "JOIN records r ON r.seq = a.seq" if where else ""
         with self.filtering(collection, where) as connection:
             rows = connection.execute(
-                "SELECT a.value, count(*) FROM attributes a JOIN records r ON r.seq = a.seq WHERE a.key = "
+                f"SELECT a.value, count(*) FROM attributes a {join} WHERE a.key = "
                 f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {condition.text} "
                 "GROUP BY a.value ORDER BY count(*) DESC, a.value",
                 (collection, key, *condition.parameters),
@@ -174,14 +176,9 @@ class SqliteLedger:
         return [(seq, float(value)) for seq, value in rows]
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that a live record has."""
+        """Those of the content hashes that a live record has, or stands for."""
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT DISTINCT content_hash FROM records WHERE collection = ? AND deleted = 0 "
-                "AND content_hash IN (SELECT value FROM json_each(?))",
-                (collection, json.dumps(list(hashes))),
-            ).fetchall()
-        return {row[0] for row in rows}
+            return read_known_hashes(connection, collection, hashes)
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
         """The live records of these numbers, by number, without vectors and content."""
@@ -268,10 +265,10 @@ class SqliteLedger:
                 for seq, record_id, revision, n_windows in rows
             ]
 
-    def moment(self) -> int:
-        """The newest change in the history; give it to `remove` or `update` as `unchanged_since`."""
+    def moment(self) -> Moment:
+        """This point in the history; give it to `update` as `unchanged_since`."""
         with self.database.read() as connection:
-            return int(connection.execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0])
+            return history.read_moment(connection)
 
     def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
         """The history, newest first."""
@@ -316,8 +313,8 @@ class SqliteLedger:
 
         Args:
             model: The model that made the vectors.
-            skip_known: Leave out records of which a live one has the id, or one that another operation wrote has the
-                content hash.
+            skip_known: Leave out records of which a live one has the id, or one that another operation wrote has, or
+                stands for, the content hash.
             also: What else to write of them, in the same transaction.
 
         Raises:
@@ -349,7 +346,7 @@ class SqliteLedger:
         operation: OperationDraft,
         *,
         model: str,
-        unchanged_since: int | None = None,
+        unchanged_since: Moment | None = None,
     ) -> None:
         """Replace live records.
 
@@ -373,19 +370,16 @@ class SqliteLedger:
             writer.close()
 
     def remove(
-        self, collection: str, ids: Sequence[str], operation: OperationDraft, *, unchanged_since: int | None = None
+        self, collection: str, ids: Sequence[str], operation: OperationDraft, *, check: Check | None = None
     ) -> int:
         """Delete records, keeping them in the history; how many there were.
 
         Args:
-            unchanged_since: A `moment`; refuse if a record that was there then has changed, or its marks.
-
-        Raises:
-            PlanOutdated: One has.
+            check: Refuses by raising, in the transaction that would delete them.
         """
         with self.database.write() as connection:
-            if unchanged_since is not None:
-                history.check_unchanged(connection, collection, unchanged_since)
+            if check is not None:
+                check(connection)
             writer = LedgerWriter(connection, operation, self.clock.now())
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             for record_id in present:

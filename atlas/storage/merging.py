@@ -11,7 +11,7 @@ import numpy.typing as npt
 from atlas.core.types import Marks
 from atlas.storage import history
 from atlas.storage.collection import Collection
-from atlas.storage.history import OperationDraft
+from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.marks import check_marks, check_there
 from atlas.storage.records import LedgerWriter
 from atlas.storage.rows import as_records
@@ -32,7 +32,9 @@ class Merge:
     """Of the kept record."""
 
 
-def merge(collection: Collection, merges: Sequence[Merge], operation: OperationDraft, *, unchanged_since: int) -> None:
+def merge(
+    collection: Collection, merges: Sequence[Merge], operation: OperationDraft, *, unchanged_since: Moment
+) -> None:
     """Write every merge, or none.
 
     Args:

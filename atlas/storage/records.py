@@ -102,13 +102,13 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def holds(self, collection: str, record: Record) -> bool:
-        """Whether a live record has this one's id, or one that is not of this operation says the same."""
+        """Whether a live record has this one's id, or one of another operation says it, or stands for it."""
         if self.exists(collection, record.id) or not record.content_hash:
             return self.exists(collection, record.id)
         row = self._connection.execute(
-            "SELECT 1 FROM records r WHERE collection = ? AND content_hash = ? AND deleted = 0 AND NOT EXISTS "
+            f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
-            (collection, record.content_hash, self._operation_id),
+            (collection, json.dumps([record.content_hash]), self._operation_id),
         ).fetchone()
         return row is not None
 
@@ -274,6 +274,22 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
         stored_at=stored_at,
         vectors=read_vectors(connection, seq) if with_vectors else None,
     )
+
+
+_SAYING = (
+    "SELECT content_hash, seq FROM records WHERE collection = ?1 AND deleted = 0 "
+    "AND content_hash IN (SELECT value FROM json_each(?2)) "
+    "UNION ALL SELECT value, seq FROM attributes WHERE key = "
+    "(SELECT key FROM attribute_keys WHERE collection = ?1 AND name = 'merged_hashes') "
+    "AND value IN (SELECT value FROM json_each(?2))"
+)
+"""Content hashes, and the live records that have or stand for them. Parameters: collection, hashes as JSON."""
+
+
+def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> set[str]:
+    """Those of the content hashes that a live record has, or stands for."""
+    rows = connection.execute(f"SELECT DISTINCT content_hash FROM ({_SAYING})", (collection, json.dumps(list(hashes))))
+    return {row[0] for row in rows.fetchall()}
 
 
 def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:

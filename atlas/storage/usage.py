@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from atlas.core.errors import StoreError
+from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.types import NO_USAGE, Usage
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.where import USAGE_COLUMNS
+from atlas.storage.where import FIRST_TO_NAME, USAGE_COLUMNS
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +138,14 @@ def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dic
     return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
 
 
+def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage]) -> None:
+    """Raise `PlanOutdated` if a record's usage is not what was seen; inside a transaction, as part of it."""
+    if read_usage(ledger, collection, list(seen)) != dict(seen):
+        raise PlanOutdated(
+            "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
+        )
+
+
 def _absorbed(connection: sqlite3.Connection, collection: str, ids: str) -> list[tuple[Any, ...]]:
     """Usage of deleted records, by the ones of these that they were merged into; see `COUNTED_USAGE`."""
     key = connection.execute(
@@ -150,7 +158,7 @@ def _absorbed(connection: sqlite3.Connection, collection: str, ids: str) -> list
         f"SELECT k.id, {columns} FROM json_each(?) j CROSS JOIN records k ON k.collection = ? AND k.id = j.value "
         "CROSS JOIN attributes m ON m.seq = k.seq AND m.key = ? "
         "CROSS JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
-        "CROSS JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id",
+        f"CROSS JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id WHERE {FIRST_TO_NAME}",
         (ids, collection, key[0]),
     ).fetchall()
 

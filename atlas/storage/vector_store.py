@@ -16,7 +16,7 @@ from atlas.core.types import NO_MARKS, Marks, QueryResult, TrashedRecord, Usage,
 from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, trash, usage
 from atlas.storage.collection import Collection, Restored
-from atlas.storage.history import OperationDraft
+from atlas.storage.history import Moment, OperationDraft, check_unchanged
 from atlas.storage.ledger import Also
 from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
@@ -83,7 +83,7 @@ class LedgerVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
         *,
-        unchanged_since: int | None = None,
+        unchanged_since: Moment | None = None,
     ) -> None:
         """Replace records; `NotFound` where one is not there, `PlanOutdated` where one has changed since a `moment`."""
         records = self._records(ids, embeddings, metadatas, documents)
@@ -165,7 +165,7 @@ class LedgerVectorStore:
         return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
 
     async def known_hashes(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that some record has."""
+        """Those of the content hashes that some record has, or stands for."""
         return await asyncio.to_thread(self._ledger.known_hashes, self._name, hashes)
 
     async def present(self, ids: Sequence[str]) -> set[str]:
@@ -205,20 +205,31 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("mark")
         return await asyncio.to_thread(self._collection.marks.change, self._name, ids, change, operation)
 
-    async def moment(self) -> int:
+    async def moment(self) -> Moment:
         """This point in the history; give it to `delete_unchanged` or `update`."""
         return await asyncio.to_thread(self._ledger.moment)
 
-    async def delete_unchanged(self, ids: Sequence[str], moment: int) -> int:
+    async def delete_unchanged(
+        self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
+    ) -> int:
         """Remove records, unless one that was there at the moment has changed since; how many there were.
 
-        Raises:
-            PlanOutdated: One has; nothing was removed.
-        """
-        operation = self._operation or self._draft("delete")
-        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, unchanged_since=moment)
+        Args:
+            used: Usage of records; refuse if that of one is another by now.
 
-    async def merge(self, merges: Sequence[merging.Merge], moment: int) -> None:
+        Raises:
+            PlanOutdated: One has changed or was used; nothing was removed.
+        """
+        await self.write_retrievals()
+
+        def check(connection: sqlite3.Connection) -> None:
+            check_unchanged(connection, self._name, moment)
+            usage.check_unused(self._ledger, self._name, used)
+
+        operation = self._operation or self._draft("delete")
+        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, check=check)
+
+    async def merge(self, merges: Sequence[merging.Merge], moment: Moment) -> None:
         """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`."""
         operation = self._operation or self._draft("merge")
         await asyncio.to_thread(merging.merge, self._collection, merges, operation, unchanged_since=moment)

@@ -14,12 +14,18 @@ from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_
 
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
+FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
+"""Whether `m`, one id of a `merged_from`, is of the first live record that names it: its usage counts for that alone.
+
+Two may name it where one that was merged into another was brought back beside it.
+"""
+
 COUNTED_USAGE = (
     "SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? "
     "UNION ALL SELECT u.*, k.id FROM attribute_keys n JOIN attributes m ON m.key = n.key "
     "JOIN records k ON k.seq = m.seq JOIN records gone ON gone.collection = k.collection AND gone.id = m.value "
     "AND gone.deleted = 1 JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id "
-    "WHERE n.collection = ? AND n.name = 'merged_from'"
+    f"WHERE n.collection = ? AND n.name = 'merged_from' AND {FIRST_TO_NAME}"
 )
 """Usage with the record that it counts for: that of a deleted record counts for the one that it was merged into.
 

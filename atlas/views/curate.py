@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
 from atlas.memory.system import MemorySystem
+from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Query, listed_page
 from atlas.views.health import (
     BURIED,
     DUPLICATES,
@@ -40,7 +41,10 @@ TITLES = {
 }
 
 MEANINGS = {
-    DUPLICATES: "Groups that say nearly the same. Merging keeps the best attempt of each, which then stands for all.",
+    DUPLICATES: (
+        "Groups that say nearly the same and ended alike. "
+        "Merging keeps the best attempt of each, which then stands for all."
+    ),
     FAILING: "Domains of the map, those first that surely do badly.",
     NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
     STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
@@ -78,37 +82,46 @@ class MemberRow:
     id: str
 
 
-def queue_wheres(found: Health) -> dict[str, dict[str, Any]]:
-    """The filter that each queue of single experiences stands for."""
+def queue_ids(
+    memory: MemorySystem, found: Health, inside: AbstractSet[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """What each queue of single experiences holds, longest kept first.
+
+    Args:
+        inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
+    """
+    held: dict[str, Sequence[str]] = {
+        NEVER: found.never,
+        STALE: found.stale,
+        UNKNOWN: memory.experience.ids({"outcome": "unknown"}),
+        BURIED: memory.experience.ids({"marks.buried": True}),
+    }
     return {
-        NEVER: {"id": {"$in": list(found.never)}},
-        STALE: {"id": {"$in": list(found.stale)}},
-        UNKNOWN: {"outcome": "unknown"},
-        BURIED: {"marks.buried": True},
+        queue: tuple(ids if inside is None else (record_id for record_id in ids if record_id in inside))
+        for queue, ids in held.items()
     }
 
 
-def narrowed(where: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
-    """A filter within another one."""
-    return {"$and": [dict(scope), dict(where)]} if scope else dict(where)
+def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
+    """One page of a queue, in its order, without what is gone meanwhile; the first is 1."""
+    shown = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    places = {record_id: place for place, record_id in enumerate(shown)}
+    rows = listed_page(memory, Query(where={"id": {"$in": list(shown)}})).rows
+    return tuple(sorted(rows, key=lambda row: places[row.id]))
 
 
-def groups_within(groups: Sequence[tuple[str, ...]], inside: Sequence[str] | None) -> tuple[tuple[str, ...], ...]:
-    """Groups without what lies outside of the scope, which is None where nothing is left out."""
+def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None) -> tuple[tuple[str, ...], ...]:
+    """Groups without what lies outside of the scope."""
     if inside is None:
         return tuple(groups)
-    allowed = set(inside)
-    left = [tuple(record_id for record_id in group if record_id in allowed) for group in groups]
+    left = [tuple(record_id for record_id in group if record_id in inside) for group in groups]
     return tuple(group for group in left if len(group) > 1)
 
 
-def queue_counts(
-    memory: MemorySystem, found: Health, groups: Sequence[Sequence[str]], scope: Mapping[str, Any]
-) -> dict[str, int]:
-    """How much each queue holds, within the scope; domains are counted as a whole."""
-    wheres = queue_wheres(found)
+def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Sequence[Sequence[str]]) -> dict[str, int]:
+    """How much each queue holds; domains are counted as a whole, whatever the scope is."""
     counts = {DUPLICATES: len(groups), FAILING: len(found.failing)}
-    return counts | {queue: memory.experience.count(narrowed(where, scope)) for queue, where in wheres.items()}
+    return counts | {queue: len(ids) for queue, ids in queues.items()}
 
 
 def tabs(counts: Mapping[str, int]) -> dict[str, str]:

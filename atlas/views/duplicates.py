@@ -13,11 +13,12 @@ from pathlib import Path
 from threading import RLock
 
 from atlas.analysis.artefacts import CACHE, DuplicatesFile
-from atlas.analysis.duplicates import THRESHOLD, DuplicateGroup, Duplicates, near_duplicates
+from atlas.analysis.duplicates import DuplicateGroup, Duplicates, near_duplicates
 from atlas.analysis.jobs import FindDuplicates
-from atlas.analysis.source import read_embedded
+from atlas.analysis.source import n_changed, read_embedded
 from atlas.analysis.worker import JobStatus, Worker
 from atlas.memory.system import MemorySystem
+from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted
 
 AT_ONCE = 2_000
@@ -32,9 +33,6 @@ class FoundDuplicates:
 
     groups: Groups = ()
     """Ids that the store holds, at least two a group; largest first."""
-
-    similarities: tuple[float, ...] = ()
-    """Lowest cosine within each group."""
 
     n_changed: int = 0
     """Experiences that were added or changed since they were looked for."""
@@ -67,43 +65,68 @@ class LiveDuplicates:
 
     memory: MemorySystem
     worker: Worker
-    _held: Duplicates | None = None
+    at_once: int = AT_ONCE
+    _file: tuple[int, Duplicates | None] = (0, None)
+    """When the file that was read last was written, in nanoseconds, and what it said."""
+
+    _held: tuple[tuple[StoreState, int], FoundDuplicates] | None = None
+    """What was worked out last, and from which state of the store and of the file."""
+
     _scratch: tempfile.TemporaryDirectory[str] | None = None
     _lock: RLock = field(default_factory=RLock)
 
     def current(self) -> FoundDuplicates:
         """What is known now; a large store that was never looked through is looked through from now on."""
         with self._lock:
-            return self._small() if self.memory.experience.count() <= AT_ONCE else self._large()
+            is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
+            return self._large() if is_large else self._small()
 
     def look(self) -> None:
         """Have the worker look through the store anew."""
         self.worker.submit(self._job)
 
+    def close(self) -> None:
+        """Let go of what was kept for a store that must not be written."""
+        with self._lock:
+            if self._scratch is not None:
+                self._scratch.cleanup()
+                self._scratch = None
+
     def _small(self) -> FoundDuplicates:
-        revision = self.memory.revision()
-        if self._held is None or self._held.revision != revision:
-            embedded = read_embedded(self.memory.storage, self._collection)
-            groups = self._ended_alike(near_duplicates(embedded))
-            self._held = Duplicates(groups=groups, threshold=THRESHOLD, revision=revision)
-        return _found(self._held, n_changed=0, status=None)
+        asked = (store_state(self.memory), 0)
+        if self._held is None or self._held[0] != asked:
+            groups = near_duplicates(read_embedded(self.memory.storage, self._collection))
+            self._held = (asked, self._found(groups, n_changed=0))
+        return self._held[1]
 
     def _large(self) -> FoundDuplicates:
-        status = self.worker.status(self._job.key)
-        held = DuplicatesFile(self._directory(), self._collection).load()
-        if held is None:
-            status = status or self.worker.submit(self._job)
+        state, status = store_state(self.memory), self.worker.status(self._job.key)
+        read = self._read()
+        if read is None or read.ledger_id != state.ledger_id:
+            is_other = read is not None and (status is None or status.state == "done")  # of another store or model
+            status = self.worker.submit(self._job) if is_other or status is None else status
             return FoundDuplicates(status=None if status.state == "done" else status)
-        changes = self.memory.storage.ledger.follow(self._collection, held.revision)
-        n_changed = sum(len(entry.vectors) > 0 for entry in changes)
-        return _found(replace(held, groups=self._ended_alike(held.groups)), n_changed=n_changed, status=status)
+        asked = (state, self._file[0])
+        if self._held is None or self._held[0] != asked:
+            n_since = n_changed(self.memory.storage, self._collection, read.revision)
+            self._held = (asked, self._found(read.groups, n_changed=n_since))
+        return replace(self._held[1], status=None if status is not None and status.state == "done" else status)
 
-    def _ended_alike(self, groups: Sequence[DuplicateGroup]) -> tuple[DuplicateGroup, ...]:
+    def _read(self) -> Duplicates | None:
+        """What the worker has found last; read once."""
+        file = DuplicatesFile(self._directory(), self._collection)
+        written_at = file.path.stat().st_mtime_ns if file.path.exists() else 0
+        if written_at != self._file[0]:
+            self._file = (written_at, file.load())
+        return self._file[1]
+
+    def _found(self, groups: Sequence[DuplicateGroup], n_changed: int) -> FoundDuplicates:
         """The groups by outcome, without what is gone; largest first."""
         ids = [record_id for group in groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
         parts = [part for group in groups for part in _by_outcome(group, outcomes)]
-        return tuple(sorted(parts, key=lambda group: (-len(group.ids), -group.similarity_min, group.ids)))
+        parts.sort(key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
+        return FoundDuplicates(groups=tuple(part.ids for part in parts), n_changed=n_changed, is_known=True)
 
     @property
     def _collection(self) -> str:
@@ -131,13 +154,3 @@ def _by_outcome(group: DuplicateGroup, outcomes: Mapping[str, str]) -> Iterator[
     for ids in members.values():
         if len(ids) > 1:
             yield replace(group, ids=tuple(ids))
-
-
-def _found(held: Duplicates, *, n_changed: int, status: JobStatus | None) -> FoundDuplicates:
-    return FoundDuplicates(
-        groups=tuple(group.ids for group in held.groups),
-        similarities=tuple(group.similarity_min for group in held.groups),
-        n_changed=n_changed,
-        status=None if status is not None and status.state == "done" else status,
-        is_known=True,
-    )

@@ -143,7 +143,7 @@ def marks_text(marks: Marks) -> str:
 
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
     """The experiences nearest to one."""
-    return tuple(_hit(hit) for hit in memory.experience.similar(experience_id, k))
+    return tuple(_hit(hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
 
 
 def ids_in_scope(memory: MemorySystem, query: Query, found: Sequence[ExperienceRow] | None) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from datetime import date, timedelta
+from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 from atlas.analysis.statistics import Day, SuccessRate
@@ -17,7 +17,8 @@ RATE_COLOUR, BAND_COLOUR = "#2f6fb0", "rgba(47, 111, 176, 0.18)"
 
 MOST_DAYS = 120
 MOST_WEEKS = 800
-"""Days beyond which a bar stands for a week, or for a month."""
+MOST_MONTHS = 36_525
+"""Days beyond which a bar stands for a week, for a month, or for a year."""
 
 FEW_BARS = 8
 DAY_MILLISECONDS = 86_400_000
@@ -28,35 +29,50 @@ Chart = dict[str, Any]
 
 def growth_chart(days: Sequence[Day]) -> Chart:
     """Bars of what came, by outcome, over the success rate of all that there was by then, with its interval."""
-    span, first_of = _spans(len(days))
-    bars = _gathered(days, first_of)
+    span = _span(days)
+    bars = _gathered(days, span)
     return {"data": [*_bars(bars), *_rate(bars)], "layout": _layout(len(bars), span)}
 
 
 def growth_caption(days: Sequence[Day]) -> str:
     """What the chart shows, in one line for those who cannot see it."""
-    span, _ = _spans(len(days))
     last = days[-1].until_then
     return (
-        f"From {days[0].on} to {days[-1].on}, by {span} of the attempt: {counted(last.n, 'experience')}, "
+        f"From {days[0].on} to {days[-1].on}, by {_span(days)} of the attempt: {counted(last.n, 'experience')}, "
         f"of which {rate_text(last)} succeeded"
     )
 
 
-def _spans(n_days: int) -> tuple[str, Callable[[date], date]]:
-    if n_days <= MOST_DAYS:
-        return "day", lambda on: on
-    if n_days <= MOST_WEEKS:
-        return "week", lambda on: on - timedelta(days=on.weekday())
-    return "month", lambda on: on.replace(day=1)
+def _span(days: Sequence[Day]) -> str:
+    n_days = (days[-1].on - days[0].on).days + 1
+    most = {"day": MOST_DAYS, "week": MOST_WEEKS, "month": MOST_MONTHS}
+    return next((span for span, n in most.items() if n_days <= n), "year")
 
 
-def _gathered(days: Sequence[Day], first_of: Callable[[date], date]) -> list[Day]:
-    """The days, those of one week or month put together."""
-    spans: dict[date, list[Day]] = {}
+def _gathered(days: Sequence[Day], span: str) -> list[Day]:
+    """The days, those of one span put together; also the spans in between in which nothing came."""
+    within: dict[int, list[Day]] = {}
     for day in days:
-        spans.setdefault(first_of(day.on), []).append(day)
-    return [Day(on=on, added=_total(within), until_then=within[-1].until_then) for on, within in spans.items()]
+        within.setdefault(_number(day.on, span), []).append(day)
+    bars, until_then = list[Day](), SuccessRate()
+    for number in range(min(within), max(within) + 1):
+        of = within.get(number, [])
+        until_then = of[-1].until_then if of else until_then
+        bars.append(Day(on=_start(number, span), added=_total(of), until_then=until_then))
+    return bars
+
+
+def _number(on: date, span: str) -> int:
+    """Which span of the calendar a day is in, counted on from one to the next."""
+    months = 12 * on.year + on.month - 1
+    return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
+
+
+def _start(number: int, span: str) -> date:
+    """The first day of a span: of a week its Monday, as 0001-01-01 was one."""
+    if span in ("day", "week"):
+        return date.fromordinal(number if span == "day" else 7 * number + 1)
+    return date(number // 12, number % 12 + 1, 1) if span == "month" else date(number, 1, 1)
 
 
 def _total(days: Sequence[Day]) -> SuccessRate:

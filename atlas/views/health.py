@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from atlas.analysis.hygiene import is_failing, never_retrieved, rates_by_group, stale, worst_first
+from atlas.analysis.hygiene import is_failing, rates_by_group, worst_first
 from atlas.analysis.maps import MemoryMap
 from atlas.analysis.statistics import SuccessRate
+from atlas.memory.idling import Idle, idle
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import interval_text
 from atlas.views.wording import counted, percent
@@ -93,9 +94,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
     return Health(
         rate=rate,
         domains=_domains(memory, memory_map, rate),
-        never=never_retrieved(
-            stored_at, experience.column("usage.n_retrieved"), stored_before=_before(now, NEVER_DAYS)
-        ),
+        never=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never, stored_at),
         stale=_stale(memory, stored_at, now),
         n_unknown=rate.n_unknown,
         n_buried=experience.count({"marks.buried": True}),
@@ -127,17 +126,25 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
     )
 
 
-def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:
-    unused_since = _before(now, UNUSED_DAYS)
-    if not any(at < unused_since for at in stored_at.values()):
-        return ()  # the store is too young: two columns need not be read
-    return stale(
-        memory.experience.column("created_at"),
-        stored_at,
-        memory.experience.column("usage.last_retrieved_at"),
-        attempted_before=_before(now, STALE_DAYS),
-        unused_since=unused_since,
+def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
+    """What has been neither retrieved nor used for so long."""
+    retrieved_at, used_at = (
+        memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
     )
+    return idle(stored_at, retrieved_at, used_at, until=now - timedelta(days=days))
+
+
+def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:
+    unused_since, attempted_before = _before(now, UNUSED_DAYS), _before(now, STALE_DAYS)
+    if not any(at < unused_since for at in stored_at.values()):
+        return ()  # the store is too young: the columns need not be read
+    found, created_at = _idle(memory, stored_at, now, UNUSED_DAYS), memory.experience.column("created_at")
+    old = [id_ for id_ in (*found.never, *found.no_longer) if id_ in created_at and created_at[id_] < attempted_before]
+    return _oldest_first(old, created_at)
+
+
+def _oldest_first(ids: Sequence[str], times: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(ids, key=lambda record_id: (times[record_id], record_id)))
 
 
 def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessRate) -> tuple[DomainLine, ...]:

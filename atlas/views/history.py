@@ -27,7 +27,10 @@ MEANINGS = {
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
 }
-"""What kinds of operations mean; another kind is shown by its name."""
+"""What kinds of operations mean."""
+
+OTHER_MEANING = "Something else was done"
+"""Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,7 @@ class OperationRow:
     id: str
     at: datetime
     what: str
-    """Its kind, such as `prune`."""
+    """Its kind, such as `prune`; untrusted text, for other programs have kinds of their own."""
 
     counts: str
     """`597 added`, or several such."""
@@ -93,6 +96,8 @@ class OperationDetail:
 
     row: OperationRow
     meaning: str
+    """In words of our own."""
+
     facts: tuple[tuple[str, str], ...]
     """Name and value; the values may be untrusted text."""
 
@@ -118,7 +123,6 @@ class TrashRow:
     deleted_at: datetime
     actor: str
     reason: str
-    operation_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +158,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     n_changes = sum(operation.counts.values())
     return OperationDetail(
         row=_row(operation),
-        meaning=MEANINGS.get(operation.kind, operation.kind),
+        meaning=MEANINGS.get(operation.kind, OTHER_MEANING),
         facts=_facts(operation),
         undo_label="Do it again" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
@@ -194,7 +198,6 @@ def trash_page(memory: MemorySystem, page: int = 1) -> TrashPage:
                 deleted_at=record.deleted_at,
                 actor=record.actor,
                 reason=record.reason,
-                operation_id=record.operation_id,
             )
             for record in found
         ),
@@ -217,6 +220,7 @@ def _row(operation: Operation) -> OperationRow:
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
     named = {
+        "What": "" if operation.kind in MEANINGS else operation.kind,
         "When": moment(operation.created_at),
         "Who": operation.actor,
         "Why": operation.reason,

@@ -148,18 +148,21 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """What the scope's question finds among what passes its filters."""
+    """What the scope's question finds among what passes its filters; what is buried too, for a person sees it."""
     if not scope.is_search:
         return Hits()
     if scope.by == MEANING:
-        found = memory.experience.search_hits(scope.text, HITS, where=dict(where), count_retrieval=False)
+        found = memory.experience.search_hits(
+            scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True
+        )
         return Hits(ids=tuple(hit.item.id for hit in found), weights=tuple(hit.similarity for hit in found))
-    return Hits(ids=tuple(one.id for one in memory.experience.search_words(scope.text, HITS, where=dict(where))))
+    named = memory.experience.search_words(scope.text, HITS, where=dict(where), with_buried=True)
+    return Hits(ids=tuple(one.id for one in named))
 
 
 def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
     """The ids nearest to an experience in meaning; on the map they may lie far away, which shows its distortion."""
-    return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS))
+    return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS, with_buried=True))
 
 
 def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> list[str]:

@@ -102,11 +102,10 @@ def has_sample(directory: Path) -> bool:
 
 def load_sample_data(memory: MemorySystem, directory: Path) -> Done | None:
     """Import the sample data; None where the store held all of it."""
-    report = load_sample(memory, directory, memory.storage.settings)
-    imported = next((operation for operation in memory.history(5) if operation.kind == "import"), None)
-    if imported is None or not report.added:
+    loaded = load_sample(memory, directory, memory.storage.settings)
+    if loaded.operation_id is None:
         return None
-    return Done(imported.id, f"Loaded {counted(report.added, 'experience')} of sample data")
+    return Done(loaded.operation_id, f"Loaded {counted(loaded.added, 'experience')} of sample data")
 
 
 def remove_sample_data(memory: MemorySystem) -> Done | None:

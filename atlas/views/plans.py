@@ -68,13 +68,17 @@ def prune_plan_view(plan: PrunePlan) -> PlanView:
     )
 
 
-def merge_plan_view(plan: MergePlan) -> PlanView:
-    """What merging would do."""
+def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
+    """What merging would do.
+
+    Args:
+        n_gone: How many of those chosen are not in the store any more.
+    """
     n_kept = len(plan.groups)
     becoming = f"{counted(plan.n_removed + n_kept, 'experience')} would become {n_kept:,}"
     return PlanView(
         headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
-        notes=(),
+        notes=_gone_notes(n_gone),
         rows=tuple(row for group in plan.groups for row in _merge_rows(group)),
         n_going=plan.n_removed,
         share=plan.share,
@@ -84,12 +88,15 @@ def merge_plan_view(plan: MergePlan) -> PlanView:
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
     if plan.n_judged != plan.n_total:
         yield f"Only {plan.n_judged:,} of them might go."
-    if plan.n_gone:
-        yield f"{plan.n_gone:,} of those chosen {'is' if plan.n_gone == 1 else 'are'} not there any more."
+    yield from _gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
         one = count == 1
         yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
+
+
+def _gone_notes(n_gone: int) -> tuple[str, ...]:
+    return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()
 
 
 def _prune_row(decision: PruneDecision) -> PlanRow:

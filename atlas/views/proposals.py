@@ -64,12 +64,13 @@ class MergeRequest:
         Raises:
             InvalidInput: No group has two experiences left.
         """
-        there = set(memory.experience.ids({"id": {"$in": [i for group in self.groups for i in group]}}))
+        chosen = {record_id for group in self.groups for record_id in group}
+        there = set(memory.experience.ids({"id": {"$in": list(chosen)}}))
         left = [[record_id for record_id in group if record_id in there] for group in self.groups]
         groups = [group for group in left if len(group) > 1] or left[:1]
         plan = memory.experience.plan_merge(groups)
         going = tuple(away.id for group in plan.groups for away in group.removed)
-        return _proposal(memory, self, plan, merge_plan_view(plan), going)
+        return _proposal(memory, self, plan, merge_plan_view(plan, len(chosen - there)), going)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.analysis.maps import UNCLUSTERED, MemoryMap
 from atlas.memory.system import MemorySystem
-from atlas.views.wording import OUTCOMES, counted
+from atlas.views.wording import counted
 
 MEANING, WORDS = "Meaning", "Words"
 
@@ -87,9 +87,8 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeOptions:
-    """What the boxes of the scope bar can offer; all but the outcomes is untrusted text."""
+    """What the boxes of the scope bar can offer: untrusted text."""
 
-    outcomes: tuple[str, ...]
     tags: Mapping[Any, int]
     """How many experiences hold each, most frequent first; so the next two."""
 
@@ -99,9 +98,7 @@ class ScopeOptions:
 
 def scope_options(memory: MemorySystem) -> ScopeOptions:
     """What the store's experiences can be narrowed by."""
-    held = memory.experience.values("outcome")
     return ScopeOptions(
-        outcomes=tuple(outcome for outcome in OUTCOMES if outcome in held),
         tags=known_tags(memory),
         sources=memory.experience.values("source"),
         agents=memory.experience.values("agent_id"),

@@ -10,23 +10,26 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate import GROUPS_SHOWN, TITLES, GroupLine, group_lines, narrowed
+from atlas.views.curate import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page
 from atlas.views.duplicates import FoundDuplicates
-from atlas.views.experiences import Query, listed_page, n_pages, placed_and_marked
+from atlas.views.experiences import n_pages, placed_and_marked
 from atlas.views.health import BURIED, Health
 from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted
 from pages.components.acts import say_problem
 from pages.components.duplicates import live_duplicates
 from pages.components.editing import READ_ONLY, change_marks
 from pages.components.mapping import page_map
 from pages.components.plans import propose
-from pages.components.scope import narrow_to
+from pages.components.scope import digest, n_experiences, narrow_to
 from pages.components.selection import select
-from pages.components.tables import open_experience, selectable_table
+from pages.components.tables import open_clicked, selectable_table
 
 COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")
-OLDEST = "Oldest first"
+
+ROWS = "rows on Curate"
+"""What the tray calls a selection of rows that were ticked here."""
 
 MEMBERS = {
     "outcome": st.column_config.TextColumn("Outcome", width=110),
@@ -40,7 +43,7 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
     _draw_search(memory, found)
     if not groups:
         if found.is_known:
-            st.info("No two experiences here say nearly the same.", icon=":material/check:")
+            st.info("No two experiences here say nearly the same and ended alike.", icon=":material/check:")
         return
     n_ids = sum(map(len, groups))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -123,7 +126,7 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
                 column_order=list(MEMBERS),
                 hide_index=True,
                 key=key,
-                on_select=partial(_open_row, ids, key),
+                on_select=partial(open_clicked, ids, key),
                 selection_mode=["single-row", "single-cell"],
                 alt="Members of the group",
             )
@@ -183,31 +186,61 @@ def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
         st.switch_page("pages/map.py")
 
 
-def draw_queue(memory: MemorySystem, queue: str, where: Mapping[str, Any], scope: Mapping[str, Any]) -> None:
-    """A queue of single experiences, oldest first, and what can be done with all of them."""
-    query = Query(where=narrowed(where, scope), order=OLDEST)
-    n_found = memory.experience.count(query.where)
-    if not n_found:
+def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[str] | None:
+    """What may be looked through; None is everything."""
+    if not scope:
+        return None
+    return _inside(store_state(memory), digest(scope), _memory=memory, _scope=scope)
+
+
+def page_queues(memory: MemorySystem, found: Health, scope: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What each queue of single experiences holds; worked out once for each state of the store and for each scope."""
+    inside, days = ids_in_scope(memory, scope), hash((found.never, found.stale))
+    return _queues(store_state(memory), digest(scope), days, _memory=memory, _found=found, _inside=inside)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(_memory.experience.ids(_scope))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _queues(
+    state: StoreState,
+    asked: str,
+    days: int,
+    *,
+    _memory: MemorySystem,
+    _found: Health,
+    _inside: frozenset[str] | None,
+) -> dict[str, tuple[str, ...]]:
+    return queue_ids(_memory, _found, _inside)
+
+
+def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
+    """A queue of single experiences, longest kept first, and what can be done with all of them."""
+    if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
-    _draw_queue_acts(memory, queue, query, n_found)
-    page = st.pagination(n_pages(n_found), key=f"curate_page_{queue}") if n_pages(n_found) > 1 else 1
-    listing = listed_page(memory, query, page)
-    rows = placed_and_marked(memory, listing.rows, page_map(memory))
-    revision = memory.revision()
+    _draw_queue_acts(memory, queue, ids)
+    pages, revision = n_pages(len(ids)), memory.revision()
+    page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
+    rows = placed_and_marked(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
     key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
-    selectable_table(memory, rows, columns=COLUMNS, key=key, revision=revision)
+    selectable_table(rows, columns=COLUMNS, key=key, origin=ROWS, revision=revision)
 
 
-def _draw_queue_acts(memory: MemorySystem, queue: str, query: Query, n_found: int) -> None:
+def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
+    """Buttons that do what they say with what is shown, whatever comes into the queue meanwhile."""
+    n_found = len(ids)
     is_off, why = memory.storage.read_only, _why_not(memory)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             f"Select all {n_found:,}",
             key="curate_select_all",
             icon=":material/select_all:",
-            on_click=_select_where,
-            args=(memory, query.where, TITLES[queue].lower()),
+            on_click=_select,
+            args=(memory, ids, TITLES[queue].lower()),
         )
         if queue == BURIED:
             st.button(
@@ -216,25 +249,25 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, query: Query, n_found: in
                 icon=":material/visibility:",
                 disabled=is_off,
                 help=why,
-                on_click=_unbury,
-                args=(memory, query.where),
+                on_click=change_marks,
+                args=(memory, ids, f"Unburied {counted(n_found, 'experience')}"),
+                kwargs={"buried": False},
             )
         st.button(
             f"Prune all {n_found:,} …",
             key="curate_prune_all",
             icon=":material/delete_sweep:",
             disabled=is_off,
-            on_click=_prune_where,
-            args=(memory, query.where),
+            on_click=propose,
+            args=(memory, PruneRequest(among=ids)),
             help=why or "You see first what would go.",
         )
 
 
 def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """The form of criteria, of which those that are filled in are used."""
-    n_inside = memory.experience.count(scope)
     if scope:
-        st.caption(f"Only the {counted(n_inside, 'experience')} in scope may go.")
+        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope may go.")
     with st.form("curate_rule", width=640):
         first, second = st.columns(2)
         first.number_input(
@@ -298,26 +331,6 @@ def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 
 def _select(memory: MemorySystem, ids: Sequence[str], origin: str) -> None:
     select(ids, origin=origin, revision=memory.revision())
-
-
-def _select_where(memory: MemorySystem, where: Mapping[str, Any], origin: str) -> None:
-    _select(memory, memory.experience.ids(where), origin)
-
-
-def _prune_where(memory: MemorySystem, where: Mapping[str, Any]) -> None:
-    propose(memory, PruneRequest(among=tuple(memory.experience.ids(where))))
-
-
-def _unbury(memory: MemorySystem, where: Mapping[str, Any]) -> None:
-    ids = memory.experience.ids(where)
-    change_marks(memory, ids, f"Unburied {counted(len(ids), 'experience')}", buried=False)
-
-
-def _open_row(ids: tuple[str, ...], key: str) -> None:
-    selection = st.session_state[key]["selection"]
-    rows = [*selection["rows"], *(row for row, _ in selection["cells"])]
-    if rows and rows[0] < len(ids):
-        open_experience(ids[rows[0]])
 
 
 def _why_not(memory: MemorySystem) -> str | None:

@@ -16,9 +16,9 @@ def page_duplicates(memory: MemorySystem) -> FoundDuplicates:
 
 def live_duplicates(memory: MemorySystem) -> LiveDuplicates:
     """What looks for them."""
-    return _live(str(memory.storage.path), _memory=memory)
+    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
 
 
-@st.cache_resource(show_spinner=False)
-def _live(path: str, *, _memory: MemorySystem) -> LiveDuplicates:
+@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
+def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveDuplicates:
     return LiveDuplicates(_memory, page_worker())

@@ -10,10 +10,11 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, NotFound
 from atlas.views.experience import Editable, ExperienceDetail
-from atlas.views.scope import known_tags, offered
+from atlas.views.scope import offered
 from atlas.views.texts import Text
 from atlas.views.wording import OUTCOMES, signed
 from pages.components.acts import announce, announce_problem
+from pages.components.scope import page_tags
 from pages.components.tables import close_opened
 from pages.components.texts import draw_code
 
@@ -53,7 +54,7 @@ def draw_tags(memory: MemorySystem, detail: ExperienceDetail) -> None:
     """The tags as chips: those of other experiences are offered, and a new one can be typed."""
     held, is_off = detail.marks.tags, memory.storage.read_only
     key = _key("tags", _begin("tags", detail.id, held, is_typed=lambda begun: False))
-    st.multiselect("Tags", offered(known_tags(memory), held), default=list(held), key=key, accept_new_options=True,
+    st.multiselect("Tags", offered(page_tags(memory), held), default=list(held), key=key, accept_new_options=True,
                    placeholder="Add a tag", disabled=is_off, help=READ_ONLY if is_off else None,
                    on_change=_retag, args=(memory, detail.id, held, key))  # fmt: skip
 

@@ -35,14 +35,15 @@ def experience_panel(memory: MemorySystem, experience_id: str) -> None:
 
 def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
     steps, results, similar, background, noted, edited = st.tabs(
-        ["Steps", "Result", "Similar", "Background", "Note", "Edit"]
+        ["Steps", "Result", "Similar", "Background", "Note", "Edit"], key="experience_tabs", on_change="rerun"
     )
     with steps:
         _draw_steps(detail)
     with results:
         _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
     with similar:
-        _draw_similar(memory, detail)
+        if similar.open:  # what is near takes seconds to find the first time
+            _draw_similar(memory, detail)
     with background:
         _draw_facts(detail.more_facts, key=detail.id)
         _draw_parts(detail.background, "The source says nothing more.", key=detail.id)

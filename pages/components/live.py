@@ -8,9 +8,11 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem
 from atlas.views.live import Drawn, changes_since, drawn_now
+from pages.components.mapping import live_map
 from pages.components.selection import current_selection
 
-_DRAWN, _REFRESHING = "live_drawn", "live_refreshing"
+MAPPED = "The map took up what is new"
+_DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -18,6 +20,7 @@ _log = logging.getLogger("atlas.dashboard")
 def begin_run(memory: MemorySystem) -> None:
     """Remember which state of the store this run draws; called before anything else is read."""
     st.session_state[_DRAWN] = drawn_now(memory)
+    st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
 
 
@@ -34,7 +37,7 @@ def draw_live(memory: MemorySystem) -> None:
     """What was done since this page was drawn, and the offer to show it; for the sidebar. It looks every second."""
     drawn: Drawn | None = st.session_state.get(_DRAWN)
     try:
-        said = changes_since(drawn, memory) if drawn else ""
+        said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)
     except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
         _log.warning("cannot look for changes: %s", error)
         said = "The store cannot be read now"
@@ -46,3 +49,8 @@ def draw_live(memory: MemorySystem) -> None:
         st.badge(said, icon=":material/sync:", color="blue")
         if st.button("Show", key="live_show", type="tertiary"):
             st.rerun()
+
+
+def _mapped(memory: MemorySystem) -> str:
+    """That a large store's map has come up with the store since this page was drawn; empty where it has not."""
+    return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

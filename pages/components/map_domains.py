@@ -22,7 +22,7 @@ from pages.components.acts import announce_problem
 from pages.components.mapped import focus_on
 from pages.components.mapping import MIN_SIZE, live_map
 from pages.components.selection import select
-from pages.components.tables import OPENED
+from pages.components.tables import clicked_row, open_clicked
 
 OPEN_DOMAIN = "map_domain"
 """Where the number of the domain is kept that is looked at."""
@@ -56,7 +56,7 @@ def _draw_table(sheet: Sheet) -> None:
     key = f"map_domains_{sheet.points.key}_{hash(tuple((row.number, row.name) for row in sheet.domains))}"
 
     def look() -> None:
-        place = _clicked(key)
+        place = clicked_row(key, len(sheet.domains))
         st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
 
     st.dataframe(
@@ -87,24 +87,19 @@ def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None
     lines = typical_lines(domain, sheet.points, memory.experience.titles(domain.typical))
     key = f"map_typical_{domain.number}_{sheet.points.key}"
 
-    def open_typical() -> None:
-        place = _clicked(key)
-        if place is not None:
-            st.query_params[OPENED] = lines[place].id
-
     st.dataframe(
         [asdict(line) for line in lines],
         column_config=TYPICAL,
         column_order=("outcome", "task"),
         hide_index=True,
         key=key,
-        on_select=open_typical,
+        on_select=partial(open_clicked, tuple(line.id for line in lines), key),
         selection_mode="single-cell",
     )
 
 
 def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
-    key = f"map_name_{domain.number}_{sheet.points.key}"
+    key = f"map_name_{domain.number}"  # the same box when points come: a person may be typing in it
 
     def rename() -> None:
         try:
@@ -130,12 +125,6 @@ def _draw_size(sheet: Sheet) -> None:
 def _resize() -> None:
     st.session_state[MIN_SIZE] = st.session_state["map_size_chosen"]
     st.session_state.pop(OPEN_DOMAIN, None)
-
-
-def _clicked(key: str) -> int | None:
-    """The row of a table that was clicked."""
-    chosen = st.session_state[key]["selection"]
-    return next((row for row, _ in chosen["cells"]), None)
 
 
 def _select_all(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:

@@ -11,19 +11,19 @@ from atlas import MemorySystem
 from atlas.views.map import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
 from atlas.views.map_points import Points
 from atlas.views.map_sheet import Colours, Sheet
+from atlas.views.state import StoreState, store_state
+from pages.components.listing import SEARCHING
 from pages.components.map import COLOURS, MARKS, draw_layer, draw_points, draw_talk
 from pages.components.plotly_map import draw_plotly
 from pages.components.scope import current_scope
 from pages.components.selection import clear_selection, current_selection, select
-from pages.components.tables import OPENED, opened_id
+from pages.components.tables import open_experience, opened_id
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
 
 DRAWN_KEPT = 3
 """States of the map whose points can still be told apart."""
-
-SEARCHING = "Searching by meaning. The first search loads the embedding model, which takes some seconds …"
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
@@ -66,13 +66,13 @@ def _draw_talk(memory: MemorySystem) -> None:
 def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
     scope, opened = current_scope(), opened_id()
     where = scope.where(sheet.map)
-    path, revision = str(memory.storage.path), memory.revision()
+    state = store_state(memory)
     number, turn = st.session_state.get(_FOCUS, (None, 0))
     with st.container(), st.spinner(SEARCHING) if scope.is_search else nullcontext():  # a place of its own, or the
         # map would be drawn anew in another place whenever there is a question
-        hits = _hits(path, revision, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
+        hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
     return Marks(
-        inside=_inside(path, revision, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,
+        inside=_inside(state, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,
         chosen=current_selection().ids,
         hits=hits,
         opened=opened,
@@ -83,12 +83,12 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _hits(path: str, revision: int, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> Hits:
+def _hits(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> Hits:
     return hits_of(_memory, current_scope(), _where)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _inside(path: str, revision: int, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> list[str]:
+def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> list[str]:
     return _memory.experience.ids(_where)
 
 
@@ -127,4 +127,4 @@ def _opened(told: dict[str, Any]) -> None:
 
 def _open(experience_id: str | None) -> None:
     if experience_id is not None:
-        st.query_params[OPENED] = experience_id
+        open_experience(experience_id)

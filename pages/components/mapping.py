@@ -11,14 +11,15 @@ MIN_SIZE = "map_min_size"
 """Where the fewest experiences of a domain are kept that the person has chosen."""
 
 
-def page_map(memory: MemorySystem, *, is_sketched: bool = False) -> MemoryMap | None:
-    """The map as the store is now, with the domains that the person has asked for; None where there is none.
+def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
+    """The map, with the domains that the person has asked for; None where there is none.
 
     Args:
         memory: The memory that the page shows.
-        is_sketched: Whether a sketch is made of a large store without a map, which takes some seconds.
+        is_awaited: Whether to wait, for seconds, until a large store's map is as the store is now. Else it is as it
+            was last, and follows in the background; `draw_live` draws the page anew then.
     """
-    return live_map(memory).current(st.session_state.get(MIN_SIZE, 0), is_sketched=is_sketched)
+    return live_map(memory).current(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
 
 
 def live_map(memory: MemorySystem) -> LiveMap:

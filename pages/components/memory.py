@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 
 import streamlit as st
 
 from atlas import MemorySystem, Settings, open_memory
+from atlas.storage.store import LEDGER
 
 _is_routed: ContextVar[bool] = ContextVar("is_routed", default=False)
 
@@ -56,15 +58,30 @@ def opening_notices() -> tuple[str, ...]:
 class _Opened:
     memory: MemorySystem
     notices: tuple[str, ...]
+    file: tuple[int, int] | None
+    """The file that was opened, by its device and its number there; another one where the store was made anew."""
 
 
 def _current() -> _Opened:
     settings = Settings.from_environment()
-    return _open(str(settings.store.expanduser().resolve()), settings.read_only, _settings=settings)
+    path, read_only = settings.store.expanduser().resolve(), settings.read_only
+    opened = _open(str(path), read_only, _settings=settings)
+    if opened.file != _file(path):  # the store was deleted since, or deleted and made anew
+        _open.clear(str(path), read_only, _settings=settings)
+        opened = _open(str(path), read_only, _settings=settings)
+    return opened
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    try:
+        held = (path / LEDGER).stat()
+    except OSError:
+        return None
+    return held.st_dev, held.st_ino
 
 
 @st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.memory.close())
 def _open(path: str, read_only: bool, *, _settings: Settings) -> _Opened:
     notices: list[str] = []
     memory = open_memory(path, read_only=read_only, settings=_settings, announce=notices.append)
-    return _Opened(memory, tuple(notices))
+    return _Opened(memory, tuple(notices), _file(memory.storage.path))

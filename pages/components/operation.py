@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 import streamlit as st
@@ -11,10 +12,22 @@ from atlas import MemorySystem
 from atlas.views.history import FieldChange, OperationDetail, RecordDiff, operation_detail, operation_diffs
 from atlas.views.texts import Text
 from pages.components.acts import undo_and_say
+from pages.components.editing import READ_ONLY
 from pages.components.texts import draw_code, draw_prose
 
 OPENED = "operation"
 """The query parameter that names the opened operation."""
+
+TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
+OPERATION_COLUMNS = {
+    "at": TIME("When (UTC)"),
+    "what": st.column_config.TextColumn("What", width=70),
+    "counts": st.column_config.TextColumn("Records", width=140),
+    "actor": st.column_config.TextColumn("Who", width=100),
+    "reason": st.column_config.TextColumn("Why", width="large"),
+    "state": st.column_config.TextColumn("State", width=80),
+}
+"""Of every table of operations."""
 
 SIGNS = {"added": ":material/add:", "removed": ":material/delete:"}
 COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
@@ -48,7 +61,7 @@ def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
         icon=":material/undo:",
         type="primary",
         disabled=memory.storage.read_only,
-        help="This store is open for reading only" if memory.storage.read_only else None,
+        help=READ_ONLY if memory.storage.read_only else None,
         on_click=undo_and_say,
         args=(memory, detail.undo_id, f"{detail.undo_label}: {detail.row.what}, {detail.row.counts}"),
     )

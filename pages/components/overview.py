@@ -13,7 +13,9 @@ from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import FAILING, Health, health_lines
 from atlas.views.history import OperationRow
 from atlas.views.overview import Day, Groups, SuccessRate, groups_caption, rate_words
+from pages.components.operation import OPERATION_COLUMNS
 from pages.components.scope import narrow_to
+from pages.components.tables import clicked_row
 
 DOMAINS_SHOWN = 12
 ROW_PIXELS = 35
@@ -66,9 +68,11 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
         )
     if duplicates.is_running:
         st.caption("Looking for near-duplicates …")
+    elif duplicates.problem:
+        st.caption("The search for near-duplicates did not end well. Curate says why.")
     elif not duplicates.is_known:
         st.caption("Nobody has looked for near-duplicates yet.")
-    if not lines and duplicates.is_known:
+    if not lines and duplicates.is_known and not duplicates.problem:
         st.caption("Nothing: no near-duplicates, no failing domain, nothing stale.")
 
 
@@ -107,9 +111,9 @@ def draw_domains(found: Health) -> None:
 
 
 def _open_domain(numbers: tuple[int, ...], key: str) -> None:
-    cells = st.session_state[key]["selection"]["cells"]
-    if cells:
-        narrow_to(domains=[numbers[cells[0][0]]])
+    row = clicked_row(key, len(numbers))
+    if row is not None:
+        narrow_to(domains=[numbers[row]])
         st.session_state[_GO_TO] = "pages/map.py"
         st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
 
@@ -138,19 +142,11 @@ def draw_sources(groups: Groups) -> None:
 def draw_operations(operations: Sequence[OperationRow]) -> None:
     """What was done to the store lately."""
     st.subheader("Lately", anchor=False)
-    columns = {
-        "at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
-        "what": st.column_config.TextColumn("What", width=70),
-        "counts": st.column_config.TextColumn("Records", width=140),
-        "actor": st.column_config.TextColumn("Who", width=100),
-        "reason": st.column_config.TextColumn("Why", width="large"),
-        "state": st.column_config.TextColumn("State", width=80),
-    }
     lines = [asdict(row) for row in operations]
     st.dataframe(
         lines,
-        column_config=columns,
-        column_order=list(columns),
+        column_config=OPERATION_COLUMNS,
+        column_order=list(OPERATION_COLUMNS),
         hide_index=True,
         alt="What was done to the store lately",
     )

@@ -11,7 +11,6 @@ from atlas.views.map_figure import map_figure
 from atlas.views.map_sheet import Colours, Sheet
 
 HEIGHT = 480
-PLOT = "map_plot"
 
 
 def draw_plotly(
@@ -23,9 +22,10 @@ def draw_plotly(
     on_open: Callable[[str], None],
 ) -> None:
     """The map as a chart."""
+    key = f"map_plot_{sheet.points.key}"  # another chart where the points are others, for it tells only their numbers
 
     def tell() -> None:
-        chosen = st.session_state[PLOT]["selection"]
+        chosen = st.session_state[key]["selection"]
         places = [place for point in chosen["points"] if (place := _place(point)) is not None]
         ids = [sheet.points.ids[place] for place in places if 0 <= place < len(sheet.points.ids)]
         if chosen.get("lasso") or chosen.get("box") or not ids:
@@ -34,7 +34,7 @@ def draw_plotly(
             on_open(ids[0])
 
     figure = map_figure(sheet, colours, marks, height=HEIGHT)
-    st.plotly_chart(figure, key=PLOT, on_select=tell, config={"displaylogo": False})
+    st.plotly_chart(figure, key=key, on_select=tell, config={"displaylogo": False})
     st.caption("This browser offers no WebGL2, so a simpler map is drawn.")
 
 

@@ -21,6 +21,8 @@ from atlas.views.scope import (
     scope_options,
     scope_sentence,
 )
+from atlas.views.state import StoreState, store_state
+from atlas.views.wording import OUTCOMES
 from pages.components.mapping import page_map
 
 URL: Literal["query-params"] = "query-params"
@@ -73,13 +75,13 @@ def draw_scope(memory: MemorySystem, page: str) -> None:
         page: The page that it stands beside.
     """
     asked = _asked_first()
-    options = _options(str(memory.storage.path), memory.revision(), _memory=memory)
+    options = _options(store_state(memory), _memory=memory)
     above = st.container()
     text = st.text_input("Search", key="scope_text", type="search", placeholder="Describe a task", bind=URL)
     by = st.segmented_control(
         "Search by", BY, default=MEANING, required=True, key="scope_by", label_visibility="collapsed", bind=URL
     )
-    outcomes = st.pills("Outcome", options.outcomes, selection_mode="multi", key="scope_outcomes", bind=URL)
+    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", key="scope_outcomes", bind=URL)
     domains = _draw_domains(memory, page)
     more = _draw_more(options)
     scope = Scope(text=text or "", by=by or MEANING, outcomes=tuple(outcomes), domains=domains, **more)
@@ -92,7 +94,12 @@ def draw_scope(memory: MemorySystem, page: str) -> None:
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
     """How many experiences pass a filter; counted once for each revision of the store."""
-    return _count(str(memory.storage.path), memory.revision(), digest(where), _memory=memory, _where=where)
+    return _count(store_state(memory), digest(where), _memory=memory, _where=where)
+
+
+def page_tags(memory: MemorySystem) -> Mapping[Any, int]:
+    """How many experiences hold each tag, most frequent first; counted once for each state of the store."""
+    return _options(store_state(memory), _memory=memory).tags
 
 
 def digest(*asked: object) -> str:
@@ -101,7 +108,7 @@ def digest(*asked: object) -> str:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _count(path: str, revision: int, asked: str, *, _memory: MemorySystem, _where: Mapping[str, Any] | None) -> int:
+def _count(state: StoreState, asked: str, *, _memory: MemorySystem, _where: Mapping[str, Any] | None) -> int:
     return _memory.experience.count(_where)
 
 
@@ -178,7 +185,7 @@ def _write_domains(numbers: list[str]) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _options(path: str, revision: int, *, _memory: MemorySystem) -> ScopeOptions:
+def _options(state: StoreState, *, _memory: MemorySystem) -> ScopeOptions:
     return scope_options(_memory)
 
 

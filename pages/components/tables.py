@@ -9,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-from atlas import MemorySystem
 from atlas.views.experiences import ExperienceRow
 from pages.components.selection import current_selection, select
 
@@ -49,29 +48,48 @@ def experience_table(rows: Sequence[ExperienceRow], *, columns: Sequence[str], k
     """
     ids = tuple(row.id for row in rows)
     key = f"{key}_{st.session_state.get(_CLICKS, 0)}"
-    on_select = partial(_open_clicked, ids, key)
+    on_select = partial(open_clicked, ids, key)
     st.dataframe(**_content(rows, columns), key=key, on_select=on_select, selection_mode=["single-row", "single-cell"])
 
 
 def selectable_table(
-    memory: MemorySystem, rows: Sequence[ExperienceRow], *, columns: Sequence[str], key: str, revision: int
+    rows: Sequence[ExperienceRow], *, columns: Sequence[str], key: str, origin: str, revision: int
 ) -> None:
     """`experience_table` with a box beside each row, which puts it into the selection that all pages share.
 
     Args:
+        origin: What the tray calls a selection that is made here.
         revision: The store's, at the time that the rows were read.
     """
     ids = tuple(row.id for row in rows)
     chosen = {*current_selection().ids}
     wanted = [position for position, record_id in enumerate(ids) if record_id in chosen]
-    key = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
+    key, at_first = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
     st.dataframe(
         **_content(rows, columns),
         key=key,
-        on_select=partial(_take_selected, ids, key, revision),
+        on_select=partial(_take_selected, ids, key, origin, revision),
         selection_mode=["multi-row", "single-cell"],
-        selection_default={"selection": {"rows": wanted}},
+        selection_default={"selection": {"rows": at_first}},
     )
+
+
+def clicked_row(key: str, n: int) -> int | None:
+    """The row of a table that was clicked, of the `n` that it has; None where none was.
+
+    Args:
+        key: The table's, whose selection is of a single row, of a single cell, or of either.
+    """
+    selection = st.session_state[key]["selection"]
+    rows = [*selection.get("rows", ()), *(row for row, _ in selection.get("cells", ()))]
+    return next((row for row in rows if row < n), None)
+
+
+def open_clicked(ids: tuple[str, ...], key: str) -> None:
+    """Open the experience that was clicked, by the ids that the clicked table showed; for a table's callback."""
+    row = clicked_row(key, len(ids))
+    if row is not None:
+        open_experience(ids[row])
 
 
 def opened_id() -> str | None:
@@ -91,6 +109,7 @@ def close_opened() -> None:
 
 
 _CLICKS, _FRESH = "experience_tables_drawn", "experience_tables_fresh"
+_AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 
 
 def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str, Any]:
@@ -108,31 +127,32 @@ def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str,
     }
 
 
-def _fresh(key: str, wanted: list[int]) -> str:
-    """The key of a table whose boxes show what is selected: another one where it was changed elsewhere meanwhile."""
-    number = st.session_state.setdefault(_FRESH, 0)
+def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
+    """The key of a table whose boxes show what is selected, and the rows that were when it was first drawn.
+
+    Where the selection was changed elsewhere, it is another table. Otherwise nothing of it may change, or the browser
+    would draw it anew under the person's hand.
+    """
+    number, drawn = st.session_state.get(_FRESH, 0), st.session_state.get(_AT_FIRST)
     held = st.session_state.get(f"{key}_{number}")
     if held is not None and sorted(held["selection"]["rows"]) != wanted:
         st.session_state[_FRESH] = number = number + 1
-    return f"{key}_{number}"
+    key = f"{key}_{number}"
+    if drawn is None or drawn[0] != key:
+        st.session_state[_AT_FIRST] = drawn = (key, wanted)
+    return key, drawn[1]
 
 
-def _take_selected(ids: tuple[str, ...], key: str, revision: int) -> None:
+def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int) -> None:
     """Select what has a tick, by the ids that the table showed; what other pages of the list hold stays selected."""
     selection, now = st.session_state[key]["selection"], current_selection()
     ticked = [ids[row] for row in selection["rows"] if row < len(ids)]
     elsewhere = [record_id for record_id in now.ids if record_id not in ids]
-    if [*elsewhere, *ticked] != list(now.ids):
-        select([*elsewhere, *ticked], origin=ROWS, revision=revision)
-    _open(ids, [row for row, _ in selection["cells"]])
-
-
-def _open_clicked(ids: tuple[str, ...], key: str) -> None:
-    """Open what was clicked, by the ids that the clicked table showed."""
-    selection = st.session_state[key]["selection"]
-    _open(ids, [*selection["rows"], *(row for row, _ in selection["cells"])])
-
-
-def _open(ids: tuple[str, ...], rows: Sequence[int]) -> None:
-    if rows and rows[0] < len(ids):
-        open_experience(ids[rows[0]])
+    if {*elsewhere, *ticked} != {*now.ids}:  # in whatever order they were selected: a click alone changes nothing
+        select([*elsewhere, *ticked], origin=origin, revision=revision)
+    cells = selection["cells"]
+    if st.session_state.get(_CELL) != (key, cells):  # a tick reports once more the cell that was clicked before it
+        st.session_state[_CELL] = (key, cells)
+        row = next((row for row, _ in cells if row < len(ids)), None)
+        if row is not None:
+            open_experience(ids[row])

@@ -10,11 +10,13 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.proposals import MergeRequest, PruneRequest
-from atlas.views.scope import known_tags, offered
+from atlas.views.scope import offered
 from atlas.views.selection import COMPARED, LISTED, Chosen, Compared, chosen, chosen_rows, compared, exported_lines
+from atlas.views.state import store_state
 from atlas.views.wording import counted
 from pages.components.editing import READ_ONLY, change_marks
 from pages.components.plans import draw_plan, propose
+from pages.components.scope import page_tags
 from pages.components.selection import Selection, clear_selection, current_selection
 from pages.components.texts import draw_code, draw_prose
 
@@ -37,7 +39,7 @@ def draw_tray(memory: MemorySystem) -> None:
 
 def _now(memory: MemorySystem, selection: Selection) -> Chosen:
     """The selection as the store is now; worked out once for each state of the store."""
-    asked = (str(memory.storage.path), memory.revision(), selection)
+    asked = (store_state(memory), selection)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
         held = (asked, chosen(memory, selection.ids, selection.origin))
@@ -114,7 +116,7 @@ def _draw_marking(memory: MemorySystem, now: Chosen) -> None:
 def _draw_tags(memory: MemorySystem, now: Chosen, many: str) -> None:
     st.multiselect(
         "Tags",
-        offered(known_tags(memory), now.tags),
+        offered(page_tags(memory), now.tags),
         key=_TAGS,
         accept_new_options=True,
         placeholder="Choose or type a tag",

@@ -102,6 +102,7 @@ def test_nothing_that_a_person_is_doing_is_lost(page: Page, serve: Serve, store,
     page.goto(f"{serve(path)}/experiences")
     tick_row(page, "Task 57:")
     tick_row(page, "Task 55:")
+    expect(page.get_by_text("2 selected")).to_be_visible()
     click_row(page, "Task 59:")
     expect(page.get_by_text("Step 1 of 5")).to_be_visible()
     page.get_by_role("tab", name="Edit").click()
@@ -142,6 +143,23 @@ def test_two_deletes_in_a_row_never_touch_a_row_that_was_not_chosen(page: Page, 
     assert present == [59, 57, 55, 54, 53, 52, 51]
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("59 experiences ·")).to_be_visible()
+
+
+def test_rows_stay_selected_over_the_pages_of_the_list(page: Page, serve: Serve, store):
+    path, _ = store
+    page.goto(f"{serve(path)}/experiences")
+    tick_row(page, "Task 58:")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.get_by_role("button", name="Page 2").click()
+    tick_row(page, "Task 30:")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    page.get_by_role("button", name="Page 1").click()
+    tick_row(page, "Task 58:")  # it is ticked already, so this takes the tick away
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.get_by_test_id("stBottom").get_by_role("button", name="Clear").click()
+    expect(page.get_by_text("1 selected")).not_to_be_attached()
+    tick_row(page, "Task 57:")
+    expect(page.get_by_text("1 selected")).to_be_visible()
 
 
 def test_the_scope_survives_other_pages_the_way_back_and_a_reload(page: Page, serve: Serve, store):

@@ -39,7 +39,7 @@ def test_a_reservation_bought_with_a_certificate_is_found_and_read_step_by_step(
     shoot(page, f"experiences-search-{theme}")
     click_row(page, "cancel")
     expect(page.get_by_text("Step 1 of")).to_be_visible()
-    expect(page.get_by_text("tau-bench/airline/").first).to_be_visible()
+    expect(page.get_by_text("tau-bench/airline/").first).to_be_attached()
     expect(page.get_by_test_id("stCode").filter(has_text="cancel").first).to_be_attached()
     with tall(page, 2400):
         shoot(page, f"experiences-sample-opened-{theme}")

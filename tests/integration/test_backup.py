@@ -11,14 +11,19 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.analysis import names
+from atlas.analysis.names import DomainNames
+from atlas.core.errors import InvalidInput, PlanOutdated, StoreUnavailable
 from atlas.core.settings import Settings
 from atlas.core.types import Marks
 from atlas.infra import aio
+from atlas.memory.experience import ChromaExperienceMemory
 from atlas.storage import backup as backups
-from atlas.storage.backup import backup, restore
+from atlas.storage.backup import MARKS, NAMES, backup, restore
 from atlas.storage.marks import marks_file
-from atlas.storage.store import LABEL, EmbeddingModel, Store
+from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
+from atlas.testing import HashEmbedder
+from tests.unit.memory.conftest import attempt
 
 COLLECTION = "atlas_experiences"
 VECTORS = np.eye(8, dtype=np.float32)
@@ -267,3 +272,74 @@ def test_the_label_names_the_restored_model(tmp_path):
         restore(store, crafted(tmp_path))
         label = json.loads((store.path / LABEL).read_text())
     assert (label["embedding_model"], label["embedding_dimension"], label["embedding_checksum"]) == ("test", 8, "")
+
+
+@pytest.mark.parametrize("act", ["prune", "merge"])
+def test_a_plan_does_not_outlive_a_restore(tmp_path, act):
+    with opened(tmp_path / "store") as store:
+        memory = ChromaExperienceMemory(HashEmbedder(8, "test"), store.vector_store(COLLECTION))
+        bad, good = memory.store_many([attempt("a", False), attempt("b")])
+        memory.change_marks([bad], pinned=True)
+        backup(store, tmp_path / "backup.zip")
+        memory.change_marks([bad], pinned=False)
+        plan = memory.plan_prune({"min_success_rate": 0.5}) if act == "prune" else memory.plan_merge([[bad, good]])
+        restore(store, tmp_path / "backup.zip")
+        with pytest.raises(PlanOutdated, match="nothing was done"):
+            memory.apply_prune(plan) if act == "prune" else memory.apply_merge(plan)
+        assert memory.ids() == [bad, good]
+        assert memory.marks([bad])[bad].pinned
+
+
+def test_an_edit_does_not_outlive_a_restore(tmp_path):
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        backup(store, tmp_path / "backup.zip")
+        collection = store.vector_store(COLLECTION)
+        moment = aio.run(collection.moment())
+        restore(store, tmp_path / "backup.zip")
+        with pytest.raises(PlanOutdated, match="nothing was done"):
+            aio.run(collection.update(["a"], [VECTORS[0]], [{}], ["new"], unchanged_since=moment))
+
+
+def test_names_that_people_gave_to_domains_are_part_of_a_backup(tmp_path):
+    assert NAMES == names.FILE
+    held = '{"atlas_experiences": [{"name": "Sorting ü", "members": ["a"], "n": 1}]}\n'
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        backup(store, tmp_path / "without.zip")
+        (store.path / NAMES).write_text(held, encoding="utf-8")
+        backup(store, tmp_path / "with.zip")
+        (store.path / NAMES).write_text("{}", encoding="utf-8")
+        restore(store, tmp_path / "with.zip")
+        assert (store.path / NAMES).read_text(encoding="utf-8") == held
+        restore(store, tmp_path / "without.zip")
+        assert not (store.path / NAMES).exists()
+        assert not list(store.path.glob(f".{NAMES}*"))
+    with opened(tmp_path / "other") as other:
+        restore(other, tmp_path / "with.zip")
+        assert DomainNames(other.path, COLLECTION).load()[0].name == "Sorting ü"
+
+
+def test_a_backup_of_before_domains_had_names_still_restores(tmp_path):
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        backup(store, tmp_path / "backup.zip")
+        with zipfile.ZipFile(tmp_path / "backup.zip") as new, zipfile.ZipFile(tmp_path / "old.zip", "w") as old:
+            for entry in (LEDGER, MARKS):
+                old.writestr(entry, new.read(entry))
+        (store.path / NAMES).write_text("{}", encoding="utf-8")
+        restore(store, tmp_path / "old.zip")
+        assert ids_of(store) == ["a"]
+        assert not (store.path / NAMES).exists()
+
+
+def test_names_that_are_too_large_are_refused_before_anything_is_changed(tmp_path, monkeypatch):
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        (store.path / NAMES).write_text("x" * 2_000, encoding="utf-8")
+        backup(store, tmp_path / "backup.zip")
+        add(store, "bb")
+        monkeypatch.setattr(backups, "MAX_MARKS_BYTES", 1_000)
+        with pytest.raises(InvalidInput, match=r"domain_names\.json unpacks to"):
+            restore(store, tmp_path / "backup.zip")
+        assert ids_of(store) == ["a", "bb"]

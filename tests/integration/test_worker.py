@@ -134,6 +134,28 @@ def test_a_child_that_dies_is_told_and_the_next_job_gets_a_new_one(worker, store
     assert finished(worker, job).state == "done"
 
 
+def test_a_child_that_died_while_it_had_nothing_to_do_fails_no_job(worker, store, tmp_path):
+    job = map_job(store, tmp_path)
+    for _ in range(2):
+        worker.submit(job)
+        assert finished(worker, job).state == "done"
+        os.kill(worker.pid, signal.SIGKILL)
+    worker.submit(job)
+    assert finished(worker, job).state == "done"
+
+
+def test_a_child_that_dies_before_it_begins_is_followed_by_another(worker, store, tmp_path):
+    job = map_job(store, tmp_path)
+    worker.submit(job)
+    assert finished(worker, job).state == "done"
+    first = worker.pid
+    os.kill(first, signal.SIGSTOP)
+    assert worker.submit(job).state == "running"
+    os.kill(first, signal.SIGKILL)
+    assert finished(worker, job).state == "done"
+    assert worker.pid != first
+
+
 def test_a_cancelled_job_is_forgotten_and_the_next_one_is_done(worker, store, tmp_path):
     running, queued, last = (map_job(store, tmp_path / name) for name in "abc")
     for job in (running, queued, last):

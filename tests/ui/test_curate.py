@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.testing import HashEmbedder
+from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
 
@@ -18,7 +20,7 @@ N_ALIKE = 4
 @pytest.fixture
 def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
     """Twelve different attempts and four that say the same, beside the dashboard's own view of them."""
-    alike = [attempt("Water the garden", success=n == 1, agent=f"agent {n}") for n in range(N_ALIKE)]
+    alike = [attempt("Water the garden", success=True, agent=f"agent {n}") for n in range(N_ALIKE)]
     make_store(tmp_path, [*attempts(12), *alike])
     with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as opened:
         yield opened
@@ -28,6 +30,15 @@ def tabs(app: AppTest) -> list[str]:
     """The queues with their counts."""
     bar = next(group for group in app.segmented_control if str(group.key).startswith("curate_tab"))
     return list(bar.options)
+
+
+def touch(app: AppTest, *, rows: list[int], cells: list[tuple[int, str]] | None = None) -> None:
+    """Tick rows of the table, and click cells."""
+    states = app._tree.get_widget_states()
+    told = states.widgets.add()
+    told.id = app.dataframe[0].proto.id
+    told.string_value = json.dumps({"selection": {"rows": rows, "columns": [], "cells": cells or []}})
+    app._run(states)
 
 
 def said(app: AppTest) -> list[str]:
@@ -47,9 +58,7 @@ def test_the_fullest_queues_come_first_and_the_address_opens_one(dashboard: Dash
 def test_an_address_with_an_unknown_queue_opens_the_first(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate", curate_queue="<script>")
     assert not app.exception
-    assert "4 experiences: 1 succeeded, 3 failed" in " ".join(said(app)) or "attempts at one task" in " ".join(
-        said(app)
-    )
+    assert "4 attempts at one task: 4 succeeded" in " ".join(badge.proto.body for badge in app.markdown)
 
 
 def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_path, memory):
@@ -67,13 +76,60 @@ def test_a_group_of_near_duplicates_is_merged_as_previewed_and_parted_again(dash
     assert memory.experience.ids() == before
 
 
+def test_attempts_that_ended_differently_are_not_offered_as_one_group(dashboard: Dashboard, tmp_path):
+    wanted = [("succeeded", True), ("succeeded", True), ("failed", False), ("failed", False), ("unknown", None)]
+    alike = [attempt("Water the garden", success=success, agent=f"agent {n}") for n, (_, success) in enumerate(wanted)]
+    make_store(tmp_path, alike)
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    assert tabs(app)[0] == "Near-duplicates 2"
+    groups = [set(frame.value["outcome"]) for frame in app.dataframe]
+    assert sorted(groups, key=str) == [{"✓ succeeded"}, {"✗ failed"}]
+    assert any(text.startswith("Groups that say nearly the same and ended alike.") for text in said(app))
+
+
+def test_a_merge_says_what_is_gone_since_the_group_was_shown(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="duplicates")
+    memory.experience.delete(memory.experience.ids()[-1:])
+    app.button(key="curate_merge_0").click().run()
+    assert any("3 experiences would become 1" in text for text in said(app))
+    assert "1 of those chosen is not there any more." in said(app)
+
+
+def test_an_act_on_a_queue_takes_what_was_shown_and_not_what_came_since(dashboard: Dashboard, tmp_path, memory):
+    first, second, third, *_ = memory.experience.ids()
+    memory.experience.change_marks([first, second], buried=True)
+    app = dashboard(tmp_path, "curate", curate_queue="buried")
+    memory.experience.change_marks([third], buried=True)
+    app.button(key="curate_unbury").click().run()
+    assert memory.experience.ids({"marks.buried": True}) == [third]
+
+
+def test_ticked_rows_are_named_by_the_page_and_a_click_alone_selects_nothing(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    shown = memory.experience.ids({"outcome": "unknown"})
+    touch(app, rows=[1])
+    assert app.session_state["selection"].ids == (shown[1],)
+    assert app.session_state["selection"].origin == "rows on Curate"
+
+
+def test_a_click_leaves_a_selection_that_was_made_elsewhere_as_it_is(dashboard: Dashboard, tmp_path, memory):
+    shown = memory.experience.ids({"outcome": "unknown"})
+    lasso = Selection((shown[2], memory.experience.ids()[0], shown[0]), "lasso on the map", 1)
+    app = dashboard(tmp_path, "curate", curate_queue="unknown")
+    app.session_state["selection"] = lasso
+    app.run()
+    touch(app, rows=[0, 2], cells=[(1, "task")])
+    assert app.session_state["selection"] == lasso
+    assert app.query_params["id"] == shown[1]
+
+
 def test_a_rule_is_previewed_with_what_it_could_not_judge(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate", curate_queue="rule")
     app.number_input(key="curate_rate").set_value(50.0)
     app.toggle(key="curate_diverse").set_value(False)
     app.button(key="FormSubmitter:curate_rule-Preview").click().run()
     assert not app.exception
-    assert any("7 of 16 experiences would go" in text for text in said(app))
+    assert any("4 of 16 experiences would go" in text for text in said(app))
     assert any("4 have no known outcome" in text for text in said(app))
     assert len(memory.experience) == 16
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
 import atlas
+from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import attempt, make_store
 from tests.ui.test_pages import PAGES
@@ -50,11 +53,41 @@ def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hosti
     with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile[:150])) as memory:
         memory.experience.mark({opened: atlas.Marks(tags=(hostile[:50],), note=hostile)})
     for app in (*(dashboard(tmp_path, page) for page in PAGES), dashboard(tmp_path, "experiences", id=opened)):
-        assert not app.exception
-        assert not app.error
-        assert {element.type for element in showing(app)} <= SAFE
-        assert not any(MARKER in label_of(element) for element in elements(app))
+        assert_only_text(app)
     assert showing(app)
+
+
+@pytest.mark.parametrize("asked", [{"curate_queue": "duplicates"}, {"curate_queue": "unknown"}, {}], ids=str)
+def test_it_is_shown_as_text_in_the_queues_the_tray_and_its_plans(dashboard: Dashboard, tmp_path, hostile, asked):
+    said = replace(everywhere(hostile), outcome=atlas.Outcome(success=None, error_info=hostile))
+    ids = make_store(tmp_path, [said, replace(said, agent_id="another")])
+    app = dashboard(tmp_path, "curate" if asked else "history", **asked)
+    app.session_state["selection"] = Selection(tuple(ids), "lasso on the map", 1)
+    assert_only_text(app.run())
+    for act in ("tray_show", "tray_prune", "plan_cancel", "tray_merge"):
+        app.button(key=act).click().run()
+        assert act == "plan_cancel" or showing(app)
+        assert_only_text(app)
+
+
+def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hostile):
+    (kept,) = make_store(tmp_path, [everywhere(hostile)])
+    with atlas.open_memory(tmp_path, settings=atlas.Settings(actor=hostile[:150])) as memory:
+        memory.experience.within(hostile[:150], hostile[:150]).edit(kept, feedback=f"now {hostile}")
+        operation = memory.history(1)[0]
+    app = dashboard(tmp_path, "history", operation=operation.id)
+    assert showing(app)
+    assert_only_text(app)
+    app.button(key="history_undo").click().run()
+    assert_only_text(app)
+
+
+def assert_only_text(app: AppTest) -> None:
+    """That nothing on the page shows the hostile text in any other way."""
+    assert not app.exception
+    assert not app.error
+    assert {element.type for element in showing(app)} <= SAFE
+    assert not any(MARKER in label_of(element) for element in elements(app))
 
 
 def test_an_address_that_holds_it_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path, hostile):
@@ -67,8 +100,8 @@ def test_an_address_that_holds_it_is_answered_in_our_own_words(dashboard: Dashbo
 
 
 def elements(app: AppTest) -> list[Element]:
-    """Everything on a page and beside it."""
-    return [node for block in (app.main, app.sidebar) for node in block if isinstance(node, Element)]
+    """Everything on a page, beside it, over it and at its bottom."""
+    return [node for node in app._tree if isinstance(node, Element)]
 
 
 def showing(app: AppTest) -> list[Element]:

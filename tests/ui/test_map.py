@@ -215,6 +215,19 @@ def test_a_domain_is_looked_at_selected_and_renamed(dashboard: Dashboard, tmp_pa
     assert_no_problem(app)
 
 
+def test_the_page_stays_as_it_is_while_a_person_may_be_typing_beside_the_map(dashboard: Dashboard, tmp_path):
+    (first, *_) = make_store(tmp_path, kinds(60))
+    app = dashboard(tmp_path, "map")
+    assert app.session_state["live_refreshing"]
+    app.session_state["map_domain"] = domain_numbers(app)[0]
+    assert not app.run().session_state["live_refreshing"]
+    (box,) = (box for box in app.text_input if str(box.key).startswith("map_name_"))
+    make_store(tmp_path, kinds(63)[60:])
+    app.run()
+    assert box.id in [after.id for after in app.text_input]
+    assert not dashboard(tmp_path, "map", id=first).session_state["live_refreshing"]
+
+
 def test_domains_of_another_smallest_size_are_found_at_once(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, kinds(90))
     app = dashboard(tmp_path, "map")

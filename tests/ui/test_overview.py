@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from streamlit.testing.v1 import AppTest
+
 import atlas
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import Dashboard
@@ -68,6 +70,21 @@ def test_what_was_done_lately_is_listed(dashboard: Dashboard, tmp_path):
     lately = next(frame.value for frame in dashboard(tmp_path, "overview").dataframe if "reason" in frame.value)
     assert list(lately["what"]) == ["delete", "store"]
     assert lately["reason"][0] == "too old"
+
+
+def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_made():
+    def page() -> None:
+        from atlas.analysis.statistics import SuccessRate
+        from atlas.analysis.worker import JobStatus
+        from atlas.views.duplicates import FoundDuplicates
+        from atlas.views.health import Health
+        from pages.components.overview import draw_health
+
+        nothing = Health(rate=SuccessRate(), domains=(), never=(), stale=(), n_unknown=0, n_buried=0)
+        draw_health(nothing, FoundDuplicates(status=JobStatus(state="failed", message="it broke")))
+
+    said = [caption.value for caption in AppTest.from_function(page).run().caption]
+    assert said == ["The search for near-duplicates did not end well. Curate says why."]
 
 
 def test_nothing_that_memories_hold_is_in_the_chart(dashboard: Dashboard, tmp_path):

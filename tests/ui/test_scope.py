@@ -17,7 +17,7 @@ def test_the_boxes_offer_what_the_store_holds(dashboard: Dashboard, tmp_path):
     ids = make_store(tmp_path, [*attempts(2), attempt(agent="smith")])
     mark(tmp_path, {ids[0]: atlas.Marks(tags=("red", "blue")), ids[1]: atlas.Marks(tags=("blue",))})
     app = dashboard(tmp_path, "experiences")
-    assert app.pills(key="scope_outcomes").options == ["succeeded", "failed"]
+    assert app.pills(key="scope_outcomes").options == ["succeeded", "failed", "unknown"]
     assert app.multiselect(key="scope_sources").options == ["north", "south"]
     assert app.multiselect(key="scope_agents").options == ["smith"]
     assert app.multiselect(key="scope_tags").options == ["blue", "red"]
@@ -70,6 +70,18 @@ def test_a_value_that_is_chosen_stays_when_the_last_that_held_it_goes(dashboard:
     app.run()
     assert app.multiselect(key="scope_sources").value == ["north"]
     assert sentence(app) == "0 of 1 experience in scope"
+
+
+def test_an_outcome_that_is_chosen_stays_when_the_last_of_it_goes(dashboard: Dashboard, tmp_path):
+    *_, unknown = make_store(tmp_path, attempts(3))
+    app = dashboard(tmp_path, "experiences", scope_outcomes="unknown")
+    assert sentence(app) == "1 of 3 experiences in scope"
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        memory.experience.delete([unknown])
+    app.run()
+    assert app.pills(key="scope_outcomes").value == ["unknown"]
+    assert sentence(app) == "0 of 2 experiences in scope"
+    assert not app.dataframe
 
 
 def test_an_address_that_asks_for_what_is_not_there_is_answered_in_our_own_words(dashboard: Dashboard, tmp_path):

@@ -21,7 +21,7 @@
 //
 // Callbacks, each optional:
 //   onSelect({ points, mask, mode: 'replace' | 'add' | 'remove', how: 'lasso' | 'box' | 'clear' })   mask in base64
-//   onOpen({ points, point })    onHover({ points, point })    onView({ x, y, scale, tool, days, hidden, lasso })
+//   onOpen({ points, point })    onHover({ points, point })    onView({ x, y, scale, tool, days, first_day, hidden, lasso })
 
 const BLUE_TO_GREY = ['#2f6fb0', '#c8662b', '#2e8b74', '#8a63a8', '#a8892a', '#5b7083', '#b5527a', '#5a8f3c']
 const SHAPES = ['●', '✕', '◆'] // succeeded, failed, unknown
@@ -496,6 +496,13 @@ function mountMap(element, payload, callbacks = {}) {
     changed()
   }
 
+  // The same days, counted from another first day; an end that is open stays open.
+  function sameDays([from, until], before, now) {
+    const moved = before && now ? Math.round((Date.parse(before) - Date.parse(now)) / 86400000) : 0
+    const along = (day) => Math.min(Math.max(day + moved, 0), 65534)
+    return [from === 0 ? from : along(from), until === 65535 ? until : along(until)]
+  }
+
   const dayText = (day) => {
     const date = new Date(`${points.first_day}T00:00:00Z`)
     date.setUTCDate(date.getUTCDate() + Number(day))
@@ -552,13 +559,14 @@ function mountMap(element, payload, callbacks = {}) {
     tooltip.hidden = true
     isTouched = true
     clearTimeout(telling)
-    telling = setTimeout(() => callbacks.onView?.({ ...view, tool, days, hidden: hiddenNames(), lasso }), VIEW_MILLISECONDS)
+    telling = setTimeout(() => callbacks.onView?.({ ...view, tool, days, first_day: points?.first_day, hidden: hiddenNames(), lasso }), VIEW_MILLISECONDS)
   }
   const hiddenNames = () => [...hidden].map((i) => colours.entries[i]?.name)
 
   function takePoints(layer) {
     const isSame = points?.key === layer.key
     if (isSame) return // the bytes come again with every run of the page; they are looked at once
+    days = sameDays(days, points?.first_day, layer.first_day)
     points = layer
     texts.clear()
     hovered = null
@@ -576,6 +584,8 @@ function mountMap(element, payload, callbacks = {}) {
 
   function takeColours(layer) {
     const names = new Set(colours?.title === layer.title ? hiddenNames() : [])
+    const said = (of) => JSON.stringify(of?.labels.map((label) => label.name))
+    if (said(layer) !== said(colours)) texts.clear() // a domain may have been renamed
     const n = points?.n ?? 0
     const category = layer.category.length === n ? layer.category : new Uint8Array(n).map((_, i) => layer.category[i] ?? 0)
     colours = { ...layer, category }
@@ -600,9 +610,9 @@ function mountMap(element, payload, callbacks = {}) {
     changed()
   }
 
-  function start({ x, y, scale, tool: was, days: between, hidden: names, lasso: drawn }) {
+  function start({ x, y, scale, tool: was, days: between, first_day: before, hidden: names, lasso: drawn }) {
     view = { x, y, scale }
-    days = between ?? days
+    days = between ? sameDays(between, before, points?.first_day) : days
     lasso = nChosen ? drawn : null
     hidden = new Set(colours.entries.flatMap(({ name }, i) => (names?.includes(name) ? [i] : [])))
     take(was in TOOLS ? was : 'pan')

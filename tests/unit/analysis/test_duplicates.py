@@ -65,6 +65,7 @@ def test_a_huge_clump_comes_out_in_groups(monkeypatch):
     groups = near_duplicates(embedded(clump))
     assert max(len(group.ids) for group in groups) <= 21
     assert sum(len(group.ids) for group in groups) > 90
+    assert len(similar_pairs(clump, 0.97)) <= 100 * 20
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -1,28 +1,9 @@
-"""What is told apart as never retrieved, stale, or failing."""
+"""How groups of attempts do, and which of them fail."""
 
 from __future__ import annotations
 
-from atlas.analysis.hygiene import is_failing, never_retrieved, rates_by_group, stale, worst_first
+from atlas.analysis.hygiene import is_failing, rates_by_group, worst_first
 from atlas.analysis.statistics import SuccessRate
-
-OLD, NEW, LINE = "2026-01-01T00:00:00+00:00", "2026-06-01T00:00:00+00:00", "2026-03-01T00:00:00+00:00"
-
-
-def test_what_no_search_has_returned_is_listed_longest_stored_first():
-    stored = {"b": "2026-02-01T00:00:00+00:00", "a": OLD, "found": OLD, "new": NEW}
-    assert never_retrieved(stored, {"found": 3, "a": 0}, stored_before=LINE) == ("a", "b")
-
-
-def test_what_was_attempted_long_ago_and_retrieved_lately_is_not_stale():
-    attempted = dict.fromkeys(("idle", "used", "stored lately", "young"), OLD) | {"young": NEW}
-    stored = dict.fromkeys(attempted, OLD) | {"stored lately": NEW}
-    found = stale(attempted, stored, {"used": NEW}, attempted_before=LINE, unused_since=LINE)
-    assert found == ("idle",)
-
-
-def test_a_missing_time_never_makes_anything_stale():
-    assert stale({"a": OLD}, {}, {}, attempted_before=LINE, unused_since=LINE) == ()
-    assert stale({}, {"a": OLD}, {}, attempted_before=LINE, unused_since=LINE) == ()
 
 
 def test_groups_are_counted_by_outcome_and_what_is_in_none_is_left_out():

@@ -191,6 +191,18 @@ def test_a_broken_map_file_counts_as_none(tmp_path, memory_map):
         assert file.load() is None
 
 
+def test_a_map_file_with_any_wrong_byte_is_read_as_saved_or_counts_as_none(tmp_path):
+    file = MapFile(tmp_path, "atlas_experiences")
+    file.save(make_map(topical(8)))
+    whole, found = file.path.read_bytes(), 0
+    for place in [*range(60), *range(len(whole) - 400, len(whole))]:
+        file.path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :])
+        held = file.load()
+        found += held is not None
+        assert held is None or held.ids == topical(8).ids
+    assert found
+
+
 def test_a_directory_that_cannot_be_written_is_told(tmp_path, memory_map):
     (tmp_path / "cache").write_text("in the way")
     with pytest.raises(StoreUnavailable, match="cannot be written"):

@@ -76,7 +76,24 @@ def test_a_damaged_file_names_nothing_and_is_put_aside(names, memory_map, conten
     assert names.load() == ()
     names.rename(memory_map, memory_map.domains[0].number, "New")
     assert [named.name for named in names.load()] == ["New"]
-    assert json.loads(names.path.read_text())["atlas_experiences"][0]["name"] == "New"
+    held = json.loads(names.path.read_text())["atlas_experiences"]
+    assert held[0]["name"] == "New"
+    aside = names.path.with_name("domain_names.json.damaged")
+    assert held[1:] == [{"name": 1}] or aside.read_text() == content
+
+
+def test_an_entry_that_cannot_be_read_costs_no_other_name_and_is_kept(names, memory_map):
+    first, second, third = (domain.number for domain in memory_map.domains[:3])
+    names.rename(memory_map, first, "First")
+    names.rename(memory_map, second, "Second")
+    held = json.loads(names.path.read_text())
+    odd = [{"name": "of a later version", "shape": [1]}, 7, {"name": "huge", "members": [], "n": float("inf")}]
+    held["atlas_experiences"] = [odd[0], *held["atlas_experiences"], *odd[1:]]
+    names.path.write_text(json.dumps(held))
+    assert given(names, memory_map) == {first: "First", second: "Second"}
+    names.rename(memory_map, third, "Third")
+    assert given(names, memory_map) == {first: "First", second: "Second", third: "Third"}
+    assert [entry for entry in json.loads(names.path.read_text())["atlas_experiences"] if entry in odd] == odd
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path, memory_map):

@@ -28,11 +28,11 @@ def test_a_rate_of_nothing_is_none():
     assert (rate.share, rate.interval) == (None, None)
 
 
-def test_growth_counts_up_and_leaves_no_day_out():
+def test_growth_counts_up_over_the_days_on_which_something_came():
     days = growth({"2026-03-03": {"succeeded": 1, "unknown": 1}, "2026-02-28": {"succeeded": 1, "failed": 2}})
-    assert [day.on for day in days] == [date(2026, 2, 28), date(2026, 3, 1), date(2026, 3, 2), date(2026, 3, 3)]
-    assert [day.added.n for day in days] == [3, 0, 0, 2]
-    assert [day.until_then.n for day in days] == [3, 3, 3, 5]
+    assert [day.on for day in days] == [date(2026, 2, 28), date(2026, 3, 3)]
+    assert [day.added.n for day in days] == [3, 2]
+    assert [day.until_then.n for day in days] == [3, 5]
     assert days[-1].until_then.share == 0.5
 
 

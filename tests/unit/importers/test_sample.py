@@ -96,12 +96,22 @@ def test_loading_again_adds_nothing_and_removing_leaves_the_rest_as_it_was(memor
     own = memory.experience.store(atlas.Trajectory(atlas.Task("t", "", "My own"), (), atlas.Outcome(success=True)))
     report = load_sample(memory, SAMPLE, Settings())
     assert report.added == n_sample(memory) >= 240
-    assert load_sample(memory, SAMPLE, Settings()).added == 0
+    again = load_sample(memory, SAMPLE, Settings())
+    assert (again.added, again.operation_id) == (0, None)
     removal = remove_sample(memory)
     assert memory.experience.ids() == [own]
     assert removal is not None
     memory.undo(removal)
     assert n_sample(memory) == report.added
+
+
+def test_what_is_undone_is_the_loading_itself_whatever_was_imported_since(memory):
+    loaded = load_sample(memory, SAMPLE, Settings())
+    attempt = atlas.Trajectory(atlas.Task("t", "", "Theirs"), (), atlas.Outcome(success=True))
+    theirs = memory.experience.within("import", "theirs").store(attempt)
+    assert loaded.operation_id is not None
+    memory.undo(loaded.operation_id)
+    assert memory.experience.ids() == [theirs]
 
 
 def test_only_a_store_in_which_nothing_was_ever_stored_is_new(memory):

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Marks, Usage
+from atlas.core.types import Marks, Outcome, Usage
 from tests.unit.memory.conftest import attempt, taken_back, task
 
 
@@ -205,3 +205,89 @@ def test_what_was_merged_is_not_embedded_anew(stored, attempts):
     n_texts = len(stored.embedder.texts)
     stored.merge(attempts)
     assert len(stored.embedder.texts) == n_texts
+
+
+def restored_beside_what_stands_for_it(stored):
+    """A and B become A, A and C become C; then A is brought back, so that both A and C name B."""
+    a, b, c = stored.store_many(
+        [attempt("sort", True, age_days=2), attempt("sort", False), attempt("sort", True, age_days=1)]
+    )
+    assert stored.merge([a, b]).id == a
+    assert stored.merge([a, c]).id == c
+    stored.restore([a])
+    return a, b, c
+
+
+def test_usage_of_a_record_that_two_others_stand_for_counts_once(stored):
+    a, b, c = stored.store_many(
+        [attempt("sort", True, age_days=2), attempt("sort", False), attempt("sort", True, age_days=1)]
+    )
+    for record_id in (a, b, b, c):
+        stored.record_use(record_id, True)
+    stored.merge([a, b])
+    stored.merge([a, c])
+    assert stored.column("usage.n_uses") == {c: 4}
+    stored.restore([a])
+    assert stored.column("usage.n_uses") == {a: 3, c: 1}
+    assert {record_id: usage.n_uses for record_id, usage in stored.usage([a, c]).items()} == {a: 3, c: 1}
+    assert stored.ids({"usage.n_uses": 1}) == [c]
+    stored.merge([a, c])
+    assert stored.column("usage.n_uses") == {c: 4}
+
+
+def test_outcomes_of_what_two_of_the_merged_stand_for_count_once(stored):
+    a, b, c = restored_beside_what_stands_for_it(stored)
+    merged = stored.merge([a, c])
+    assert merged.id == c
+    assert merged.metadata["merged_from"] == [a, b]
+    assert merged.metadata["merged_outcomes"] == {"succeeded": 2, "failed": 1}
+
+
+def test_the_outcome_that_counts_is_that_of_the_record_as_it_is_now(stored):
+    a, b, c = restored_beside_what_stands_for_it(stored)
+    stored.edit(a, outcome=Outcome(False))
+    stored.restore([b])
+    stored.edit(b, outcome=Outcome(None))
+    assert stored.merge([c, a, b]).metadata["merged_outcomes"] == {"succeeded": 1, "failed": 1, "unknown": 1}
+
+
+@pytest.mark.parametrize(("both", "expected"), [(False, None), (True, True)])
+def test_an_attempt_of_ones_own_is_not_sample_data_once_merged_into_it(stored, both, expected):
+    own = {"is_sample": True} if both else {}
+    ids = stored.store_many([attempt("sort", True, is_sample=True), attempt("sort", False, **own)])
+    merged = stored.merge(ids)
+    assert merged.id == ids[0]
+    assert merged.metadata.get("is_sample") is expected
+    assert stored.ids({"is_sample": True}) == ([ids[0]] if both else [])
+    taken_back(stored, last_operation(stored).id)
+    assert stored.get(ids[0]).metadata["is_sample"] is True
+
+
+def test_importing_again_what_a_merge_removed_does_not_bring_it_back(stored):
+    said = [attempt("sort", True, solution=f"way {i}", age_days=i) for i in range(4)]
+    ids = stored.store_many(said)
+    stored.merge(ids[1:3])
+    stored.merge(ids[:2])
+    stored.edit(ids[0], feedback="well done")
+    assert stored.store_many(said, skip_known=True) == []
+    exported = stored.export(stored.ids())
+    stored.delete([ids[0]])
+    assert len(stored.store_many(said[1:3], skip_known=True)) == 2
+    stored.delete(stored.ids())
+    stored.restore_many([item for item in exported if item.experience.id == ids[0]])
+    assert stored.store_many(said[:3], skip_known=True) == []
+
+
+def test_an_exported_record_that_was_merged_away_since_stays_away(stored, attempts):
+    exported = stored.export(attempts)
+    stored.merge(attempts)
+    assert stored.restore_many(exported) == []
+    assert stored.ids() == [attempts[1]]
+
+
+@pytest.mark.parametrize("held", [7, [], {"x": 1}, {"x": {"outcome": "won", "content_hash": 3}}, {"x": {}}])
+def test_metadata_that_only_looks_like_merged_attempts_does_no_harm(stored, held):
+    ids = stored.store_many([attempt("a", merged_attempts=held), attempt("a", False)])
+    merged = stored.merge(ids)
+    assert merged.metadata["merged_outcomes"] == {"succeeded": 1, "failed": 1}
+    assert list(merged.metadata["merged_attempts"]) == [ids[1]]

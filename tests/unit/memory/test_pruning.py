@@ -12,7 +12,7 @@ from atlas.core.types import Marks, Outcome
 from atlas.memory import pruning
 from atlas.memory.pruning import PruneCriteria, PruneSubject, plan_prune
 from atlas.storage.store import Store
-from tests.unit.memory.conftest import NOW, ago, attempt, memory_over
+from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
 
 
 def titles(decisions):
@@ -299,3 +299,13 @@ def test_each_neighbourhood_that_would_vanish_keeps_exactly_its_best_however_man
     assert sorted(decision.id for decision in plan.saved) == sorted(newest)
     assert len(plan.removals) == 99 - 19
     assert all("and 4 like it" in decision.saved_because for decision in plan.saved)
+
+
+def test_a_search_since_the_plan_counts_as_use_though_its_count_is_not_written_yet(stored):
+    ids = store(stored, attempt("bad", False), attempt("good"))
+    plan = stored.plan_prune({"never_retrieved_days": 0})
+    assert [decision.id for decision in plan.removals] == list(ids.values())
+    assert stored.search(task("bad"), 1)
+    with pytest.raises(PlanOutdated, match="have been used since"):
+        stored.apply_prune(plan)
+    assert len(stored) == 2

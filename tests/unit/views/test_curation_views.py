@@ -13,7 +13,7 @@ import atlas
 from atlas.analysis.statistics import growth
 from atlas.analysis.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.curate import RULE, group_lines, groups_within, narrowed, queue_counts, queue_wheres, tabs
+from atlas.views.curate import RULE, group_lines, groups_within, queue_counts, queue_ids, queue_page, tabs
 from atlas.views.duplicates import LiveDuplicates
 from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
@@ -97,6 +97,15 @@ def test_a_long_growth_is_shown_by_week_or_month_without_losing_any():
         assert (len(chart["data"][0]["x"]), chart["layout"]["yaxis"]["title"]["text"]) == (n_bars, f"new by {span}")
 
 
+def test_a_zero_time_among_the_attempts_gives_a_chart_by_year_that_has_every_year():
+    days = growth({"0001-01-01": {"failed": 1}, "2026-03-01": {"succeeded": 1}, "2026-05-01": {"succeeded": 2}})
+    chart = growth_chart(days)
+    assert chart["layout"]["yaxis"]["title"]["text"] == "new by year"
+    assert (chart["data"][0]["x"][0], chart["data"][0]["x"][-1]) == ("0001-01-01", "2026-01-01")
+    assert (len(chart["data"][0]["y"]), chart["data"][0]["y"][-1]) == (2026, 3)
+    assert (chart["data"][-1]["y"][-2:]) == [0, 0.75]
+
+
 def test_health_lists_what_there_is_and_nothing_else(memory):
     memory.experience.store_many(alike(3))
     assert health_lines(health(memory, None, START), ()) == ()
@@ -122,28 +131,48 @@ def test_what_a_search_returned_is_not_listed_as_never_retrieved(memory):
     assert found_id not in health(memory, None, LATER).never
 
 
+def test_what_was_used_is_neither_never_retrieved_nor_stale(tmp_path):
+    clock = FixedClock(START)
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), clock=clock) as memory:
+        used, idle = memory.experience.store_many([attempt("Boil an egg"), attempt("Mend a shoe")])
+        clock.advance(LATER - START)
+        memory.experience.record_use(used, True)
+        found = health(memory, None, LATER)
+        assert (found.never, found.stale) == ((idle,), (idle,))
+        long_after = health(memory, None, LATER + timedelta(days=200))
+        assert (long_after.never, set(long_after.stale)) == ((idle,), {used, idle})
+
+
 def test_queues_are_narrowed_by_the_scope_and_those_that_hold_something_come_first(memory):
     memory.experience.store_many(attempts(6))
     found = health(memory, None, START)
-    scope = {"source": "north"}
-    counts = queue_counts(memory, found, (), scope)
+    inside = frozenset(memory.experience.ids({"source": "north"}))
+    counts = queue_counts(queue_ids(memory, found, inside), found, ())
     assert counts[UNKNOWN] == 1
-    assert memory.experience.count(narrowed(queue_wheres(found)[UNKNOWN], {})) == 2
+    assert len(queue_ids(memory, found)[UNKNOWN]) == 2
     assert next(iter(tabs(counts).values())) == "Outcome unknown 1"
     assert list(tabs(counts))[-1] == RULE
+
+
+def test_a_page_of_a_queue_keeps_its_order_and_leaves_out_what_is_gone(memory):
+    first, second, third, *_ = memory.experience.store_many(attempts(6))
+    memory.experience.delete([second])
+    assert [row.id for row in queue_page(memory, (third, second, first))] == [third, first]
+    ids = tuple(memory.experience.store_many(attempts(60))[6:])
+    assert [row.id for row in queue_page(memory, ids, 2)] == list(ids[25:50])
 
 
 def test_groups_lose_what_lies_outside_of_the_scope():
     groups = (("a", "b", "c"), ("d", "e"))
     assert groups_within(groups, None) == groups
-    assert groups_within(groups, ["a", "c", "e"]) == (("a", "c"),)
+    assert groups_within(groups, {"a", "c", "e"}) == (("a", "c"),)
 
 
 def test_near_duplicates_follow_the_store(memory):
     worker = Worker()
     live = LiveDuplicates(memory, worker)
     ids = memory.experience.store_many([*alike(3), attempt("Mend a shoe")])
-    assert [set(group) for group in live.current().groups] == [set(ids[:3])]
+    assert [set(group) for group in live.current().groups] == [set(ids[:2])]  # the third one ended otherwise
     memory.experience.delete(ids[:2])
     assert live.current().groups == ()
     assert live.current().is_known

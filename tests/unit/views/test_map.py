@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.views.experiences import similar_rows
 from atlas.views.map import (
     Hits,
     Marks,
@@ -380,6 +381,17 @@ def test_an_experience_has_eight_neighbours_and_is_none_of_them(memory):
     first = memory.experience.ids()[0]
     assert len(neighbours_of(memory, first)) == 8
     assert first not in neighbours_of(memory, first)
+
+
+def test_what_is_buried_is_found_and_is_a_neighbour_for_the_person_who_buried_it(memory):
+    *_, buried, first = memory.experience.ids()
+    memory.experience.change_marks([buried], buried=True)
+    text = memory.experience.get(buried).task.description
+    assert buried in hits_of(memory, Scope(text=text), {}).ids
+    assert buried in hits_of(memory, Scope(text=text, by=WORDS), {}).ids
+    memory.experience.change_marks(memory.experience.ids(), buried=True)
+    assert len(neighbours_of(memory, first)) == 8
+    assert len(similar_rows(memory, first)) == 8
 
 
 def test_the_figure_holds_all_points_in_one_trace_and_escapes_names(memory, sheet):

@@ -1,0 +1,75 @@
+"""What the pages keep belongs to one state of one store: nothing that was worked out for another is shown."""
+
+from __future__ import annotations
+
+import shutil
+
+import atlas
+from atlas.storage.backup import backup, restore
+from atlas.testing import HashEmbedder
+from tests.ui.conftest import Dashboard
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.ui.test_map import assert_no_problem, domain_numbers, kinds
+from tests.ui.test_pages import counted_on
+
+
+def test_a_store_that_was_put_back_is_shown_as_it_is_at_the_same_revision(dashboard: Dashboard, tmp_path):
+    store, copy = tmp_path / "store", tmp_path / "copy"
+    make_store(store, attempts(3))
+    with atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as memory:
+        backup(memory.storage, copy)
+        memory.experience.store_many([attempt("Mend a shoe"), attempt("Mend a sock")])
+        revision = memory.revision()
+    app = dashboard(store, "experiences")
+    assert {"Mend a shoe", "Mend a sock"} <= set(app.dataframe[0].value["task"])
+    with atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings()) as memory:
+        restore(memory.storage, copy)
+        memory.experience.store_many([attempt("Water a rose"), attempt("Water a fern")])
+        assert memory.revision() == revision
+    app.run()
+    shown = set(app.dataframe[0].value["task"])
+    assert {"Water a rose", "Water a fern"} <= shown
+    assert not {"Mend a shoe", "Mend a sock"} & shown
+    assert_no_problem(app)
+
+
+def test_a_store_that_was_deleted_and_made_anew_is_opened_anew(dashboard: Dashboard, tmp_path):
+    store = tmp_path / "store"
+    make_store(store, attempts(3))
+    app = dashboard(store, "overview")
+    assert counted_on(app) == 3
+    shutil.rmtree(store)
+    make_store(store, attempts(5))
+    app.run()
+    assert counted_on(app) == 5
+    assert_no_problem(app)
+
+
+def test_a_renamed_domain_has_its_new_name_on_every_page(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, kinds(60))
+    overview = dashboard(tmp_path, "overview")
+    app = dashboard(tmp_path, "map")
+    overview.run()
+    assert "Databases" not in domains_of(overview)
+    app.session_state["map_domain"] = domain_numbers(app)[0]
+    app.run()
+    (name,) = (box for box in app.text_input if str(box.key).startswith("map_name_"))
+    name.set_value("Databases").run()
+    overview.run()
+    assert "Databases" in domains_of(overview)
+
+
+def test_what_is_similar_is_looked_for_once_somebody_looks_at_it(dashboard: Dashboard, tmp_path):
+    first, *_ = make_store(tmp_path, attempts(4))
+    app = dashboard(tmp_path, "experiences", id=first)
+    said = "The nearest in meaning; click one to open it."
+    assert said not in [element.value for element in app.caption]
+    app.session_state["experience_tabs"] = "Similar"
+    app.run()
+    assert said in [element.value for element in app.caption]
+    assert_no_problem(app)
+
+
+def domains_of(app) -> set[str]:
+    """The names of the domains that the overview lists."""
+    return {name for frame in app.dataframe if "name" in frame.value for name in frame.value["name"]}
