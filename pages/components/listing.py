@@ -32,9 +32,7 @@ def read(memory: MemorySystem, query: Query, found: Found, page: int, state: Sto
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _searched(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _query: Query
-) -> tuple[ExperienceRow, ...]:
+def _searched(state: StoreState, asked: str, *, _memory: MemorySystem, _query: Query) -> tuple[ExperienceRow, ...]:
     return search_rows(_memory, _query)
 
 

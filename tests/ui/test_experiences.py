@@ -77,6 +77,8 @@ def test_an_opened_experience_is_shown_in_full(dashboard: Dashboard, tmp_path):
     assert codes[solution] == "python"
     assert codes["It is locked"] == "plaintext"
     assert codes['{"key": "brass"}'] == "json"
+    app.session_state["experience_tabs"] = "Similar"
+    app.run()
     assert list(app.dataframe[1].value["id"]) == [other]
 
 
