@@ -25,6 +25,7 @@ from atlas.analysis.projection import (
 )
 from atlas.analysis.projection import Coordinates as Coordinates
 from atlas.analysis.source import Embedded
+from atlas.core.types import Vectors
 
 OnProgress = Callable[[int, int, str], None]
 """Called with how much is done, of how much, and what is being done."""
@@ -211,12 +212,13 @@ def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -
     return _grouped(replace(shown, recipe=recipe), embedded, min_domain_size, memory_map)
 
 
-def extended(memory_map: MemoryMap, embedded: Embedded) -> MemoryMap:
+def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None = None) -> MemoryMap:
     """The map as it is after the store has changed: newcomers placed, the rest where it was, what is gone left out.
 
     Args:
         memory_map: A map of an earlier state.
         embedded: All that is to be shown now.
+        fitted: The map as it was fitted; what had gone and comes back returns to where it was on it.
     """
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     kept = np.array([row for row, record_id in enumerate(memory_map.ids) if record_id in rows], np.int64)
@@ -228,20 +230,50 @@ def extended(memory_map: MemoryMap, embedded: Embedded) -> MemoryMap:
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
     old = embedded.vectors[[rows[memory_map.ids[row]] for row in kept]]
     newcomers = embedded.vectors[new]
-    labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
+    places = _near(newcomers, old, memory_map, kept)
+    domains = {domain.number: domain for domain in memory_map.domains}
+    if fitted is not None:
+        places.put_back([embedded.ids[row] for row in new], fitted)
+        domains = {domain.number: domain for domain in fitted.domains} | domains
     grown = replace(
         memory_map,
         ids=(*(memory_map.ids[row] for row in kept), *(embedded.ids[row] for row in new)),
-        coordinates=np.concatenate([memory_map.coordinates[kept], place(newcomers, old, memory_map.coordinates[kept])]),
-        is_placed=np.concatenate([memory_map.is_placed[kept], np.ones(len(new), np.bool_)]),
-        labels=np.concatenate([memory_map.labels[kept], labels]),
-        strengths=np.concatenate([memory_map.strengths[kept], strengths]),
+        coordinates=np.concatenate([memory_map.coordinates[kept], places.coordinates]),
+        is_placed=np.concatenate([memory_map.is_placed[kept], places.is_placed]),
+        labels=np.concatenate([memory_map.labels[kept], places.labels]),
+        strengths=np.concatenate([memory_map.strengths[kept], places.strengths]),
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
-    return replace(
-        grown, domains=_domains(grown, np.concatenate([old, newcomers]), {d.number: d for d in grown.domains})
-    )
+    return replace(grown, domains=_domains(grown, np.concatenate([old, newcomers]), domains))
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where newcomers are put, and in which domain."""
+
+    coordinates: Coordinates
+    is_placed: npt.NDArray[np.bool_]
+    labels: Labels
+    strengths: Strengths
+
+    def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
+        """Put those that the fitted map shows to where they are on it: undoing a prune brings the map back too."""
+        back, were = _shared(ids, fitted.ids)
+        for ours, theirs in (
+            (self.coordinates, fitted.coordinates),
+            (self.is_placed, fitted.is_placed),
+            (self.labels, fitted.labels),
+            (self.strengths, fitted.strengths),
+        ):
+            ours[back] = theirs[were]
+
+
+def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: npt.NDArray[np.int64]) -> _Places:
+    """Amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
+    coordinates = place(newcomers, old, memory_map.coordinates[kept])
+    return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
 def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: MemoryMap | None) -> MemoryMap:

@@ -185,7 +185,10 @@ class LiveMap:
         if not self._is_behind(found):
             return found
         embedded = self._read()
-        return extended(found, embedded) if embedded.ids else None
+        fitted = MapFile(self._directory(), COLLECTION).load()
+        if fitted is not None and (fitted.recipe, fitted.ledger_id) != (found.recipe, found.ledger_id):
+            fitted = None
+        return extended(found, embedded, fitted) if embedded.ids else None
 
     def _group(self, found: MemoryMap, min_domain_size: int) -> None:
         """Have the map with domains of another smallest size; they too are found once, and follow the store then."""

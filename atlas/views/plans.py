@@ -87,7 +87,7 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
     if plan.n_judged != plan.n_total:
-        yield f"Only {plan.n_judged:,} of them might go."
+        yield f"Only the {plan.n_judged:,} chosen were considered."
     yield from _gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]

@@ -214,3 +214,23 @@ def test_saved_duplicates_come_back(tmp_path):
     file = DuplicatesFile(tmp_path, "atlas_experiences")
     file.save(found)
     assert file.load() == found
+
+
+def test_what_went_and_comes_back_returns_to_its_place_and_domain(records, memory_map):
+    gone = memory_map.domains[-1]
+    kept = [row for row, label in enumerate(memory_map.labels) if label != gone.number]
+    rest = replace(
+        records,
+        ids=tuple(records.ids[row] for row in kept),
+        vectors=records.vectors[kept],
+        titles=tuple(records.titles[row] for row in kept),
+        texts=tuple(records.texts[row] for row in kept),
+        revision=2,
+    )
+    back = extended(extended(memory_map, rest), replace(records, revision=3), memory_map)
+    where = {record_id: row for row, record_id in enumerate(back.ids)}
+    order = [where[record_id] for record_id in memory_map.ids]
+    assert np.array_equal(back.coordinates[order], memory_map.coordinates)
+    assert np.array_equal(back.labels[order], memory_map.labels)
+    assert not back.is_placed.any()
+    assert back.domains == memory_map.domains

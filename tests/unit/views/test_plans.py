@@ -41,7 +41,7 @@ def test_a_prune_plan_says_how_many_go_and_why():
 def test_a_prune_plan_says_what_it_could_not_judge():
     plan = pruning(n_judged=30, n_gone=1, missing={"min_success_rate": 1, "max_age_days": 1_200})
     assert prune_plan_view(plan).notes == (
-        "Only 30 of them might go.",
+        "Only the 30 chosen were considered.",
         "1 of those chosen is not there any more.",
         "1 has no known outcome, so the success rate does not judge it.",
         "1,200 have no known time, so the age does not judge them.",
