@@ -15,11 +15,11 @@ README = Path(__file__).parents[2] / "README.md"
 def test_the_python_examples_of_the_readme_run(tmp_path):
     examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert examples
-    for example in examples:
-        run = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
-        assert run.returncode == 0, run.stderr
-        assert "succeeded Sum the invoices of March by customer" in run.stdout
-        assert "would go: Sum the invoices of March by customer" in run.stdout
+    program = "\n".join(examples)
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "succeeded Sum the invoices of March by customer" in run.stdout
+    assert "would go: Sum the invoices of March by customer" in run.stdout
     with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
         assert len(memory.experience) == 1
         assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
