@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from atlas.memory.experience import COLLECTION
 from atlas.memory.system import MemorySystem
+from atlas.storage.store import LEDGER
 
 
 class StoreState(NamedTuple):
@@ -28,3 +30,8 @@ def store_state(memory: MemorySystem) -> StoreState:
         ledger_id=ledger.position(COLLECTION).ledger_id,
         revision=ledger.revision(),
     )
+
+
+def ledger_file(store: Path) -> Path:
+    """The file that is the store; another one at its place is another store."""
+    return store / LEDGER

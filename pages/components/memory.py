@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import MemorySystem, Settings, open_memory
-from atlas.storage.store import LEDGER
+from atlas.views.state import ledger_file
 
 _is_routed: ContextVar[bool] = ContextVar("is_routed", default=False)
 
@@ -74,7 +74,7 @@ def _current() -> _Opened:
 
 def _file(path: Path) -> tuple[int, int] | None:
     try:
-        held = (path / LEDGER).stat()
+        held = ledger_file(path).stat()
     except OSError:
         return None
     return held.st_dev, held.st_ino

@@ -145,6 +145,8 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
 
 def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int) -> None:
     """Select what has a tick, by the ids that the table showed; what other pages of the list hold stays selected."""
+    if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
+        return
     selection, now = st.session_state[key]["selection"], current_selection()
     ticked = [ids[row] for row in selection["rows"] if row < len(ids)]
     elsewhere = [record_id for record_id in now.ids if record_id not in ids]
