@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,6 @@ class Interaction:
 @dataclass
 class _Sent:
     n_bytes: int = 0
-    frames: list[int] = field(default_factory=list)
 
     def take(self, payload: str | bytes) -> None:
         self.n_bytes += len(payload)

@@ -269,34 +269,7 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     if scope:
         st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope may go.")
     with st.form("curate_rule", width=640):
-        first, second = st.columns(2)
-        first.number_input(
-            "Lowest success rate to keep, in %",
-            0.0,
-            100.0,
-            None,
-            5.0,
-            format="%.0f",
-            key="curate_rate",
-            placeholder="not used",
-            help="Of its own outcome and of the tasks it was used for",
-        )
-        second.number_input(
-            "Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used"
-        )
-        first.number_input(
-            "Prune what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
-        )
-        second.number_input(
-            "Keep at most … experiences",
-            0,
-            None,
-            None,
-            100,
-            key="curate_count",
-            placeholder="not used",
-            help="The least successful go first, then the oldest",
-        )
+        _draw_limits()
         st.toggle(
             "Keep the best of each neighbourhood",
             True,
@@ -312,6 +285,36 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
             disabled=memory.storage.read_only,
             help=_why_not(memory),
         )
+
+
+def _draw_limits() -> None:
+    """The criteria that are numbers."""
+    first, second = st.columns(2)
+    first.number_input(
+        "Lowest success rate to keep, in %",
+        0.0,
+        100.0,
+        None,
+        5.0,
+        format="%.0f",
+        key="curate_rate",
+        placeholder="not used",
+        help="Of its own outcome and of the tasks it was used for",
+    )
+    second.number_input("Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
+    first.number_input(
+        "Prune what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
+    )
+    second.number_input(
+        "Keep at most … experiences",
+        0,
+        None,
+        None,
+        100,
+        key="curate_count",
+        placeholder="not used",
+        help="The least successful go first, then the oldest",
+    )
 
 
 def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
