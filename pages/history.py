@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.history import operation_page, trash_page
+from atlas.views.history import n_operation_pages, n_trash_pages, operation_page, trash_page
 from atlas.views.state import store_state
 from atlas.views.wording import counted
 from pages.components.acts import announce, announcing_problems
@@ -32,7 +32,7 @@ TRASH_COLUMNS = {
 def draw_operations(memory: MemorySystem) -> None:
     """Every operation, a page at a time; a click opens one."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
-    page = draw_pages(operation_page(memory).n_pages, key="history_page")
+    page = draw_pages(n_operation_pages(memory), key="history_page")
     view = operation_page(memory, page)
     st.caption(f"{view.caption}. Click one to see what it changed." if view.rows else "Nothing was done here yet.")
     if not view.rows:
@@ -60,7 +60,7 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
 def draw_trash(memory: MemorySystem) -> None:
     """What was deleted, with the offer to restore it."""
     state = hash(store_state(memory))  # before the rows are read, as above
-    page = draw_pages(trash_page(memory).n_pages, key="history_trash_page")
+    page = draw_pages(n_trash_pages(memory), key="history_trash_page")
     view = trash_page(memory, page)
     st.caption(view.caption)
     if not view.rows:
@@ -101,8 +101,7 @@ def draw_pages(n_pages: int, *, key: str) -> int:
 
 memory = page_memory()
 st.title("History", anchor=False)
-opened = st.query_params.get(OPENED)
-if opened:
+if opened := st.query_params.get(OPENED):
     operation_panel(memory, opened)
 else:
     which = st.segmented_control(

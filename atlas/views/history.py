@@ -58,7 +58,6 @@ class OperationPage:
     """A page of the history, newest first."""
 
     rows: tuple[OperationRow, ...]
-    n_pages: int
     caption: str
 
 
@@ -130,7 +129,6 @@ class TrashPage:
     """A page of the trash, latest deleted first."""
 
     rows: tuple[TrashRow, ...]
-    n_pages: int
     caption: str
 
 
@@ -139,12 +137,21 @@ def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[O
     return tuple(_row(operation) for operation in memory.history(limit, offset))
 
 
+def n_operation_pages(memory: MemorySystem) -> int:
+    """How many pages the history has; at least one."""
+    return _pages(memory.count_operations(), PAGE_OPERATIONS)
+
+
+def n_trash_pages(memory: MemorySystem) -> int:
+    """How many pages the trash has; at least one."""
+    return _pages(memory.experience.count_trash(), PAGE_TRASH)
+
+
 def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
     """One page of what was done to the store; the first is 1."""
     n = memory.count_operations()
     return OperationPage(
         rows=operation_rows(memory, PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS),
-        n_pages=_pages(n, PAGE_OPERATIONS),
         caption=f"{counted(n, 'operation')}, newest first",
     )
 
@@ -201,7 +208,6 @@ def trash_page(memory: MemorySystem, page: int = 1) -> TrashPage:
             )
             for record in found
         ),
-        n_pages=_pages(n, PAGE_TRASH),
         caption=f"{counted(n, 'deleted experience')}, latest first" if n else "The trash is empty",
     )
 
