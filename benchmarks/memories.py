@@ -21,6 +21,12 @@ BATCH = 2_000
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+def open_made(directory: Path) -> atlas.MemorySystem:
+    """A made-up memory, open, without the model that its vectors are not from."""
+    settings = atlas.Settings(store=directory)
+    return atlas.open_memory(directory, embedder=HashEmbedder(DIMENSION, MODEL), settings=settings)
+
+
 def remembered(directory: Path, n: int, *, seed: int = 0) -> None:
     """A store of n experiences on 40 topics, some of which mostly fail."""
     generator = np.random.default_rng(seed)
@@ -29,8 +35,7 @@ def remembered(directory: Path, n: int, *, seed: int = 0) -> None:
     vectors = (centres[topics] + 0.6 * generator.normal(size=(n, DIMENSION))).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     words = [generator.choice(WORDS, 6, replace=False) for _ in range(N_TOPICS)]
-    settings = atlas.Settings(store=directory)
-    with atlas.open_memory(directory, embedder=HashEmbedder(DIMENSION, MODEL), settings=settings) as memory:
+    with open_made(directory) as memory:
         importing = memory.experience.within("import", "made for a measurement")
         for start in range(0, n, BATCH):
             numbers = range(start, min(n, start + BATCH))

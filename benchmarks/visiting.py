@@ -1,4 +1,7 @@
-"""What a visit of each page costs in a real browser: time until it is drawn, one interaction, heap, bytes sent."""
+"""What each page costs in a real browser: time until it is drawn, one interaction, heap, bytes sent.
+
+Beside them stands a page of one line, served by Streamlit alone: what any page costs before it shows anything.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import atlas
 from benchmarks.measuring import Figure
-from benchmarks.memories import remembered
+from benchmarks.memories import open_made, remembered
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 GIVE_UP_SECONDS = 600
@@ -29,7 +33,14 @@ N_VISITS = 3
 FLAGS = ["--no-sandbox", "--no-first-run", "--disable-background-networking", "--enable-unsafe-swiftshader"]
 IDLE = """() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
     && document.querySelector('h1') && !document.querySelector('[data-testid=stSkeleton]')"""
-RUNS = "() => document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'running'"
+WATCH = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    window.pageHasRun = false;
+    new MutationObserver((_, watch) => {
+        if (app.dataset.testScriptState === 'running') { window.pageHasRun = true; watch.disconnect(); }
+    }).observe(app, {attributes: true, attributeFilter: ['data-test-script-state']});
+}"""
+"""Notes when the server begins to draw: until then the page is at rest as well."""
 
 
 @dataclass
@@ -43,10 +54,11 @@ class Visit:
 
 @dataclass
 class Interaction:
-    """Something that a person does on a page."""
+    """Something that a person does on a page, and takes back."""
 
     what: str
     do: Callable[[Any], None]
+    undo: Callable[[Any], None]
 
 
 @dataclass
@@ -57,18 +69,30 @@ class _Sent:
         self.n_bytes += len(payload)
 
 
-def _sort_otherwise(page: Any) -> None:
-    page.get_by_role("combobox", name="Sort").click()
-    page.get_by_role("option", name="Oldest first").click()
+def _sort(order: str) -> Callable[[Any], None]:
+    def choose(page: Any) -> None:
+        page.get_by_role("combobox", name="Sort").click()
+        page.get_by_role("option", name=order).click()
+
+    return choose
 
 
-INTERACTIONS: dict[str, Interaction] = {
-    "": Interaction("narrow the scope", lambda page: page.get_by_role("button", name="failed").first.click()),
-    "experiences": Interaction("sort otherwise", _sort_otherwise),
-    "map": Interaction("colour by outcome", lambda page: page.get_by_role("radio", name="Outcome").click()),
-    "history": Interaction("show the trash", lambda page: page.get_by_role("radio", name="Trash").click()),
+def _choose(label: str) -> Callable[[Any], None]:
+    return lambda page: page.get_by_role("radio", name=label).click()
+
+
+def _press(label: str) -> Callable[[Any], None]:
+    return lambda page: page.get_by_role("button", name=label).first.click()
+
+
+PAGES = ("", "experiences", "map", "curate", "history")
+OTHER_PAGE = "curate"
+INTERACTIONS = {
+    "": Interaction("narrow the scope", _press("failed"), _press("failed")),
+    "experiences": Interaction("sort otherwise", _sort("Oldest first"), _sort("Newest first")),
+    "map": Interaction("colour by outcome", _choose("Outcome"), _choose("Domain")),
+    "history": Interaction("show the trash", _choose("Trash"), _choose("Operations")),
 }
-
 
 SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_SIZES", "300,10000,100000").split(","))
 """ATLAS_BENCHMARK_SIZES: numbers of experiences, with commas."""
@@ -82,64 +106,125 @@ def figures() -> Iterator[Figure]:
         raise SystemExit("visiting needs Chromium; install it: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield from _plain(browser)
         for n in SIZES:
             with tempfile.TemporaryDirectory() as scratch:
                 remembered(Path(scratch), n)
-                with _served(Path(scratch)) as address:
+                with _served(REPOSITORY / "app.py", Path(scratch)) as address:
                     yield from _pages(browser, address, n)
+                    told = _told(browser, address, Path(scratch))
+                    yield _figure(f"at {n:,}: another process's write is told", told, "s", "< 2 s")
+
+
+def _plain(browser: Any) -> Iterator[Figure]:
+    """What Streamlit's own start costs in this browser."""
+    with tempfile.TemporaryDirectory() as scratch:
+        script = Path(scratch) / "plain.py"
+        script.write_text("import streamlit as st\n\nst.title('Plain')\n", encoding="utf-8")
+        with _served(script, Path(scratch)) as address:
+            visit = _fastest(browser, address)
+    yield _figure("a page of one line: in a browser that never saw it", visit.seconds, "s", "")
+    yield _figure("a page of one line: heap in the browser", visit.heap_megabytes, "MB", "")
 
 
 def _pages(browser: Any, address: str, n: int) -> Iterator[Figure]:
-    for name in ("", "experiences", "map", "curate", "history"):
+    for name in PAGES:
         title, url = name or "overview", f"{address}/{name}"
-        first, _ = _visit(browser, url)
-        visits = [_visit(browser, url, INTERACTIONS.get(name)) for _ in range(N_VISITS)]
-        warm = min((visit for visit, _ in visits), key=lambda visit: visit.seconds)
+        first, fresh = _visit(browser, url), _fastest(browser, url)
         yield _figure(f"{title} at {n:,}: first visit of the server", first.seconds, "s", "")
-        yield _figure(f"{title} at {n:,}: drawn, warm", warm.seconds, "s", "< 1 s")
-        yield _figure(f"{title} at {n:,}: sent to the browser", warm.sent_megabytes, "MB", "")
-        yield _figure(f"{title} at {n:,}: heap in the browser", warm.heap_megabytes, "MB", "")
+        yield _figure(f"{title} at {n:,}: in a browser that never saw it", fresh.seconds, "s", "")
+        yield _figure(f"{title} at {n:,}: sent to the browser", fresh.sent_megabytes, "MB", "")
+        yield _figure(f"{title} at {n:,}: heap in the browser", fresh.heap_megabytes, "MB", "")
+    with _tab(browser) as tab:
+        for name in PAGES:
+            _open(tab, f"{address}/{name}")
+        for name in PAGES:
+            yield from _warm(tab, name, n)
+
+
+def _warm(tab: Any, name: str, n: int) -> Iterator[Figure]:
+    """What it costs to come to a page from another one, and to do something there."""
+    title, opened, took = name or "overview", [], []
+    for _ in range(N_VISITS):
+        _follow(tab, OTHER_PAGE if name != OTHER_PAGE else "")
+        opened.append(_follow(tab, name))
         if name in INTERACTIONS:
-            took = min(seconds for _, seconds in visits)
-            yield _figure(f"{title} at {n:,}: {INTERACTIONS[name].what}", took, "s", "< 1 s")
+            took.append(_timed(tab, INTERACTIONS[name].do))
+            _timed(tab, INTERACTIONS[name].undo)
+    yield _figure(f"{title} at {n:,}: opened from the menu", min(opened), "s", "< 1 s")
+    if took:
+        yield _figure(f"{title} at {n:,}: {INTERACTIONS[name].what}", min(took), "s", "< 1 s")
+
+
+def _follow(tab: Any, name: str) -> float:
+    return _timed(tab, lambda tab: tab.locator(f"[data-testid=stSidebarNavLink][href$='/{name}']").click())
+
+
+def _told(browser: Any, address: str, store: Path) -> float:
+    """Seconds from the end of another process's write until the page tells of it."""
+    with _tab(browser) as tab, open_made(store) as memory:
+        _open(tab, f"{address}/experiences")
+        took = []
+        for n_new in range(1, N_VISITS + 1):
+            task = atlas.Task(id="elsewhere", domain="", description=f"Written elsewhere, {n_new}")
+            memory.experience.store(atlas.Trajectory(task=task, steps=(), outcome=atlas.Outcome(success=None)))
+            start = time.perf_counter()
+            tab.get_by_text(f"{n_new} new").wait_for()
+            took.append(time.perf_counter() - start)
+        return max(took)
 
 
 def _figure(what: str, ours: float, unit: str, aim: str) -> Figure:
     return Figure(what=what, ours=ours, baseline=None, unit=unit, aim=aim)
 
 
-def _visit(browser: Any, url: str, interaction: Interaction | None = None) -> tuple[Visit, float]:
-    """One visit in a fresh tab, and the seconds of the interaction in it."""
+def _fastest(browser: Any, url: str) -> Visit:
+    return min((_visit(browser, url) for _ in range(N_VISITS)), key=lambda visit: visit.seconds)
+
+
+def _visit(browser: Any, url: str) -> Visit:
+    """One visit in a browser that has nothing of the page yet."""
+    with _tab(browser) as tab:
+        sent = _Sent()
+        tab.on("websocket", lambda socket: socket.on("framereceived", sent.take))
+        seconds = _open(tab, url)
+        heap = tab.evaluate("() => performance.memory.usedJSHeapSize") / 2**20
+        return Visit(seconds, heap, sent.n_bytes / 2**20)
+
+
+@contextmanager
+def _tab(browser: Any) -> Iterator[Any]:
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(GIVE_UP_SECONDS * 1000)
-    page, sent = context.new_page(), _Sent()
-    page.on("websocket", lambda socket: socket.on("framereceived", sent.take))
-    start = time.perf_counter()
-    page.goto(url)
-    page.wait_for_function(IDLE)
-    seconds = time.perf_counter() - start
-    heap = page.evaluate("() => performance.memory.usedJSHeapSize") / 2**20
-    visit = Visit(seconds, heap, sent.n_bytes / 2**20)
-    took = _timed(page, interaction) if interaction else 0.0
-    context.close()
-    return visit, took
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
 
 
-def _timed(page: Any, interaction: Interaction) -> float:
+def _open(tab: Any, url: str) -> float:
     start = time.perf_counter()
-    interaction.do(page)
-    page.wait_for_timeout(50)  # the browser tells the server, which then runs the page
+    tab.goto(url)
+    tab.wait_for_function(IDLE)
+    return time.perf_counter() - start
+
+
+def _timed(page: Any, do: Callable[[Any], None]) -> float:
+    page.evaluate(WATCH)
+    start = time.perf_counter()
+    do(page)
+    page.wait_for_function("() => window.pageHasRun")
     page.wait_for_function(IDLE)
     return time.perf_counter() - start
 
 
 @contextmanager
-def _served(store: Path) -> Iterator[str]:
-    """A dashboard on a store; its address."""
+def _served(script: Path, store: Path) -> Iterator[str]:
+    """A script on a store; its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     surroundings = {**os.environ, "ATLAS_STORE": str(store)}
     process = subprocess.Popen(command, cwd=REPOSITORY, env=surroundings, stdout=subprocess.DEVNULL)
     try:

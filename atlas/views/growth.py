@@ -7,13 +7,11 @@ from datetime import date
 from typing import Any
 
 from atlas.analysis.statistics import Day, SuccessRate
+from atlas.views.palette import OUTCOME_COLOURS, PALETTE
 from atlas.views.rates import interval_text, rate_text
 from atlas.views.wording import OUTCOMES, counted
 
-COLOURS = {"succeeded": "#2f6fb0", "failed": "#c8662b", "unknown": "#8a97a3"}
-"""Those of the theme: told apart by people who cannot tell red from green, on light and on dark."""
-
-RATE_COLOUR, BAND_COLOUR = "#2f6fb0", "rgba(47, 111, 176, 0.18)"
+RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
 
 MOST_DAYS = 120
 MOST_WEEKS = 800
@@ -87,7 +85,7 @@ def _bars(bars: Sequence[Day]) -> list[Chart]:
             "name": name,
             "x": [bar.on.isoformat() for bar in bars],
             "y": counts[name],
-            "marker": {"color": COLOURS[name]},
+            "marker": {"color": OUTCOME_COLOURS[name]},
             "hovertemplate": f"%{{x|%Y-%m-%d}}: %{{y:,}} {name}<extra></extra>",
         }
         for name in OUTCOMES

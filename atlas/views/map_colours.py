@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.analysis.maps import UNCLUSTERED, MemoryMap
-from atlas.views.wording import OUTCOMES
+from atlas.views.wording import NOT_SAID, OUTCOMES
 
 DOMAIN, OUTCOME, AGE, USE, AGENT, SOURCE = "Domain", "Outcome", "Age", "Use", "Agent", "Source"
 
@@ -30,7 +30,6 @@ ENTRIES = 40
 """Entries that a legend may have; the smallest ones go together."""
 
 GREY = -1
-NOT_SAID = "(not said)"
 OTHERS = "(all others)"
 
 AGES = ((1, "last day"), (7, "last week"), (30, "last month"), (90, "last quarter"), (365, "last year"))

@@ -9,10 +9,9 @@ import numpy as np
 
 from atlas.views.map import Marks
 from atlas.views.map_sheet import Colours, Sheet
+from atlas.views.palette import GREY, PALETTE
 
 SYMBOLS = np.array(["circle", "x", "diamond"])
-PALETTE = ("#2f6fb0", "#c8662b", "#2e8b74", "#8a63a8", "#a8892a", "#5b7083", "#b5527a", "#5a8f3c")
-GREY = "#8a949e"
 LABELS = 25
 """Domains whose names are written; a figure cannot keep them apart."""
 

@@ -13,11 +13,10 @@ from atlas.importers.sample import load_sample, n_sample, remove_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history import OperationRow, operation_rows
 from atlas.views.rates import interval_text, rate_text
-from atlas.views.wording import OUTCOMES, counted, import_command
+from atlas.views.wording import NOT_SAID, OUTCOMES, counted, import_command
 
 GROUPS_SHOWN = 50
 OPERATIONS_SHOWN = 8
-NOT_SAID = "(not said)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

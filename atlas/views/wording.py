@@ -10,6 +10,9 @@ from pathlib import Path
 
 from atlas.memory.system import MemorySystem
 
+NOT_SAID = "(not said)"
+"""Where a record has no value."""
+
 OUTCOMES = ("succeeded", "failed", "unknown")
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}

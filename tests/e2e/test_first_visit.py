@@ -50,13 +50,14 @@ def writer(store: Path) -> Iterator[None]:
     process.wait()
 
 
-def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Page, serve: Serve, store, writer):
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Page, serve: Serve, store, writer, theme):
     address = serve(store)
     page.route(lambda url: not url.startswith(address), lambda route: route.abort())
     page.goto(address)
     expect(page.get_by_text("2 domains clearly below")).to_be_visible()
     open_map(page, address)
-    shoot(page, "first-visit-map")
+    shoot(page, f"first-visit-map-{theme}")
     page.get_by_role("button", name="Select with a lasso").click()
     draw(page, around_the_clump(page, store))
     expect(page.get_by_text(f"{N_ALIKE} selected from lasso on the map")).to_be_visible()
@@ -64,7 +65,7 @@ def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Pag
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("experiences would go")).to_be_visible()
-    shoot(page, "first-visit-prune")
+    shoot(page, f"first-visit-prune-{theme}")
     dialog.get_by_role("button", name=f"Prune {N_ALIKE} experiences").click()
     expect(page.get_by_text(f"Pruned {N_ALIKE} experiences")).to_be_visible()
     ready(page)
@@ -73,7 +74,7 @@ def test_a_clump_is_found_lassoed_pruned_as_previewed_and_brought_back(page: Pag
     expect(page.get_by_text(f"Took back: pruned {N_ALIKE} experiences")).to_be_visible()
     assert n_attempts(store) == N_ALIKE
     settle(page)
-    shoot(page, "first-visit-undone")
+    shoot(page, f"first-visit-undone-{theme}")
 
 
 def around_the_clump(page: Page, store: Path) -> list[tuple[int, int]]:

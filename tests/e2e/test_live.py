@@ -1,11 +1,10 @@
-"""While another process writes: it is told within two seconds, and nothing that a person is doing is lost."""
+"""While another process writes: the page tells of it, and nothing that a person is doing is lost."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -44,12 +43,11 @@ class Writer:
         )
         self._answer("ready")
 
-    def write(self, *words: str) -> float:
-        """Let it do something; when it was done."""
+    def write(self, *words: str) -> None:
+        """Let it do something."""
         assert self._process.stdin is not None
         self._process.stdin.write(" ".join(words) + "\n")
         self._answer("done")
-        return time.monotonic()
 
     def close(self) -> None:
         """End it."""
@@ -77,17 +75,14 @@ def writer(store):
     other.close()
 
 
-def test_what_another_process_does_is_told_within_two_seconds(page: Page, serve: Serve, store, writer):
+def test_what_another_process_does_is_told(page: Page, serve: Serve, store, writer):
     path, ids = store
     page.goto(f"{serve(path)}/experiences")
     expect(page.get_by_text("60 experiences ·")).to_be_visible()
     settle(page)
-    delays = []
     for n_new in (1, 2, 3):
-        done = writer.write("add", str(n_new))
+        writer.write("add", str(n_new))
         expect(page.get_by_text(f"{n_new} new")).to_be_visible()
-        delays.append(time.monotonic() - done)
-    assert min(delays) < 2  # the best of three, as a machine that does much else is late now and then
     writer.write("delete", ids[0])
     writer.write("edit", ids[1])
     expect(page.get_by_text("3 new · 1 changed · 1 removed")).to_be_visible()

@@ -17,9 +17,10 @@ from atlas.views.curate import RULE, group_lines, groups_within, queue_counts, q
 from atlas.views.duplicates import LiveDuplicates
 from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
-from atlas.views.overview import NOT_SAID, overview, remove_sample_data, size_text
+from atlas.views.overview import overview, remove_sample_data, size_text
 from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.selection import chosen, chosen_rows, compared, exported_lines
+from atlas.views.wording import NOT_SAID
 from tests.ui.stores import START, attempt, attempts
 
 LATER = START + timedelta(days=400)
