@@ -15,15 +15,18 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
 from atlas.core.types import QueryResult, Vector, Vectors
+from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_directions, spread
 from atlas.protocols.infra import Where
 
 
 class HashEmbedder:
     """An embedder without a model: texts that share words are near each other."""
 
-    def __init__(self, dimension: int = 64, model_name: str = "hash") -> None:
+    def __init__(self, dimension: int = 64, model_name: str = "hash", *, window_words: int | None = None) -> None:
+        """Where `window_words` is set, it embeds no more than that many words of a text, as a model does."""
         self.dimension = dimension
         self.model_name = model_name
+        self.window_words = window_words
         self.texts: list[str] = []
         """Every text that it embedded, in order."""
 
@@ -37,9 +40,25 @@ class HashEmbedder:
         self.texts.extend(texts)
         return np.stack([self._embed(text) for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)
 
+    def encode_query(self, text: str) -> Vector:
+        """The vector of a question of any length."""
+        vectors = self.encode_batch([text[start:end] for start, end in self._spans(text, MAX_QUERY_WINDOWS)])
+        vector: Vector = mean_directions([vectors], self.dimension)[0]
+        return vector
+
+    def windows(self, text: str) -> list[Span]:
+        """The text in pieces of at most `window_words` words; see `SentenceTransformerEmbedder.windows`."""
+        return self._spans(text, MAX_WINDOWS)
+
+    def _spans(self, text: str, max_windows: int) -> list[Span]:
+        words = [word.span() for word in re.finditer(r"\w+", text)]
+        if self.window_words is None:
+            return [(0, len(text))]
+        return in_characters(spread(len(words), self.window_words, max_windows), words, len(text))
+
     def _embed(self, text: str) -> Vector:
         total = np.zeros(self.dimension, np.float32)
-        for word in re.findall(r"\w+", text.lower()) or [text]:
+        for word in re.findall(r"\w+", text.lower())[: self.window_words] or [text]:
             seed = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest(), "big")
             total += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
         scaled: Vector = total / np.linalg.norm(total)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Vectors
+from atlas.core.windows import mean_directions
 from atlas.infra import aio
 from atlas.storage.store import Store
 
@@ -113,19 +114,3 @@ def _with(embedded: Embedded, rows: Sequence[Mapping[str, Any]], windows: Sequen
         titles=(*embedded.titles, *(title or text for title, text in zip(titles, texts, strict=True))),
         texts=(*embedded.texts, *(text or title for title, text in zip(titles, texts, strict=True))),
     )
-
-
-def mean_directions(windows: Sequence[Vectors], dimension: int) -> Vectors:
-    """One vector for each record, shape (n, dim), contiguous.
-
-    Windows that cancel each other out leave no direction; such a record keeps that of its first one.
-    """
-    if not windows:
-        return np.zeros((0, dimension), np.float32)
-    lengths = np.array([len(one) for one in windows])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    sums = np.add.reduceat(np.concatenate(windows), starts, axis=0)
-    norms = np.linalg.norm(sums, axis=1, keepdims=True)
-    lost = norms[:, 0] < 1e-6
-    sums[lost], norms[lost] = [windows[row][0] for row in np.flatnonzero(lost).tolist()] or 0.0, 1.0
-    return np.ascontiguousarray(sums / norms, np.float32)

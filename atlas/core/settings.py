@@ -60,7 +60,7 @@ class Settings:
     """ATLAS_BUSY_TIMEOUT_SECONDS: how long a write waits for other writers."""
 
     exact_max_rows: int = 25_000
-    """ATLAS_EXACT_MAX_ROWS: records up to which a query scans them all in memory instead of asking the index."""
+    """ATLAS_EXACT_MAX_ROWS: vectors up to which a query scans them all in memory instead of asking the index."""
 
     index_lag_rows: int = 5_000
     """ATLAS_INDEX_LAG_ROWS: written records that the index may be behind before a writer catches it up."""

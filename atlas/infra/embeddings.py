@@ -16,6 +16,8 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vector, Vectors
+from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_directions
+from atlas.infra.cutting import Cutter
 from atlas.protocols.infra import Progress
 
 BUNDLED = "all-MiniLM-L6-v2"
@@ -27,11 +29,15 @@ _BGE_QUERY = "Represent this sentence for searching relevant passages: "
 _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAAI/bge-large-en-v1.5": 1024}
 _TEXTS_BETWEEN_PROGRESS = 512
 
+_SURELY_FITS = 100
+"""Characters of ASCII that fit every model's window, as none makes more than one word piece of each."""
+
 
 class SentenceTransformerEmbedder:
     """An embedder over a sentence-transformers model, loaded when the first text comes.
 
-    Pooling is the model's own (CLS for bge, mean for MiniLM); texts beyond its window are cut off there.
+    Pooling is the model's own (CLS for bge, mean for MiniLM). It reads no further than its window (256 word pieces for
+    MiniLM, 512 for bge), so that longer documents have to be embedded as `windows`.
     """
 
     def __init__(self, model: str = BUNDLED, device: str = "auto", batch_size: int = 32) -> None:
@@ -39,6 +45,7 @@ class SentenceTransformerEmbedder:
         self._device = device
         self._batch_size = batch_size
         self._model: Any = None
+        self._cutter: Cutter | None = None
         self._lock = threading.Lock()
 
     @property
@@ -58,9 +65,26 @@ class SentenceTransformerEmbedder:
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """The vector of a question, with the model's query instruction where it has one."""
+        """The vector of a question, with the model's query instruction where it has one.
+
+        That of a question longer than the model's window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
+        """
         instruction = _BGE_QUERY if self.model_name.startswith("BAAI/bge-") else ""
-        return self.encode(instruction + text)
+        spans = self._spans(text, instruction, MAX_QUERY_WINDOWS)
+        vectors = self.encode_batch([instruction + text[start:end] for start, end in spans])
+        vector: Vector = mean_directions([vectors], self.dimension)[0]
+        return vector
+
+    def windows(self, text: str) -> list[Span]:
+        """Pieces of a text, in characters, each of which the model reads whole; together they are the text.
+
+        Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` has so many spread evenly over
+        it, with gaps between them. One piece for a text that fits.
+
+        Raises:
+            EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
+        """
+        return self._spans(text, "", MAX_WINDOWS)
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
         """The vectors of several documents, shape (n, dim).
@@ -77,6 +101,20 @@ class SentenceTransformerEmbedder:
             if on_progress:
                 on_progress(start + len(part), len(texts))
         return np.concatenate(parts) if parts else np.zeros((0, self.dimension), np.float32)
+
+    def _spans(self, text: str, instruction: str, max_windows: int) -> list[Span]:
+        if text.isascii() and len(instruction) + len(text) <= _SURELY_FITS:
+            return [(0, len(text))]
+        cutter = self._loaded_cutter()
+        return cutter.spans(text, instruction=instruction, max_windows=max_windows) if cutter else [(0, len(text))]
+
+    def _loaded_cutter(self) -> Cutter | None:
+        """None for a model without a window, or without a tokenizer that tells where its pieces stand in the text."""
+        model = self._loaded()
+        tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
+        if self._cutter is None and tokenizer is not None and model.max_seq_length is not None:
+            self._cutter = Cutter(tokenizer, model.max_seq_length)
+        return self._cutter
 
     def _encode(self, model: Any, texts: list[str]) -> Vectors:
         vectors = model.encode(

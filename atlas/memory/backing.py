@@ -37,6 +37,7 @@ class PlainStore:
     def __init__(self, vector_store: VectorStore, dimension: int) -> None:
         self._store = vector_store
         self._dimension = dimension
+        self._takes_windows = isinstance(vector_store, VectorStore)
         self.get = vector_store.get
 
     def within(self, kind: str, reason: str = "") -> PlainStore:
@@ -50,8 +51,9 @@ class PlainStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records; the store is given plain lists of numbers."""
-        await self._store.add(ids, [_plain(embedding) for embedding in embeddings], metadatas, documents)
+        """Hold new records, as plain lists of numbers; a store with the five methods alone gets one list a record."""
+        held = [_plain(np.atleast_2d(one)[: None if self._takes_windows else 1]) for one in embeddings]
+        await self._store.add(ids, held, metadatas, documents)
 
     async def add_unknown(
         self,

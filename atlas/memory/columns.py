@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Experience, Vectors
+from atlas.infra.passages import encode_documents
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore
 from atlas.protocols.infra import Embedder
@@ -37,7 +38,7 @@ async def unknown(experiences: Sequence[Experience], store: Backing) -> list[Exp
 
 
 async def first_vectors(ids: Sequence[str], store: Backing, dimension: int) -> Vectors:
-    """The first vector of each record, zero where it has none; shape (len(ids), dimension)."""
+    """The vector of each record as a whole, which is its first, zero where it has none; shape (len(ids), dimension)."""
     vectors = await store.vectors()
     missing = np.zeros((1, dimension), np.float32)
     return np.stack([vectors.get(record_id, missing)[0] for record_id in ids]) if ids else missing[:0]
@@ -49,5 +50,5 @@ async def _embed(
     """Vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
     known = {**await store.vectors_of([text for text in documents if text not in given]), **given}
     missing = [text for text in dict.fromkeys(documents) if text not in known]
-    made = await asyncio.to_thread(embedder.encode_batch, missing) if missing else np.zeros((0, 1), np.float32)
-    return known | {text: vector[None] for text, vector in zip(missing, made, strict=True)}
+    made = await asyncio.to_thread(encode_documents, embedder, missing)
+    return known | dict(zip(missing, made, strict=True))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from atlas.core.types import Experience, Task, Vectors
+from atlas.infra.passages import encode_whole
 from atlas.memory.ranking import maximal_marginal_relevance
 from atlas.protocols.infra import Embedder
 
@@ -89,7 +90,7 @@ class HeuristicRefineStrategy:
         return maximal_marginal_relevance(vectors, relevance, diversity=self._diversity)
 
     async def _embed(self, texts: list[str]) -> Vectors:
-        return await asyncio.to_thread(self._embedder.encode_batch, texts)
+        return await asyncio.to_thread(encode_whole, self._embedder, texts)
 
 
 def _is_noise(experience: Experience) -> bool:

@@ -31,7 +31,13 @@ class Clock(Protocol):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into vectors of unit length. Synchronous; components call it in a thread."""
+    """Turns texts into vectors of unit length. Synchronous; components call it in a thread.
+
+    It may have two methods more. `encode_query(text) -> (dim,)` embeds a question, of any length, where questions are
+    embedded in another way than documents, or where long ones have to be cut; without it, `encode` does. `windows(text)
+    -> list[tuple[int, int]]` cuts a text into spans of characters, in order and overlapping, each of which the model
+    reads whole, one for a text that fits; without it, every text is embedded at once, as far as the model reads it.
+    """
 
     @property
     def model_name(self) -> str:
@@ -103,7 +109,7 @@ class VectorStore(Protocol):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records; each embedding has shape (dim,), or (n_windows, dim) for a long text.
+        """Hold new records; each embedding has shape (dim,), or (n, dim) for a long text: the whole and its windows.
 
         Raises:
             InvalidInput: An id is there already, lengths differ, or a vector has another dimension.

@@ -250,6 +250,16 @@ class SqliteLedger:
             )
             return bool(rows.fetchall())
 
+    def holds_more_vectors_than(self, collection: str, n_vectors: int) -> bool:
+        """Whether the live records of a collection have more vectors than this; it counts no further."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT 1 FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.deleted = 0 "
+                "LIMIT 1 OFFSET ?",
+                (collection, n_vectors),
+            )
+            return bool(rows.fetchall())
+
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
         """What changed in a collection after a revision, oldest change first; deletions come without vectors."""
         with self.database.read() as connection:

@@ -26,10 +26,10 @@ LOCK_SECONDS = 0.2
 """How long a query waits for the index while another process writes it; then it scans memory."""
 
 RECOUNTS = 25
-"""How often a collection's size is looked up while it is written as often as the size that matters."""
+"""How often a collection's vectors are counted while it is written as often as the number that matters."""
 
 MAX_RESIDENT = 200_000
-"""Records up to which a filtered query keeps all vectors in memory (300 MB at 384 dimensions); beyond, it reads those
+"""Vectors up to which a filtered query keeps all of them in memory (300 MB at 384 dimensions); beyond, it reads those
 that pass from the ledger, which is some ten times slower."""
 
 Found = list[tuple[int, float]]
@@ -55,7 +55,7 @@ class Nearest:
         self._exact_max_rows = exact_max_rows
         self._whole = InMemory(model[1])
         self._tail = InMemory(model[1])
-        self._exceeded: dict[tuple[str, int, int], bool] = {}
+        self._exceeded: dict[int, tuple[tuple[str, int], bool]] = {}
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
@@ -116,6 +116,10 @@ class Nearest:
         now = self._ledger.position(self._collection)
         return now.revision - self.seal().revision > lag_rows and self._exceeds(self._exact_max_rows, now)
 
+    def is_exact(self) -> bool:
+        """Whether queries compare every vector and do without the index, as they are few."""
+        return not self._exceeds(self._exact_max_rows, self._ledger.position(self._collection))
+
     def seal(self) -> Seal:
         """How far the index is."""
         return self.index.seal() if self.index else Seal()
@@ -132,14 +136,12 @@ class Nearest:
             raise mismatch(now.model, self._model)
         return now
 
-    def _exceeds(self, n_records: int, now: Position) -> bool:
-        """Whether there are more live records than this; counted anew only now and then, as it takes milliseconds."""
-        if now.revision <= n_records:
-            return False
-        asked = (now.ledger_id, now.revision // max(1, n_records // RECOUNTS), n_records)
-        if asked not in self._exceeded:
-            self._exceeded = {asked: self._ledger.holds_more_than(self._collection, n_records)}
-        return self._exceeded[asked]
+    def _exceeds(self, n_vectors: int, now: Position) -> bool:
+        """Whether there are more vectors than this; counted anew only now and then, as it takes milliseconds."""
+        at = now.ledger_id, now.revision // max(1, n_vectors // RECOUNTS)
+        if self._exceeded.get(n_vectors, (None, False))[0] != at:
+            self._exceeded[n_vectors] = at, self._ledger.holds_more_vectors_than(self._collection, n_vectors)
+        return self._exceeded[n_vectors][1]
 
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""

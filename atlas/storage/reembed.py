@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from atlas.core.types import Vectors
+from atlas.infra.passages import encode_documents
 from atlas.protocols.infra import Embedder, Progress
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import FLOAT, read_revision
@@ -47,8 +48,7 @@ def _texts(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _embed(embedder: Embedder, texts: Sequence[str], vectors: dict[str, Vectors]) -> None:
-    if texts:
-        vectors |= {text: vector[None] for text, vector in zip(texts, embedder.encode_batch(list(texts)), strict=True)}
+    vectors |= dict(zip(texts, encode_documents(embedder, texts), strict=True))
 
 
 def _replace_records(connection: sqlite3.Connection, vectors: dict[str, Vectors]) -> None:

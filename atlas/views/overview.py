@@ -161,7 +161,7 @@ def _n_bytes(directory: Path) -> int:
 def _index_state(memory: MemorySystem) -> str:
     """How searches by meaning are answered now."""
     store, name = memory.storage, memory.experience.collection_name
-    if store.model is None or memory.experience.count() <= store.settings.exact_max_rows:
+    if store.model is None or store.collection(name).nearest.is_exact():
         return "not needed: every vector is compared"
     position = store.ledger.position(name)
     seal = store.collection(name).nearest.seal()
