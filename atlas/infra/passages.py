@@ -25,7 +25,7 @@ def encode_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
         τ-bench, with the windows alone in 85, with what MiniLM reads of it in 82.
     """
     spans = [_windows(embedder, text) for text in texts]
-    _tell_of_gaps(spans)
+    _tell_of_gaps(texts, spans)
     passages = [[text[start:end] for start, end in cut] for text, cut in zip(texts, spans, strict=True)]
     distinct = list(dict.fromkeys(chain.from_iterable(passages)))
     made = dict(zip(distinct, embedder.encode_batch(distinct), strict=True)) if distinct else {}
@@ -64,16 +64,19 @@ def _with_whole(windows: Vectors) -> Vectors:
     return windows if len(windows) == 1 else np.concatenate([mean_directions([windows], windows.shape[1]), windows])
 
 
-def _tell_of_gaps(spans: Sequence[Sequence[Span]]) -> None:
+def _tell_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:
     """Say how much of the texts is in no window."""
-    left_out = [sum(max(0, after[0] - before[1]) for before, after in pairwise(cut)) for cut in spans]
-    gaps = [(cut[-1][1], n_characters) for cut, n_characters in zip(spans, left_out, strict=True) if n_characters]
+    gaps = [
+        (len(text), sum(len(text[before[1] : after[0]].strip()) for before, after in pairwise(cut)))
+        for text, cut in zip(texts, spans, strict=True)
+    ]
+    gaps = [(length, n_left_out) for length, n_left_out in gaps if n_left_out]
     if gaps:
-        longest, n_characters = max(gaps)
+        longest, n_left_out = max(gaps)
         logger.warning(
-            "%d texts are too long to be embedded whole, the longest of %d characters: %d of these are in none of the "
-            "passages, spread over it, that a search by meaning compares. A search by words reads all of it.",
+            "texts too long for a search by meaning to compare all of them: %d. It compares passages spread over them; "
+            "of the longest, which has %d characters, %d are in none. A search by words reads all of them.",
             len(gaps),
             longest,
-            n_characters,
+            n_left_out,
         )

@@ -8,8 +8,11 @@ import time
 
 import pytest
 
+from atlas.infra import aio
+from atlas.infra.passages import encode_documents
+from atlas.memory.experience import COLLECTION
 from tests.integration.conftest import hear
-from tests.integration.workers import opened
+from tests.integration.workers import embedder, opened
 
 N_KILLS = 20
 SEED = 20_260_501
@@ -66,7 +69,11 @@ def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(start, tmp_path,
 
 def check(path, acknowledged):
     memory = opened(path, is_indexed=True)
-    held = {row["id"] for row in memory.experience.browse()}
+    texts = {row["id"]: row["document"] for row in memory.experience.browse()}
+    held = set(texts)
+    vectors = aio.run(memory.storage.vector_store(COLLECTION).vectors())
+    expected = encode_documents(embedder(), [*texts.values()])
+    assert {i: len(own) for i, own in vectors.items()} == dict(zip(texts, map(len, expected), strict=True))
     assert set(acknowledged.records) - acknowledged.in_doubt <= held
     for record_id, name in acknowledged.records.items():
         if record_id in held:

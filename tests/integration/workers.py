@@ -14,17 +14,24 @@ from atlas.memory.system import MemorySystem
 from atlas.testing import HashEmbedder
 
 DIMENSION = 32
+WINDOW_WORDS = 8
+
+
+def embedder() -> HashEmbedder:
+    """One that reads no more than a few words at once."""
+    return HashEmbedder(DIMENSION, window_words=WINDOW_WORDS)
 
 
 def opened(path: str | Path, *, is_indexed: bool = False) -> MemorySystem:
     """The store; with an index that is asked, and followed, from the first few records on."""
     few = {"exact_max_rows": 50, "index_lag_rows": 40} if is_indexed else {}
-    return atlas.open_memory(path, embedder=HashEmbedder(DIMENSION), settings=Settings(**few))  # type: ignore[arg-type]
+    return atlas.open_memory(path, embedder=embedder(), settings=Settings(**few))  # type: ignore[arg-type]
 
 
 def attempt(name: str) -> Trajectory:
-    """An attempt at a task that no other name shares."""
-    return Trajectory(task=Task(name, "", f"task {name}"), steps=(Step(action="go"),), outcome=Outcome(True))
+    """An attempt at a task that no other name shares; every third text is several times as long as a window."""
+    text = " ".join([f"task {name}"] * (1 if sum(map(ord, name)) % 3 else 7))
+    return Trajectory(task=Task(name, "", text), steps=(Step(action="go"),), outcome=Outcome(True))
 
 
 def say(*words: object) -> None:

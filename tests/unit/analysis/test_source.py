@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.source import mean_directions, read_embedded, reread
+from atlas.analysis.source import read_embedded, reread
 from atlas.core.errors import NotFound
 from atlas.memory.experience import COLLECTION
 from atlas.storage.store import Store
@@ -77,13 +77,3 @@ def test_after_a_restore_all_is_read_again(memory, tmp_path):
     earlier = read(memory)
     restore(memory.storage, tmp_path / "copy")
     assert reread(memory.storage, COLLECTION, earlier).ids == (kept,)
-
-
-def test_a_record_of_several_windows_lies_in_their_middle():
-    windows = [
-        np.eye(3, dtype=np.float32)[:2],
-        np.eye(3, dtype=np.float32)[2:],
-        np.array([[1, 0, 0], [-1, 0, 0]], np.float32),
-    ]
-    found = mean_directions(windows, 3)
-    assert np.allclose(found, [[0.5**0.5, 0.5**0.5, 0], [0, 0, 1], [1, 0, 0]])

@@ -1,0 +1,102 @@
+"""Documents of any length as vectors, and the passage of one that a query means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from atlas.infra.passages import best_passage, encode_documents, encode_whole
+from atlas.testing import HashEmbedder
+
+LONG = "  alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu.\n"
+
+
+def test_a_text_that_fits_has_the_one_vector_that_the_model_gives():
+    embedder = HashEmbedder(window_words=4)
+    (vectors,) = encode_documents(embedder, ["one two three four"])
+    assert vectors.shape == (1, 64)
+    assert np.array_equal(vectors[0], embedder.encode("one two three four"))
+
+
+def test_a_long_text_has_a_vector_of_the_whole_and_one_of_each_window():
+    embedder = HashEmbedder(window_words=4)
+    (vectors,) = encode_documents(embedder, [LONG])
+    passages = [LONG[start:end] for start, end in embedder.windows(LONG)]
+    assert passages[0] == "  alpha beta gamma delta"
+    assert passages[-1] == "iota kappa lambda mu.\n"
+    assert np.array_equal(vectors[1:], np.stack([embedder.encode(passage) for passage in passages]))
+    middle = vectors[1:].mean(axis=0)
+    assert np.allclose(vectors[0], middle / np.linalg.norm(middle), atol=1e-6)
+
+
+def test_no_word_of_a_long_text_is_lost():
+    embedder = HashEmbedder(256, window_words=4)
+    vectors = encode_documents(embedder, [LONG])[0]
+    for word in LONG.split():
+        assert (vectors @ embedder.encode(word.strip("."))).max() > 0.3
+    assert embedder.encode(LONG) @ embedder.encode("mu") < 0.2
+
+
+def test_windows_that_several_texts_share_are_embedded_once():
+    embedder = HashEmbedder(window_words=4)
+    encode_documents(embedder, ["one two three four", LONG, "one two three four", LONG])
+    assert len(embedder.texts) == len(set(embedder.texts)) == 1 + len(embedder.windows(LONG))
+
+
+def test_no_texts_have_no_vectors():
+    embedder = HashEmbedder()
+    assert encode_documents(embedder, []) == []
+    assert encode_whole(embedder, []).shape == (0, 64)
+
+
+def test_an_embedder_without_windows_embeds_every_text_at_once():
+    class Plain:
+        dimension, model_name = 64, "plain"
+        encode, encode_batch = HashEmbedder().encode, HashEmbedder().encode_batch
+
+    assert [len(vectors) for vectors in encode_documents(Plain(), ["short", LONG * 20])] == [1, 1]
+
+
+def test_one_vector_can_stand_for_each_text_however_long():
+    embedder = HashEmbedder(window_words=4)
+    whole = encode_whole(embedder, ["short", LONG])
+    assert np.allclose(whole, [embedder.encode("short"), encode_documents(embedder, [LONG])[0][0]])
+
+
+def test_a_long_question_is_all_of_it():
+    embedder = HashEmbedder(window_words=4)
+    question = embedder.encode_query(LONG)
+    assert np.allclose(question, encode_whole(embedder, [LONG])[0], atol=1e-6)
+    assert question @ embedder.encode("lambda mu") > 0.2
+    assert np.allclose(embedder.encode_query("one two"), embedder.encode("one two"), atol=1e-6)
+
+
+@pytest.mark.parametrize(("query", "passage"), [("gamma", "alpha beta gamma delta"), ("mu", "iota kappa lambda mu")])
+def test_the_passage_that_a_query_means_is_told(query, passage):
+    embedder = HashEmbedder(window_words=4)
+    (vectors,) = encode_documents(embedder, [LONG])
+    start, end = best_passage(embedder, LONG, vectors, embedder.encode_query(query))
+    assert LONG[start:end].strip(" .\n") == passage
+
+
+def test_no_passage_is_told_of_a_text_that_was_read_at_once_or_in_other_windows():
+    embedder = HashEmbedder(window_words=4)
+    query = embedder.encode_query("alpha")
+    (vectors,) = encode_documents(embedder, [LONG])
+    assert best_passage(embedder, "alpha", encode_documents(embedder, ["alpha"])[0], query) is None
+    assert best_passage(embedder, LONG, embedder.encode_batch([LONG]), query) is None
+    assert best_passage(embedder, LONG, vectors[1:], query) is None
+    assert best_passage(HashEmbedder(), LONG, vectors, query) is None
+
+
+def test_what_a_text_is_too_long_for_is_told(caplog):
+    embedder = HashEmbedder(window_words=2)
+    text = " ".join(f"w{number}" for number in range(1_000))
+    vectors = encode_documents(embedder, [text, LONG])[0]
+    assert len(vectors) == 65
+    assert [record.getMessage() for record in caplog.records] == [
+        "texts too long for a search by meaning to compare all of them: 1. It compares passages spread over them; "
+        "of the longest, which has 4889 characters, 4203 are in none. A search by words reads all of them."
+    ]
+    for word in ("w0", "w999"):
+        assert (vectors @ embedder.encode(word)).max() > 0.5
