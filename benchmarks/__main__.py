@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import mapping, remembering, searching, storing, visiting
+from benchmarks import mapping, remembering, searching, storing, visiting, windows
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -19,6 +19,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,
+    "windows": windows.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 
