@@ -265,6 +265,15 @@ class SqliteLedger:
                 for seq, record_id, revision, n_windows in rows
             ]
 
+    def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
+        """The ids of the records that were added, changed or deleted after a revision, oldest change first."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT id FROM records WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?",
+                (collection, since, limit),
+            ).fetchall()
+        return [row[0] for row in rows]
+
     def moment(self) -> Moment:
         """This point in the history; give it to `update` as `unchanged_since`."""
         with self.database.read() as connection:
