@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from atlas.analysis.evaluation import Ranking, words
+from atlas.analysis.evaluation import Ranking, plain_words
 
 K1, B = 1.2, 0.75
 """How soon repeating a word stops to matter, and how much long texts are held back: the usual values."""
@@ -29,7 +29,7 @@ class PlainBM25:
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._ids = list(texts)
-        counts = [Counter(words(text)) for text in texts.values()]
+        counts = [Counter(plain_words(text)) for text in texts.values()]
         lengths = np.array([count.total() for count in counts], np.float64)
         self._held_back = K1 * (1.0 - B + B * lengths / max(float(lengths.mean()), 1.0)) if counts else lengths
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -46,8 +46,8 @@ class PlainBM25:
 
     def _values(self, text: str) -> npt.NDArray[np.float64]:
         values = np.zeros(len(self._ids))
-        for word in set(words(text)) & self._postings.keys():
-            positions, n_times = self._postings[word].T
+        held = [self._postings[word] for word in dict.fromkeys(plain_words(text)) if word in self._postings]
+        for positions, n_times in (pairs.T for pairs in held):
             n_texts = len(positions)
             rarity = math.log(1.0 + (len(self._ids) - n_texts + 0.5) / (n_texts + 0.5))
             values[positions] += rarity * n_times * (K1 + 1.0) / (n_times + self._held_back[positions])

@@ -277,8 +277,10 @@ def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:
 
 
 def _word_overlap(query: JudgedQuery, texts: Mapping[str, str]) -> float:
-    asked = set(words(query.text))
-    return max(len(asked.intersection(words(text))) / max(len(asked), 1) for text in _relevant_texts(query, texts))
+    asked = set(plain_words(query.text))
+    return max(
+        len(asked.intersection(plain_words(text))) / max(len(asked), 1) for text in _relevant_texts(query, texts)
+    )
 
 
 def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
@@ -286,7 +288,7 @@ def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
     return [texts[record_id] for record_id in ids if record_id in texts and record_id not in query.without]
 
 
-def words(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
     """A text's words in lower case, in their order."""
     return re.findall(r"\w+", text.lower())
 

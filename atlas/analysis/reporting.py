@@ -84,7 +84,7 @@ def _size(task: TaskResult) -> str:
         said.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
         said.append(f"{task.share_verbatim:.0%} of the queries are one word for word")
     else:
-        said.append("no query of this half")
+        said.append("no query to ask")
     if task.n_unanswerable:
         said.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
     if task.n_nonsense:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from atlas.analysis.reporting import Report, as_json, as_text
+from atlas.analysis.reporting import Report, as_json, as_markdown, as_text
 from atlas.analysis.resampling import Half
 from atlas.cli.common import add_command, count, new_file, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
@@ -39,16 +39,18 @@ def add_commands(commands: Any) -> None:
     )
     command.add_argument("--model", default="", metavar="NAME", help="the embedding model for PATH")
     command.add_argument("--seed", type=count, default=0, help="of intervals and draws (default: 0)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures there too; - for the terminal")
+    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures there; - for the terminal")
+    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there; - for the terminal")
 
 
 def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
     report = _on_paths(options, settings) if options.paths else _on_own(options, settings)
-    if options.json is None or str(options.json) != "-":
+    for file, rendered in ((options.json, as_json), (options.markdown, as_markdown)):
+        if file is not None:
+            with new_file(file) as write:
+                write(safe(rendered(report), keep_lines=True) + "\n")
+    if Path("-") not in (options.json, options.markdown):
         print(safe(as_text(report), keep_lines=True))
-    if options.json is not None:
-        with new_file(options.json) as write:
-            write(as_json(report) + "\n")
     return 0
 
 

@@ -75,6 +75,10 @@ def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[R
     )
 
 
+Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
+"""Makes the rows of a report, as `rows_of` does; give another one to compare settings."""
+
+
 def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
     """Its keyword search."""
     return lambda text, k: Answer(experience.search_words(text, k))
@@ -99,6 +103,7 @@ def evaluate_corpora(
     half: Half,
     seed: int,
     watch: Watch,
+    rows_of: Rows = rows_of,
 ) -> Report:
     """Store each corpus in a store of its own, which goes again, and try all ways to search on its tasks.
 
@@ -121,7 +126,7 @@ def evaluate_corpora(
     return Report(model=embedder.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
 
 
-def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch) -> Report:
+def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = rows_of) -> Report:
     """Try all ways to search a memory on its own attempts; nothing is written, and nothing counts as retrieved.
 
     Raises:
