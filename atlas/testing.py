@@ -15,7 +15,7 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
 from atlas.core.types import QueryResult, Vector, Vectors
-from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_directions, spread
+from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
 from atlas.protocols.infra import Where
 
 
@@ -42,9 +42,8 @@ class HashEmbedder:
 
     def encode_query(self, text: str) -> Vector:
         """The vector of a question of any length."""
-        vectors = self.encode_batch([text[start:end] for start, end in self._spans(text, MAX_QUERY_WINDOWS)])
-        vector: Vector = mean_directions([vectors], self.dimension)[0]
-        return vector
+        spans = self._spans(text, MAX_QUERY_WINDOWS)
+        return mean_direction(self.encode_batch([text[start:end] for start, end in spans]))
 
     def windows(self, text: str) -> list[Span]:
         """The text in pieces of at most `window_words` words; see `SentenceTransformerEmbedder.windows`."""

@@ -16,7 +16,7 @@ from pages.components.live import refreshing
 from pages.components.map_domains import OPEN_DOMAIN, draw_domains
 from pages.components.map_refit import draw_refit
 from pages.components.mapped import draw_map
-from pages.components.mapping import page_map
+from pages.components.mapping import live_columns, page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.tables import opened_id
@@ -69,12 +69,12 @@ def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _sheet(state: StoreState, fingerprint: str, *, _memory: MemorySystem, _map: MemoryMap) -> Sheet:
-    return sheet_of(_memory, _map)
+    return sheet_of(live_columns(_memory).read, _map)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _colours(state: StoreState, fingerprint: str, by: str, *, _memory: MemorySystem, _sheet: Sheet) -> Colours:
-    return colours_of(_memory, _sheet, by)
+    return colours_of(live_columns(_memory).read, _sheet, by)
 
 
 memory = page_memory()

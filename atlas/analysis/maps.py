@@ -30,6 +30,8 @@ from atlas.core.types import Vectors
 OnProgress = Callable[[int, int, str], None]
 """Called with how much is done, of how much, and what is being done."""
 
+_Rows = npt.NDArray[np.int64]
+
 SAME_NAME_FROM = 0.5
 """Share of an earlier domain's members that must still be together for it to keep its name."""
 
@@ -220,24 +222,22 @@ def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None
         embedded: All that is to be shown now.
         fitted: The map as it was fitted; what had gone and comes back returns to where it was on it.
     """
-    rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
-    kept = np.array([row for row, record_id in enumerate(memory_map.ids) if record_id in rows], np.int64)
-    known = set(memory_map.ids)
-    new = np.array([row for row, record_id in enumerate(embedded.ids) if record_id not in known], np.int64)
+    kept, old_rows, new = _overlap(memory_map.ids, embedded.ids)
     if not len(new) and len(kept) == len(memory_map.ids):
         return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
     if not len(kept):
         return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
-    old = embedded.vectors[[rows[memory_map.ids[row]] for row in kept]]
-    newcomers = embedded.vectors[new]
+    old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
     places = _near(newcomers, old, memory_map, kept)
     domains = {domain.number: domain for domain in memory_map.domains}
     if fitted is not None:
         places.put_back([embedded.ids[row] for row in new], fitted)
         domains = {domain.number: domain for domain in fitted.domains} | domains
+    is_same = len(kept) == len(memory_map.ids)
+    ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept.tolist())
     grown = replace(
         memory_map,
-        ids=(*(memory_map.ids[row] for row in kept), *(embedded.ids[row] for row in new)),
+        ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
         coordinates=np.concatenate([memory_map.coordinates[kept], places.coordinates]),
         is_placed=np.concatenate([memory_map.is_placed[kept], places.is_placed]),
         labels=np.concatenate([memory_map.labels[kept], places.labels]),
@@ -245,7 +245,20 @@ def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None
         revision=embedded.revision,
         ledger_id=embedded.ledger_id,
     )
-    return replace(grown, domains=_domains(grown, np.concatenate([old, newcomers]), domains))
+    rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
+    touched = set(places.labels.tolist()) if is_same else set(domains)
+    untouched = tuple(domain for domain in memory_map.domains if domain.number not in touched)
+    measured = _domains(grown, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in touched})
+    return replace(grown, domains=_largest_first([*untouched, *measured]))
+
+
+def _overlap(shown: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
+    """Rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
+    n = len(shown)
+    if tuple(ids[:n]) == tuple(shown):  # only newcomers: the usual case, which should cost little however large it is
+        return np.arange(n), slice(0, n), np.arange(n, len(ids))
+    kept, old = _shared(shown, ids)
+    return kept, old, np.setdiff1d(np.arange(len(ids)), old)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +282,7 @@ class _Places:
             ours[back] = theirs[were]
 
 
-def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: npt.NDArray[np.int64]) -> _Places:
+def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
     """Amid their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
     coordinates = place(newcomers, old, memory_map.coordinates[kept])
@@ -287,7 +300,7 @@ def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: Mem
     terms = name_domains([embedded.texts[row] for row in order], labels)
     found = {number: kept.get(number) or _unmeasured(number, of) for number, of in terms.items()}
     grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
-    return replace(grouped, domains=_domains(grouped, embedded.vectors[order], found))
+    return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), found)))
 
 
 def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
@@ -304,10 +317,14 @@ def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple
     return labels, kept
 
 
-def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The rows of the records that two lists have in common, in either."""
-    rows = {record_id: row for row, record_id in enumerate(others)}
-    pairs = [(row, rows[record_id]) for row, record_id in enumerate(ids) if record_id in rows]
+def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
+    """The rows of the records that two lists have in common, in either, in the order of the first."""
+    if len(ids) < len(others):
+        rows = {record_id: row for row, record_id in enumerate(ids)}
+        pairs = sorted((rows[record_id], row) for row, record_id in enumerate(others) if record_id in rows)
+    else:
+        rows = {record_id: row for row, record_id in enumerate(others)}
+        pairs = [(row, rows[record_id]) for row, record_id in enumerate(ids) if record_id in rows]
     both = np.array(pairs, np.int64).reshape(-1, 2)
     return both[:, 0], both[:, 1]
 
@@ -341,19 +358,22 @@ def _unmeasured(number: int, terms: tuple[str, ...]) -> Domain:
     )
 
 
-def _domains(
-    memory_map: MemoryMap, vectors: npt.NDArray[np.float32], named: Mapping[int, Domain]
-) -> tuple[Domain, ...]:
-    """The domains that have members, measured anew; `vectors` are in the map's order."""
+def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
+    """The domains that have members, measured anew; `rows` are those of the map's records among the vectors."""
     found = []
     for number, domain in named.items():
-        rows = np.flatnonzero(memory_map.labels == number)
-        if len(rows):
-            x, y = np.median(memory_map.coordinates[rows], axis=0)
-            typical = rows[np.argsort(-(vectors[rows] @ vectors[rows].mean(axis=0)), kind="stable")[:TYPICAL]]
+        members = np.flatnonzero(memory_map.labels == number)
+        if len(members):
+            x, y = np.median(memory_map.coordinates[members], axis=0)
+            held = vectors[rows[members]]
+            typical = members[np.argsort(-(held @ held.mean(axis=0)), kind="stable")[:TYPICAL]]
             ids = tuple(memory_map.ids[row] for row in typical)
-            found.append(replace(domain, n=len(rows), centre=(float(x), float(y)), typical=ids))
-    return tuple(sorted(found, key=lambda domain: (-domain.n, domain.number)))
+            found.append(replace(domain, n=len(members), centre=(float(x), float(y)), typical=ids))
+    return found
+
+
+def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:
+    return tuple(sorted(domains, key=lambda domain: (-domain.n, domain.number)))
 
 
 def _recipe(embedded: Embedded, engine: str, seed: int, min_domain_size: int) -> MapRecipe:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.core.windows import mean_directions
-from atlas.infra import aio
+from atlas.storage.columns import read_beginnings
+from atlas.storage.records import Seqs
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600
@@ -45,29 +45,30 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     Raises:
         NotFound: The store is not bound to an embedding model yet.
     """
-    vector_store = store.vector_store(collection)
-    begun = _nothing(store, collection)  # first: what is written meanwhile makes the result newer than it says
-    windows = aio.run(vector_store.vectors())
-    wanted = None if ids is None else set(ids)
-    rows = [
-        row for row in aio.run(vector_store.scan()) if row["id"] in windows and (wanted is None or row["id"] in wanted)
-    ]
-    return _with(begun, rows, [windows[row["id"]] for row in rows])
+    store.vector_store(collection)  # refused where there is no model, and so no dimension of the vectors
+    with store.ledger.database.read():  # one state of the store
+        begun = _nothing(store, collection)
+        seqs = np.sort(store.ledger.matching(collection))
+        whole = _with(begun, store, collection, seqs)
+    if ids is None:
+        return whole
+    wanted = set(ids)
+    return _among(whole, [row for row, record_id in enumerate(whole.ids) if record_id in wanted])
 
 
 def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
     """The live records of a collection now, of which only those are read that changed since an earlier reading."""
-    begun = _nothing(store, collection)
-    if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
-        return read_embedded(store, collection)
-    changes = store.ledger.follow(collection, earlier.revision)
-    if not changes:
-        return replace(earlier, revision=begun.revision)
-    gone = {entry.id for entry in changes}
-    windows = {entry.id: entry.vectors for entry in changes if len(entry.vectors)}
-    rows = [row for row in aio.run(store.vector_store(collection).get(list(windows))) if row["id"] in windows]
-    kept = _among(earlier, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
-    return _with(replace(kept, revision=begun.revision), rows, [windows[row["id"]] for row in rows])
+    with store.ledger.database.read():  # one state of the store
+        begun = _nothing(store, collection)
+        if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
+            return read_embedded(store, collection)
+        changes = store.ledger.follow(collection, earlier.revision)
+        seqs = np.sort(np.array([entry.seq for entry in changes if len(entry.vectors)], np.int64))
+        now = replace(earlier, revision=begun.revision)
+        gone = {entry.id for entry in changes}
+        if not gone.isdisjoint(earlier.ids):
+            now = _among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
+        return _with(now, store, collection, seqs)
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:
@@ -102,15 +103,18 @@ def _among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
     )
 
 
-def _with(embedded: Embedded, rows: Sequence[Mapping[str, Any]], windows: Sequence[Vectors]) -> Embedded:
-    """The same with more records after those that it has."""
-    titles = [str(row["metadata"].get("title", "")) for row in rows]
-    texts = [row["document"][:TEXT_CHARACTERS] for row in rows]
-    added = mean_directions(windows, embedded.vectors.shape[1])
+def _with(embedded: Embedded, store: Store, collection: str, seqs: Seqs) -> Embedded:
+    """The same with more records, by their numbers, after those that it has; those without a vector are left out."""
+    owners, windows = store.ledger.vectors_at(seqs)
+    held = np.unique(owners)
+    if not len(held):
+        return embedded
+    rows = read_beginnings(store.ledger, collection, held, TEXT_CHARACTERS)
+    added = mean_directions(windows, np.searchsorted(owners, held))
     return replace(
         embedded,
-        ids=(*embedded.ids, *(row["id"] for row in rows)),
+        ids=(*embedded.ids, *(record_id for record_id, _, _ in rows)),
         vectors=np.concatenate([embedded.vectors, added]) if len(embedded.ids) else added,
-        titles=(*embedded.titles, *(title or text for title, text in zip(titles, texts, strict=True))),
-        texts=(*embedded.texts, *(text or title for title, text in zip(titles, texts, strict=True))),
+        titles=(*embedded.titles, *(title or text for _, title, text in rows)),
+        texts=(*embedded.texts, *(text or title for _, title, text in rows)),
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -40,6 +42,21 @@ def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
             bar.update(done - bar.n)
 
         yield on_progress
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
+    """Write to a file that appears when it is complete, or to the terminal."""
+    if str(path) == "-":
+        yield sys.stdout.write
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            yield file.write
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def full_ids(memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False) -> list[str]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from atlas.cli.common import add_command, opened, progress_bar, safe
+from atlas.cli.common import add_command, new_file, opened, progress_bar, safe
 from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
 from atlas.memory.system import open_storage, reembed_store
@@ -38,7 +35,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _export(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory, _new_file(options.file) as write:
+    with opened(settings, read_only=True) as memory, new_file(options.file) as write:
         rows = memory.experience.browse(order_by="", descending=False)
         for start in tqdm(range(0, len(rows), EXPORT_BATCH), unit="batch", disable=None):
             ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
@@ -79,18 +76,3 @@ def _reembed(options: argparse.Namespace, settings: Settings) -> int:
         n_texts = reembed_store(settings, options.model, on_progress)
     print(f"Embedded {n_texts} texts with {options.model}.")
     return 0
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[Callable[[str], Any]]:
-    """Write to a file that appears when it is complete, or to the terminal."""
-    if str(path) == "-":
-        yield sys.stdout.write
-        return
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            yield file.write
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from atlas.core.types import Vectors
+from atlas.core.types import Vector, Vectors
 
 Span = tuple[int, int]
 """Beginning and end, which is not part of it, in characters, words or word pieces."""
@@ -50,17 +51,25 @@ def in_characters(windows: Sequence[Span], offsets: Sequence[Span], n_characters
     return [(0, cuts[0][1]), *cuts[1:-1], (cuts[-1][0], n_characters)]
 
 
-def mean_directions(windows: Sequence[Vectors], dimension: int) -> Vectors:
-    """One vector for all windows of each text, shape (n, dim), contiguous.
+def mean_direction(windows: Vectors) -> Vector:
+    """The vector that stands for all windows of a text."""
+    vector: Vector = mean_directions(windows, np.zeros(1, np.int64))[0]
+    return vector
+
+
+def mean_directions(windows: Vectors, starts: npt.NDArray[np.int64]) -> Vectors:
+    """One vector for each text or record, shape (n, dim), contiguous.
 
     Windows that cancel each other out leave no direction; such a text keeps that of its first one.
+
+    Args:
+        windows: Shape (n_windows, dim), those of a text together.
+        starts: The first window of each text, shape (n,).
     """
-    if not windows:
-        return np.zeros((0, dimension), np.float32)
-    lengths = np.array([len(one) for one in windows])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    sums = np.add.reduceat(np.concatenate(windows), starts, axis=0)
+    if len(starts) == len(windows):
+        return windows
+    sums = np.add.reduceat(windows, starts, axis=0)
     norms = np.linalg.norm(sums, axis=1, keepdims=True)
     lost = norms[:, 0] < 1e-6
-    sums[lost], norms[lost] = [windows[row][0] for row in np.flatnonzero(lost).tolist()] or 0.0, 1.0
+    sums[lost], norms[lost] = windows[starts[lost]], 1.0
     return np.ascontiguousarray(sums / norms, np.float32)

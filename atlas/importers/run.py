@@ -97,7 +97,7 @@ def import_paths(
             a row or a file was refused.
     """
     chosen, limits = _format(format), Limits.of(settings)
-    files = _files(paths)
+    files = source_files(paths)
     run = _Run(sink, strict=strict, on_progress=on_progress, total_bytes=sum(file.size for file in files))
     for file in files:
         run.take_file(file.path, file.size, _rows(file.path, chosen, limits))
@@ -105,7 +105,9 @@ def import_paths(
     return run.report(len(files))
 
 
-class _File(NamedTuple):
+class SourceFile(NamedTuple):
+    """A file to read."""
+
     path: Path
     size: int
     """In bytes."""
@@ -206,27 +208,31 @@ def _format(name: str) -> Format | None:
     return FORMATS[name]
 
 
-def _files(paths: Sequence[Path]) -> list[_File]:
-    """The files to read, with their sizes; those under a directory in the order of their names."""
-    found: list[_File] = []
+def source_files(paths: Sequence[Path]) -> list[SourceFile]:
+    """The files to read, with their sizes; those under a directory in the order of their names.
+
+    Raises:
+        ImportFailed: A path does not exist, or a directory cannot be listed.
+    """
+    found: list[SourceFile] = []
     for path in paths:
         if path.is_dir():
             found += _walk(path)
         elif path.is_file():
-            found.append(_File(path, _size(path)))
+            found.append(SourceFile(path, _size(path)))
         else:
             there = path.exists()
             raise ImportFailed(f"{path} {'is neither a file nor a directory' if there else 'does not exist'}")
     return found
 
 
-def _walk(directory: Path) -> list[_File]:
+def _walk(directory: Path) -> list[SourceFile]:
     def refuse(error: OSError) -> None:
         raise ImportFailed(f"{error.filename} cannot be listed: {error.strerror}") from error
 
     walked = os.walk(directory, onerror=refuse)
     paths = sorted(Path(parent, name) for parent, _, names in walked for name in names)
-    return [_File(path, _size(path)) for path in paths if path.is_file()]
+    return [SourceFile(path, _size(path)) for path in paths if path.is_file()]
 
 
 def _size(path: Path) -> int:

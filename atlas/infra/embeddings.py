@@ -16,7 +16,7 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vector, Vectors
-from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_directions
+from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_direction
 from atlas.infra.cutting import Cutter
 from atlas.protocols.infra import Progress
 
@@ -71,15 +71,14 @@ class SentenceTransformerEmbedder:
         """
         instruction = _BGE_QUERY if self.model_name.startswith("BAAI/bge-") else ""
         spans = self._spans(text, instruction, MAX_QUERY_WINDOWS)
-        vectors = self.encode_batch([instruction + text[start:end] for start, end in spans])
-        vector: Vector = mean_directions([vectors], self.dimension)[0]
-        return vector
+        return mean_direction(self.encode_batch([instruction + text[start:end] for start, end in spans]))
 
     def windows(self, text: str) -> list[Span]:
         """Pieces of a text, in characters, each of which the model reads whole; together they are the text.
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` has so many spread evenly over
-        it, with gaps between them. One piece for a text that fits.
+        it, with gaps between them. One piece for a text that fits, and for every text where the model's tokenizer, not
+        being one of the package `tokenizers`, cannot tell where its word pieces stand.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.

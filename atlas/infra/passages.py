@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.core.windows import Span, mean_directions
+from atlas.core.windows import Span, mean_direction
 from atlas.protocols.infra import Embedder
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def _windows(embedder: Embedder, text: str) -> list[Span]:
 
 
 def _with_whole(windows: Vectors) -> Vectors:
-    return windows if len(windows) == 1 else np.concatenate([mean_directions([windows], windows.shape[1]), windows])
+    return windows if len(windows) == 1 else np.concatenate([mean_direction(windows)[None], windows])
 
 
 def _tell_of_gaps(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Self
 
@@ -247,10 +248,13 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         parsed = PruneCriteria.parse(criteria)
         await self._store.write_retrievals()
         moment = await self._store.moment()
-        subjects, vectors = await prune_subjects(self._store), None
+        # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
+        subjects = await prune_subjects(self._store, None if parsed.keep_diverse else among)
+        vectors, n_total = None, await self._store.count()
         if parsed.keep_diverse:
             vectors = await first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
-        return await asyncio.to_thread(plan_prune, subjects, vectors, parsed, self._clock.now(), moment, among)
+        decide = partial(plan_prune, n_total=n_total, moment=moment, among=among)
+        return await asyncio.to_thread(decide, subjects, vectors, parsed, self._clock.now())
 
     async def aapply_prune(self, plan: PrunePlan) -> int:
         """Remove exactly what a plan says; how many.

@@ -166,14 +166,17 @@ def plan_prune(
     vectors: Vectors | None,
     criteria: PruneCriteria,
     now: datetime,
+    *,
+    n_total: int | None = None,
     moment: Moment = NO_MOMENT,
     among: Sequence[str] | None = None,
 ) -> PrunePlan:
     """What these criteria would remove. What is not known of a record never makes it go.
 
     Args:
-        subjects: Every record of the store.
+        subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
         vectors: One for each, needed for `keep_diverse` only.
+        n_total: Records in the store; None where `subjects` are all of them.
         moment: The point in the store's history that `subjects` were read at.
         among: Only these may go; without a criterion all of them do.
     """
@@ -192,7 +195,7 @@ def plan_prune(
         criteria=criteria,
         removals=tuple(decision for decision in decisions if not decision.saved_because),
         saved=tuple(decision for decision in decisions if decision.saved_because),
-        n_total=len(subjects),
+        n_total=len(subjects) if n_total is None else n_total,
         n_judged=len(judged),
         n_gone=0 if chosen is None else len(chosen) - len(judged),
         missing=_missing(judged, criteria),

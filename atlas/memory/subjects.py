@@ -1,8 +1,8 @@
-"""What pruning has to know of each record of a store, read a column at a time."""
+"""What pruning has to know of the records of a store, without any of them being read whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,27 +10,38 @@ from atlas.core.types import NO_USAGE, Usage
 from atlas.memory.columns import Backing
 from atlas.memory.pruning import PruneSubject
 
+COLUMNS = ("title", "success", "created_at", "stored_at")
 
-async def prune_subjects(store: Backing) -> list[PruneSubject]:
-    """Every record of a store; one that keeps no such time was stored when it was attempted."""
-    ids = await store.ids()
-    columns = {name: await store.column(name) for name in ("title", "success", "created_at", "stored_at")}
-    usage, marks = await store.usage(ids), await store.marks(ids)
+
+async def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
+    """The records of a store, or those of some ids that are there.
+
+    One that keeps no such time was stored when it was attempted.
+    """
+    known = await (_of_all(store) if among is None else _of_some(store, among))
+    usage, marks = await store.usage(list(known)), await store.marks(list(known))
     pinned = {record_id for record_id, held in marks.items() if held.pinned}
-    lookups = {name: column.get for name, column in columns.items()}
-    return [_subject(record_id, lookups, usage, record_id in pinned) for record_id in ids]
+    return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
 
 
-def _subject(
-    record_id: str, lookups: Mapping[str, Callable[[str], Any]], usage: Mapping[str, Usage], pinned: bool
-) -> PruneSubject:
-    success, created_at = lookups["success"](record_id), lookups["created_at"](record_id)
+async def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
+    columns = [await store.column(name) for name in COLUMNS]
+    return {record_id: tuple(column.get(record_id) for column in columns) for record_id in await store.ids()}
+
+
+async def _of_some(store: Backing, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in await store.peek(ids)]
+    return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
+
+
+def _subject(record_id: str, values: tuple[Any, ...], usage: Mapping[str, Usage], pinned: bool) -> PruneSubject:
+    title, success, created_at, stored_at = values
     return PruneSubject(
         id=record_id,
-        title=str(lookups["title"](record_id) or ""),
+        title=str(title or ""),
         success=None if success is None else bool(success),
         created_at=_instant(created_at),
-        stored_at=_instant(lookups["stored_at"](record_id) or created_at),
+        stored_at=_instant(stored_at or created_at),
         usage=usage.get(record_id, NO_USAGE),
         pinned=pinned,
     )

@@ -62,6 +62,18 @@ def read_titles(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> di
     return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
 
 
+def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+    """Id, title and the beginning of the document of those of the records that are live, by their numbers."""
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            f"SELECT r.id, coalesce(a.value, ''), substr(r.document, 1, ?) FROM records r "
+            f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
+            "WHERE r.deleted = 0 AND r.seq IN (SELECT value FROM json_each(?)) ORDER BY r.seq",
+            (n_characters, collection, "title", json.dumps(seqs.tolist())),
+        ).fetchall()
+    return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
+
+
 def read_days(
     ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, int]]:

@@ -191,10 +191,10 @@ class SqliteLedger:
             return {row[0]: read_record(connection, row, with_vectors=False) for row in rows}
 
     def vectors_at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """The vectors of these records: a row for each window, and the record that each row belongs to."""
+        """The vectors of these records: a row for each window, by record, and the record that each row belongs to."""
         with self.database.read() as connection:
             rows = connection.execute(
-                "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?))",
+                "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
                 (json.dumps(seqs.tolist()),),
             ).fetchall()
         return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
@@ -274,6 +274,15 @@ class SqliteLedger:
                 )
                 for seq, record_id, revision, n_windows in rows
             ]
+
+    def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
+        """The ids of the records that were added, changed or deleted after a revision, oldest change first."""
+        with self.database.read() as connection:
+            rows = connection.execute(
+                "SELECT id FROM records WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?",
+                (collection, since, limit),
+            ).fetchall()
+        return [row[0] for row in rows]
 
     def moment(self) -> Moment:
         """This point in the history; give it to `update` as `unchanged_since`."""

@@ -103,6 +103,11 @@ class LedgerVectorStore:
         found = await asyncio.to_thread(self._ledger.get, self._name, ids)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
+    async def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """The records found, as `get` gives them, but without vectors and content."""
+        found = await asyncio.to_thread(self._ledger.get, self._name, ids, light=True)
+        return [as_row(found[record_id]) for record_id in ids if record_id in found]
+
     async def count(self, where: Where | None = None) -> int:
         """How many records pass a filter."""
         return await asyncio.to_thread(self._count, where)

@@ -64,12 +64,12 @@ def _current_map(
 
 
 def _page(memory: MemorySystem, memory_map: MemoryMap, titles: dict[str, str]) -> str:
-    sheet = sheet_of(memory, memory_map)
+    sheet = sheet_of(memory.experience.column, memory_map)
     longest = TITLE_CHARACTERS if len(memory_map.ids) <= MANY else TITLE_CHARACTERS // 2
     domains = {domain.number: domain.name for domain in memory_map.domains}
     content = {
         "points": _packed(sheet.points.packet),
-        "colours": {by: _packed(colours_of(memory, sheet, by).packet) for by in COLOURED_BY},
+        "colours": {by: _packed(colours_of(memory.experience.column, sheet, by).packet) for by in COLOURED_BY},
         "titles": [titles.get(one, "")[:longest] for one in memory_map.ids],
         "outcomes": OUTCOMES,
         "domains": domains,

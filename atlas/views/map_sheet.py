@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from atlas.analysis.maps import MemoryMap
-from atlas.memory.system import MemorySystem
+from atlas.views.columns import ReadColumn
 from atlas.views.map import colouring_of, colours_packet
 from atlas.views.map_colours import COLUMNS, Colouring
 from atlas.views.map_domains import DomainRow, domain_rows
@@ -37,23 +35,22 @@ class Colours:
     packet: bytes
 
 
-def sheet_of(memory: MemorySystem, memory_map: MemoryMap) -> Sheet:
+def sheet_of(column: ReadColumn, memory_map: MemoryMap) -> Sheet:
     """The sheet of a map."""
-    columns: Mapping[str, Mapping[str, Any]] = {key: memory.experience.column(key) for key in ("outcome", "created_at")}
-    points = points_of(memory_map, columns)
+    points = points_of(memory_map, {key: column(key) for key in ("outcome", "created_at")})
     return Sheet(map=memory_map, points=points, domains=domain_rows(memory_map, points.outcomes))
 
 
-def colours_of(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
+def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
     """The colours of a sheet.
 
     Args:
-        memory: Where the values are read that are not on the sheet.
+        column: Reads the values that are not on the sheet.
         sheet: What is coloured.
         by: One of `COLOURED_BY`.
     """
-    column = memory.experience.column(COLUMNS[by]) if by in COLUMNS else {}
-    colouring = colouring_of(sheet.map, sheet.points, by, column)
+    values = column(COLUMNS[by]) if by in COLUMNS else {}
+    colouring = colouring_of(sheet.map, sheet.points, by, values)
     return Colours(colouring=colouring, packet=colours_packet(sheet.points, colouring, sheet.domains))
 
 

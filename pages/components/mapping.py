@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.columns import LiveColumns
 from atlas.views.map_source import LiveMap, MemoryMap, Worker
 
 MIN_SIZE = "map_min_size"
@@ -27,6 +28,11 @@ def live_map(memory: MemorySystem) -> LiveMap:
     return _live_map(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
 
 
+def live_columns(memory: MemorySystem) -> LiveColumns:
+    """What the map's points are told by, kept up with the store."""
+    return _live_columns(str(memory.storage.path), id(memory), _memory=memory)
+
+
 @st.cache_resource(show_spinner=False, on_release=lambda worker: worker.close())
 def page_worker() -> Worker:
     """What does long work for all pages, one thing after another, in a process of its own."""
@@ -36,3 +42,8 @@ def page_worker() -> Worker:
 @st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
 def _live_map(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveMap:
     return LiveMap(_memory, page_worker())
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _live_columns(path: str, opened: int, *, _memory: MemorySystem) -> LiveColumns:
+    return LiveColumns(_memory)

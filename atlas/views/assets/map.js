@@ -242,7 +242,7 @@ function mountMap(element, payload, callbacks = {}) {
   }
 
   // Larger domains first. A label stands over, under or beside its domain, where it covers no other one; else on its own
-  // domain, if no label is there. It fades where its domain is but a speck.
+  // domain, if no label is there. It is paler where its domain is but a speck, but never too pale to read.
   function drawLabels() {
     const taken = [[0, 0, 262, 40], [width - 100, 0, width, 34]] // the tools, and how many are selected
     const discs = colours.labels.map(({ x, y, radius }) => {
@@ -251,9 +251,9 @@ function mountMap(element, payload, callbacks = {}) {
     })
     colours.labels.forEach(({ x, y, radius, name, note, colour: place }, own) => {
       const reach = radius * view.scale
-      const alpha = Math.min(1, Math.max(0, (reach - 1) / 3))
+      const alpha = Math.min(1, Math.max(0.72, reach / 4))
       const [px, py] = toScreen(x, y)
-      if (alpha < 0.1 || px < 0 || py < 0 || px > width || py > height) return
+      if (px < 0 || py < 0 || px > width || py > height) return
       const text = name.length > 34 ? `${name.slice(0, 33)}…` : name
       pen.font = `600 12px ${theme.font}`
       const half = Math.max(pen.measureText(text).width, note.length * 5.4) / 2 + 4

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.core.windows import MAX_WINDOWS, in_characters, mean_directions, spread
+from atlas.core.windows import MAX_WINDOWS, in_characters, mean_direction, mean_directions, spread
 
 
 def lengths(windows):
@@ -54,11 +54,8 @@ def test_windows_in_characters_take_in_what_stands_before_the_first_and_after_th
 
 
 def test_several_windows_stand_for_the_direction_in_their_middle():
-    windows = [
-        np.eye(3, dtype=np.float32)[:2],
-        np.eye(3, dtype=np.float32)[2:],
-        np.array([[1, 0, 0], [-1, 0, 0]], np.float32),
-    ]
-    found = mean_directions(windows, 3)
-    assert np.allclose(found, [[0.5**0.5, 0.5**0.5, 0], [0, 0, 1], [1, 0, 0]])
-    assert mean_directions([], 3).shape == (0, 3)
+    windows = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0], [-1, 0, 0]], np.float32)
+    middle = [0.5**0.5, 0.5**0.5, 0]
+    assert np.allclose(mean_directions(windows, np.array([0, 2, 3])), [middle, [0, 0, 1], [1, 0, 0]])
+    assert np.allclose(mean_direction(windows[:2]), middle)
+    assert np.array_equal(mean_direction(windows[2:3]), windows[2])

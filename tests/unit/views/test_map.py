@@ -339,12 +339,12 @@ def memory(tmp_path):
 
 @pytest.fixture
 def sheet(memory) -> Sheet:
-    return sheet_of(memory, make_map(memory.experience.ids()))
+    return sheet_of(memory.experience.column, make_map(memory.experience.ids()))
 
 
 @pytest.mark.parametrize("by", COLOURED_BY)
 def test_a_store_is_coloured_by_everything_on_offer(memory, sheet, by):
-    colouring = colours_of(memory, sheet, by).colouring
+    colouring = colours_of(memory.experience.column, sheet, by).colouring
     assert colouring.title == by
     assert sum(entry.n for entry in colouring.entries) == N
     assert int(colouring.category.max()) < len(colouring.entries)
@@ -395,9 +395,9 @@ def test_what_is_buried_is_found_and_is_a_neighbour_for_the_person_who_buried_it
 
 
 def test_the_figure_holds_all_points_in_one_trace_and_escapes_names(memory, sheet):
-    hostile = sheet_of(memory, make_map(memory.experience.ids(), names=("<b>x</b>", "soup", "web")))
+    hostile = sheet_of(memory.experience.column, make_map(memory.experience.ids(), names=("<b>x</b>", "soup", "web")))
     marks = Marks(inside=hostile.points.ids[2:], chosen=hostile.points.ids[2:4], hits=Hits(ids=hostile.points.ids[:1]))
-    figure = map_figure(hostile, colours_of(memory, hostile, OUTCOME), marks, height=400)
+    figure = map_figure(hostile, colours_of(memory.experience.column, hostile, OUTCOME), marks, height=400)
     assert figure.data[0].customdata.tolist() == list(range(2, N))
     assert list(figure.data[0].selectedpoints) == [0, 1]
     assert list(figure.data[1].x) == [-1]

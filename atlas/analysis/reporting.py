@@ -1,0 +1,164 @@
+"""What an evaluation found, as text for a terminal, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from atlas.analysis.evaluation import RowResult, TaskResult
+from atlas.analysis.metrics import METRICS
+from atlas.analysis.resampling import SPLIT_SEED, Estimate, Half
+from atlas.analysis.statistics import Interval
+from atlas.analysis.unlabelled import OutcomeAgreement
+
+HALVES: Mapping[Half, str] = {
+    "dev": "development half: what is tuned may be tuned on these tasks",
+    "test": "test half: nothing was tuned on these tasks",
+    "both": "both halves together",
+}
+
+Grid = list[list[str]]
+"""Rows of cells; the first row is the heading."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was measured, and how."""
+
+    model: str
+    """The embedding model."""
+
+    half: Half
+    seed: int
+    """Of the intervals and of draws from large stores."""
+
+    retrievers: Mapping[str, str]
+    """How each row ranks, and what was tuned for it on what, by its name."""
+
+    tasks: tuple[TaskResult, ...]
+    outcomes: OutcomeAgreement | None = None
+    split_seed: int = SPLIT_SEED
+
+
+def as_json(report: Report) -> str:
+    """All that is known, as one JSON object."""
+    return json.dumps(asdict(report), ensure_ascii=False, indent=1)
+
+
+def as_text(report: Report) -> str:
+    """The report as aligned columns."""
+    parts = [_head(report)]
+    for task in report.tasks:
+        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *_aligned(_task_grid(task))]
+    if report.outcomes:
+        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *_aligned(_outcome_grid(report.outcomes))]
+    return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
+
+
+def as_markdown(report: Report) -> str:
+    """The report as headings and tables."""
+    parts = [_head(report)]
+    for task in report.tasks:
+        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *_table(_task_grid(task))]
+    if report.outcomes:
+        grid = _outcome_grid(report.outcomes)
+        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *_table(grid)]
+    return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
+
+
+def _head(report: Report) -> str:
+    return (
+        f"{HALVES[report.half]} (split by task, seed {report.split_seed}); embedding model {report.model}; "
+        f"a–b and a…b are 95 % intervals over tasks (seed {report.seed})"
+    )
+
+
+def _title(task: TaskResult) -> str:
+    return f"{task.name}: {_count(task.n_queries, 'query', 'queries')} about {_count(task.n_groups, 'task', 'tasks')}"
+
+
+def _size(task: TaskResult) -> str:
+    said = [f"{task.n_records:,} records"]
+    if task.rows:
+        said.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
+        said.append(f"{task.share_verbatim:.0%} of the queries are one word for word")
+    else:
+        said.append("no query to ask")
+    if task.n_unanswerable:
+        said.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
+    if task.n_nonsense:
+        said.append(f"{task.n_nonsense} nonsense queries")
+    return f"{'; '.join(said)}."
+
+
+def _outcomes_size(outcomes: OutcomeAgreement) -> str:
+    return (
+        f"Do attempts end as those that are found for their tasks did? {outcomes.n_attempts:,} attempts at "
+        f"{_count(outcomes.n_groups, 'task', 'tasks')}, {outcomes.base_rate:.0%} of them successes."
+    )
+
+
+def _task_grid(task: TaskResult) -> Grid:
+    if not task.rows:
+        return []
+    says_nothing = any(row.silent is not None for row in task.rows)
+    heading = ["", *METRICS, *(("says nothing", "… to nonsense") if says_nothing else ())]
+    grid = [heading, ["chance", *(_share(task.chance[name]) for name in METRICS)]]
+    for row in task.rows:
+        grid.append([row.name, *_cells(row.estimates), *_silence(row, says_nothing)])
+        grid += [[f"… − {name}", *_cells(by, signed=True)] for name, by in row.differences.items()]
+    return grid
+
+
+def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
+    grid = [["", "accuracy", "Brier score", "guessed"]]
+    grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
+    return grid + [
+        [row.name, _cell(row.accuracy), _cell(row.brier), str(row.n_guessed) if row.n_guessed else ""]
+        for row in outcomes.rows
+    ]
+
+
+def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
+    return [_cell(by_metric[name], signed=signed) for name in METRICS]
+
+
+def _cell(estimate: Estimate, *, signed: bool = False) -> str:
+    mean, interval = _share(estimate.mean, signed=signed), estimate.interval
+    return f"{mean} {_range(interval, signed)}" if interval else mean
+
+
+def _range(interval: Interval, signed: bool) -> str:
+    return f"{_share(interval.low, 2, signed=signed)}{'…' if signed else '–'}{_share(interval.high, 2, signed=signed)}"
+
+
+def _silence(row: RowResult, shown: bool) -> list[str]:
+    return ["" if share is None else f"{share:.0%}" for share in (row.silent, row.nonsense_told)] if shown else []
+
+
+def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """`.705`, `1.000`; with a sign `+.005`, `−.120`."""
+    text = f"{abs(value):.{digits}f}"
+    sign = ("−" if value < 0 and float(text) else "+") if signed else ""
+    return sign + text.removeprefix("0")
+
+
+def _count(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}"
+
+
+def _aligned(grid: Grid) -> list[str]:
+    widths = [max(len(row[at]) for row in grid if at < len(row)) for at in range(len(grid[0]))] if grid else []
+    return ["  " + "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in grid]
+
+
+def _table(grid: Grid) -> list[str]:
+    if not grid:
+        return []
+    full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]
+    return [_line(full[0]), _line(["---"] * len(full[0])), *map(_line, full[1:])]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

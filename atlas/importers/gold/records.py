@@ -1,0 +1,25 @@
+"""The records that queries are asked of: only what a task says they hold."""
+
+from __future__ import annotations
+
+from atlas.core.types import Outcome, Task, Trajectory
+
+
+def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
+    """A run as a record: a description, its solution and its outcome.
+
+    Steps, feedback and context stay away, as they may hold the very query, such as a reflection.
+    """
+    solution = run.metadata.get("solution", "")
+    return Trajectory(
+        task=Task(run.task.id, run.task.domain, description),
+        steps=(),
+        outcome=run.outcome,
+        metadata={"solution": solution} if solution else {},
+        id=record_id,
+    )
+
+
+def entry(record_id: str, task_id: str, text: str) -> Trajectory:
+    """A line of a log as a record; it has no outcome."""
+    return Trajectory(task=Task(task_id, "", text), steps=(), outcome=Outcome(None), id=record_id)

@@ -1,0 +1,181 @@
+"""Evaluating a memory: its ways to retrieve as rows of a report, on judged corpora or on its own attempts."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from atlas.analysis.bm25 import PlainBM25
+from atlas.analysis.evaluation import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
+from atlas.analysis.reporting import Report
+from atlas.analysis.resampling import Half
+from atlas.analysis.unlabelled import Attempt, leave_one_out, outcome_agreement
+from atlas.core.errors import NotFound
+from atlas.core.settings import RankingWeights, Settings
+from atlas.core.types import Experience
+from atlas.infra.remembering import RememberingEmbedder
+from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory.system import MemorySystem, open_memory
+from atlas.protocols.infra import Embedder, Progress
+
+Watch = Callable[[str], Progress]
+"""Told what begins; gives what to tell of its progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search gave."""
+
+    experiences: Sequence[Experience]
+    is_nothing: bool | None = None
+    """Whether it said that nothing is relevant; None where it cannot say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to search a memory."""
+
+    name: str
+    about: str
+    """One sentence: how it ranks, and what was tuned for it on what."""
+
+    search: Callable[[str, int], Answer]
+    """From a query and a number of records."""
+
+    id_of: Callable[[Experience], str]
+    """The id that judgements know an experience by."""
+
+    against: Sequence[str] = ()
+    """Names of the rows that it is compared with."""
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        """The best records for a query but for those left out."""
+        answer = self.search(text, depth + len(without))
+        ids = [self.id_of(experience) for experience in answer.experiences]
+        return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth], answer.is_nothing)
+
+
+def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+    """The ways to search a memory that are compared; none of them counts as a retrieval."""
+    ranked, bare = memory.experience, with_weights(memory, RankingWeights(success=0, use=0, recency=0))
+    return (
+        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", by_words(ranked), id_of),
+        Row("dense", "cosine similarity alone; nothing was tuned", by_meaning(bare), id_of, ("BM25",)),
+        Row(
+            "dense + priors",
+            "what `search` does: cosine similarity and small nudges for what worked, not tuned",
+            by_meaning(ranked),
+            id_of,
+            ("BM25", "dense"),
+        ),
+    )
+
+
+Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
+"""Makes the rows of a report, as `rows_of` does; give another one to compare settings."""
+
+
+def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
+    """Its keyword search."""
+    return lambda text, k: Answer(experience.search_words(text, k))
+
+
+def by_meaning(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
+    """Its search, as it is set up."""
+    return lambda text, k: Answer([hit.item for hit in experience.search_hits(text, k, count_retrieval=False)])
+
+
+def with_weights(memory: MemorySystem, weights: RankingWeights) -> ChromaExperienceMemory:
+    """The same experiences, ranked with other weights."""
+    store = memory.storage.vector_store(COLLECTION)
+    return ChromaExperienceMemory(memory.experience.embedder, store, weights=weights)
+
+
+def evaluate_corpora(
+    corpora: Sequence[JudgedCorpus],
+    embedder: Embedder,
+    *,
+    settings: Settings,
+    half: Half,
+    seed: int,
+    watch: Watch,
+    rows_of: Rows = rows_of,
+) -> Report:
+    """Store each corpus in a store of its own, which goes again, and try all ways to search on its tasks.
+
+    Args:
+        settings: Of the stores; where they lie is ignored.
+        seed: Of the intervals.
+        watch: Told what begins, for a progress bar.
+    """
+    remembering = RememberingEmbedder(embedder)
+    results: list[TaskResult] = []
+    about: dict[str, str] = {}
+    for corpus in corpora:
+        with _filled(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
+            rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, attrgetter("trajectory_id"))]
+            about |= {row.name: row.about for row in rows}
+            results += [
+                evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
+                for task in corpus.tasks
+            ]
+    return Report(model=embedder.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
+
+
+def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = rows_of) -> Report:
+    """Try all ways to search a memory on its own attempts; nothing is written, and nothing counts as retrieved.
+
+    Raises:
+        NotFound: No task was tried twice and no outcome is known, so there is nothing to compare with.
+    """
+    attempts = read_attempts(memory)
+    task = leave_one_out(attempts, half=half, seed=seed)
+    rows = rows_of(memory, attrgetter("id"))
+    texts = {attempt.id: attempt.text for attempt in attempts}
+    result = evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch("finding other attempts"))
+    outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
+    if not result.rows and outcomes is None:
+        raise NotFound(
+            f"the store holds {len(attempts)} experiences, but no task that was tried more than once and no outcome, "
+            "so nothing to evaluate on; give files to evaluate on instead: atlas evaluate PATH"
+        )
+    return Report(
+        model=memory.experience.embedder.model_name,
+        half=half,
+        seed=seed,
+        retrievers={row.name: row.about for row in rows},
+        tasks=(result,),
+        outcomes=outcomes,
+    )
+
+
+def read_attempts(memory: MemorySystem) -> list[Attempt]:
+    """What evaluating needs of every experience that searches find, as they were stored."""
+    return [
+        Attempt(
+            id=row["id"],
+            task_id=row["metadata"].get("task_id", ""),
+            text=row["document"],
+            success=row["metadata"].get("success"),
+        )
+        for row in memory.experience.browse({"marks.buried": False}, order_by="", descending=False)
+    ]
+
+
+@contextmanager
+def _filled(
+    corpus: JudgedCorpus, embedder: Embedder, settings: Settings, on_progress: Progress
+) -> Iterator[MemorySystem]:
+    """A memory that holds a corpus and nothing else, and that is gone afterwards."""
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
+    with tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory:
+        memory = open_memory(directory, embedder=embedder, settings=exact)
+        try:
+            memory.experience.store_many(corpus.trajectories, on_progress)
+            yield memory
+        finally:
+            memory.storage.ledger.close()  # closing all of it would make an index that nobody will ask

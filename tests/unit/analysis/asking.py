@@ -1,0 +1,36 @@
+"""Retrievers that answer as they were told, for tests of what is made of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.analysis.evaluation import JudgedQuery, Ranking, RetrievalTask
+from atlas.analysis.metrics import SAME
+
+
+@dataclass
+class ScriptedRetriever:
+    """Gives the ids written for each query, and nothing for any other."""
+
+    name: str
+    answers: Mapping[str, Sequence[str]]
+    against: Sequence[str] = ()
+    nothing_for: Collection[str] | None = None
+    """Queries to which it says that nothing is relevant; None if it never says so."""
+
+    about: str = "as scripted"
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        ids = [record_id for record_id in self.answers.get(text, ()) if record_id not in without]
+        return Ranking(tuple(ids[:depth]), None if self.nothing_for is None else text in self.nothing_for)
+
+
+def query(text: str, *right: str, group: str = "", without: Collection[str] = (), **grades: int) -> JudgedQuery:
+    """A query to which some records are right."""
+    judged = dict.fromkeys(right, SAME) | grades
+    return JudgedQuery(text=text, grades=judged, group=group or text, without=frozenset(without))
+
+
+def task(*queries: JudgedQuery, nonsense: Sequence[str] = ()) -> RetrievalTask:
+    return RetrievalTask(name="letters", about="A letter → its word.", queries=queries, nonsense=tuple(nonsense))

@@ -1,0 +1,147 @@
+"""The ways to search a memory, asked judged queries and its own attempts."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+import atlas
+from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.analysis.metrics import SAME
+from atlas.core.settings import RankingWeights, Settings
+from atlas.memory import evaluating
+from atlas.memory.evaluating import evaluate_corpora, evaluate_own, read_attempts, rows_of, with_weights
+from atlas.testing import HashEmbedder
+
+TEXTS = {
+    "cancel the flight to Oslo": "flight",
+    "cancel a flight to Rome": "flight",
+    "rotate the blue grid": "grid",
+    "rotate the red grid": "grid",
+    "draw a chart of sales": "chart",
+}
+ROWS = ["BM25", "dense", "dense + priors"]
+
+
+def unwatched(what):
+    return lambda done, total: None
+
+
+def attempt(text, *, task_id="", success=True, id="", **metadata):
+    task = atlas.Task(task_id or TEXTS.get(text, text), "", text)
+    return atlas.Trajectory(task=task, steps=(), outcome=atlas.Outcome(success), metadata=metadata, id=id or text)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
+        opened.experience.store_many([attempt(text, success=text != "rotate the red grid") for text in TEXTS])
+        yield opened
+
+
+def corpus(name="letters"):
+    queries = (
+        JudgedQuery(text="cancel my flight", grades={"cancel the flight to Oslo": SAME}, group="flight"),
+        JudgedQuery(text="red grid", grades={"rotate the red grid": SAME}, group="grid"),
+    )
+    tasks = tuple(RetrievalTask(name=f"{name} {n}", about="…", queries=queries) for n in (1, 2))
+    return JudgedCorpus(name=name, trajectories=tuple(attempt(text) for text in TEXTS), tasks=tasks)
+
+
+def on_corpora(*corpora, embedder=None, watch=unwatched):
+    embedder = embedder or HashEmbedder()
+    return evaluate_corpora(corpora, embedder, settings=Settings(), half="both", seed=0, watch=watch)
+
+
+def test_every_way_to_search_is_tried_on_every_task():
+    report = on_corpora(corpus())
+    assert [task.name for task in report.tasks] == ["letters 1", "letters 2"]
+    for task in report.tasks:
+        assert [row.name for row in task.rows] == ["plain BM25", *ROWS]
+        assert {row.estimates["hit@5"].mean for row in task.rows} == {1.0}
+    assert list(report.retrievers) == ["plain BM25", *ROWS]
+    assert (report.model, report.half) == ("hash", "both")
+
+
+def test_each_text_is_embedded_once_whatever_the_number_of_rows_tasks_and_corpora():
+    embedder = HashEmbedder()
+    on_corpora(corpus("one"), corpus("two"), embedder=embedder)
+    assert sorted(embedder.texts) == sorted([*TEXTS, "cancel my flight", "red grid"])
+
+
+def test_one_corpus_is_not_found_in_another_and_nothing_is_left_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    other = JudgedCorpus(name="other", trajectories=(attempt("cancel my flight"),), tasks=())
+    report = on_corpora(other, corpus())
+    assert report.tasks[0].n_records == len(TEXTS)
+    assert report.tasks[0].rows[1].estimates["hit@1"].mean == 1
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_progress_is_told_of_each_corpus_and_task():
+    told = []
+    on_corpora(corpus(), watch=lambda what: lambda done, total: told.append((what, done, total)))
+    assert ("storing letters", 5, 5) in told
+    assert told[-1] == ("letters 2", 8, 8)
+
+
+def test_rows_rank_by_the_ids_that_judgements_know_and_leave_out_what_they_should(memory):
+    for row in rows_of(memory, attrgetter("trajectory_id")):
+        ids = row.rank("cancel the flight to Oslo", {"cancel the flight to Oslo"}, 1).ids
+        assert ids == ("cancel a flight to Rome",)
+
+
+def test_other_weights_rank_the_same_experiences(memory):
+    """A red grid is nearest, but failed."""
+    bare, eager = (with_weights(memory, RankingWeights(success=weight, use=0, recency=0)) for weight in (0, 1))
+    assert bare.search_hits("rotate the red grid", 1)[0].item.task.description == "rotate the red grid"
+    assert eager.search_hits("rotate the red grid", 1)[0].item.task.description == "rotate the blue grid"
+
+
+def test_other_rows_can_be_compared(memory):
+    def eager(memory, id_of):
+        weighted = with_weights(memory, RankingWeights(success=1))
+        return [evaluating.Row("eager", "…", evaluating.by_meaning(weighted), id_of)]
+
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)
+    assert report.retrievers == {"eager": "…"}
+    assert [row.name for row in report.tasks[0].rows] == ["eager"]
+
+
+def test_a_store_is_evaluated_on_its_own_attempts(memory):
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    [task] = report.tasks
+    assert (task.n_queries, task.n_groups, task.n_records) == (4, 2, 5)
+    assert [row.name for row in task.rows] == ROWS
+    assert task.rows[1].estimates["hit@1"].mean == 1
+    assert (report.outcomes.n_attempts, report.outcomes.base_rate) == (5, 0.8)
+
+
+def test_evaluating_a_store_changes_nothing_and_counts_no_retrieval(memory):
+    revision = memory.revision()
+    evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    memory.storage.close()
+    assert memory.revision() == revision
+    assert {used.n_retrieved for used in memory.experience.usage(memory.experience.ids()).values()} == {0}
+
+
+def test_what_searches_do_not_find_is_not_asked_for(memory):
+    [red] = memory.experience.ids({"title": "rotate the red grid"})
+    memory.experience.change_marks([red], buried=True)
+    assert [found.text for found in read_attempts(memory)] == [text for text in TEXTS if "red" not in text]
+
+
+def test_a_store_with_nothing_to_compare_says_so(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
+        opened.experience.store(attempt("draw a chart", success=None))
+        with pytest.raises(atlas.NotFound, match="holds 1 experiences, but no task that was tried more than once"):
+            evaluate_own(opened, half="both", seed=0, watch=unwatched)
+
+
+def test_attempts_at_one_task_are_not_collapsed(memory):
+    """The answer is all of them; a search that shows one for all would be measured wrongly."""
+    memory.experience.store_many([attempt("draw a chart of sales", id=f"again {n}") for n in range(6)])
+    for row in evaluating.rows_of(memory, attrgetter("trajectory_id")):
+        assert len(row.rank("draw a chart of sales", (), 7).ids) == 7

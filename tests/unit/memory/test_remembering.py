@@ -1,0 +1,49 @@
+"""An embedder that embeds each text once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atlas.infra.remembering import RememberingEmbedder
+from atlas.testing import HashEmbedder
+
+
+class AskingEmbedder(HashEmbedder):
+    """Embeds a question otherwise than a document, as some models do."""
+
+    checksum = "abc"
+
+    def encode_query(self, text):
+        return self.encode(f"query: {text}")
+
+
+def test_each_text_is_embedded_once():
+    embedder = HashEmbedder()
+    remembering = RememberingEmbedder(embedder)
+    remembering.encode_batch(["a b", "c", "a b"])
+    remembering.encode_batch(["c", "d"])
+    remembering.encode("d")
+    remembering.encode_query("d")
+    assert embedder.texts == ["a b", "c", "d"]
+
+
+def test_vectors_are_the_embedders_in_the_order_asked():
+    remembering, embedder = RememberingEmbedder(HashEmbedder()), HashEmbedder()
+    remembering.encode("c")
+    np.testing.assert_array_equal(
+        remembering.encode_batch(["a b", "c", "a b"]), embedder.encode_batch(["a b", "c", "a b"])
+    )
+    assert remembering.encode_batch([]).shape == (0, 64)
+
+
+def test_questions_and_documents_are_told_apart():
+    embedder = AskingEmbedder()
+    remembering = RememberingEmbedder(embedder)
+    assert not np.array_equal(remembering.encode("a"), remembering.encode_query("a"))
+    remembering.encode_query("a")
+    assert embedder.texts == ["a", "query: a"]
+
+
+def test_it_stands_for_its_embedder():
+    remembering = RememberingEmbedder(AskingEmbedder(8, "asking"))
+    assert (remembering.model_name, remembering.dimension, remembering.checksum) == ("asking", 8, "abc")
