@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from atlas.infra.remembering import RememberingEmbedder
@@ -23,8 +25,15 @@ def test_each_text_is_embedded_once():
     remembering.encode_batch(["a b", "c", "a b"])
     remembering.encode_batch(["c", "d"])
     remembering.encode("d")
-    remembering.encode_query("d")
     assert embedder.texts == ["a b", "c", "d"]
+
+
+def test_where_questions_are_embedded_as_documents_are_one_that_is_a_document_is_not_embedded_again():
+    embedder = HashEmbedder()
+    plain = SimpleNamespace(model_name="plain", dimension=64, encode_batch=embedder.encode_batch)
+    remembering = RememberingEmbedder(plain)
+    np.testing.assert_array_equal(remembering.encode("d"), remembering.encode_query("d"))
+    assert embedder.texts == ["d"]
 
 
 def test_vectors_are_the_embedders_in_the_order_asked():
