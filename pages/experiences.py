@@ -6,6 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.experiences import ORDERS, Query, ids_in_scope, n_pages, placed_and_marked
+from atlas.views.scope import BEST_MATCH
 from atlas.views.state import store_state
 from atlas.views.wording import import_command
 from pages.components.experience import experience_panel
@@ -18,8 +19,8 @@ from pages.components.selection import select
 from pages.components.tables import ROWS, opened_id, selectable_table
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
-FOUND = ("outcome", "similarity", "task", "domain", "marks", "source", "bonuses")
-BESIDE = ("sign", "similarity", "task", "marks")
+FOUND = ("outcome", "relevance", "task", "domain", "marks", "source", "why")
+BESIDE = ("sign", "relevance", "task", "marks")
 
 
 def ask(memory: MemorySystem) -> Query:
@@ -29,10 +30,14 @@ def ask(memory: MemorySystem) -> Query:
         "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
-    asked = repr((scope, order))
+    with_irrelevant = scope.is_search and scope.by == BEST_MATCH and st.toggle(
+        "Less relevant too", key="experiences_irrelevant", help="Also list what has little or nothing to do with it",
+        bind=URL,
+    )  # fmt: skip
+    asked = repr((scope, order, with_irrelevant))
     if st.session_state.setdefault("experiences_asked", asked) != asked:
         st.session_state.update(experiences_asked=asked, experiences_page=1)
-    return Query(scope=scope, where=current_where(memory), order=order)
+    return Query(scope=scope, where=current_where(memory), order=order, with_irrelevant=bool(with_irrelevant))
 
 
 def draw_list(memory: MemorySystem, columns: tuple[str, ...] | None = None) -> None:

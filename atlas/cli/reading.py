@@ -15,6 +15,7 @@ from atlas.importers.formats import FORMATS
 from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample
 from atlas.importers.sink import ExperienceSink
+from atlas.memory.ranking import explain
 
 
 def add_commands(commands: Any) -> None:
@@ -28,7 +29,8 @@ def add_commands(commands: Any) -> None:
     command = add_command(commands, "search", _search, "find experiences for a task")
     command.add_argument("text")
     command.add_argument("-k", type=count, default=4, help="how many (default: 4)")
-    command.add_argument("--words", action="store_true", help="by the words themselves instead of their meaning")
+    command.add_argument("--words", action="store_true", help="by the words alone")
+    command.add_argument("--all", action="store_true", help="also what has little or nothing to do with it")
     command = add_command(commands, "show", _show, "print one experience, step by step")
     command.add_argument("id", help="its id, or a beginning of it")
     add_command(commands, "status", _status, "what the store holds")
@@ -69,9 +71,13 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             for experience in memory.experience.search_words(options.text, options.k):
                 print(line(experience))
             return 0
-        for hit in memory.experience.search_hits(options.text, options.k):
+        found = memory.experience.retrieve(options.text, options.k, threshold=0.0 if options.all else None)
+        for hit in found.hits:
             signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
-            print(f"{line(hit.item)}\n    rank value {hit.rank_value:.3f} = {signals}")
+            print(f"{line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")
+        if found.n_hidden:
+            nothing = "" if found.hits else "nothing relevant found; "
+            print(f"{nothing}{found.n_hidden} less relevant hidden, --all shows them", file=sys.stderr)
     return 0
 
 

@@ -14,21 +14,38 @@ from atlas.core.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """How much each signal may add to a hit's rank value, in units of cosine similarity.
+    """What decides the order of hits: relevance, made of meaning and words, and small nudges among about equals.
 
-    Two hits whose similarities differ by more than the weights' sum are never swapped.
+    Two hits whose relevance differs by more than `nudges` are never swapped.
     """
 
-    success: float = 0.05
+    meaning: float = 0.5
+    """Times how near the texts are, from 0 for texts that have nothing to do with each other to 1 for neighbours."""
+
+    words: float = 0.5
+    """Times the square root of the share of what the query's words tell that the memory holds."""
+
+    success: float = 0.02
     """Added in full for a success, halved where the outcome is unknown, nothing for a failure."""
 
-    use: float = 0.02
+    use: float = 0.01
     """Times the share of tasks it helped with; half of it where it was never used."""
 
-    recency: float = 0.01
+    recency: float = 0.005
     """Times a weight that halves every `recency_half_life_days`."""
 
     recency_half_life_days: float = 90.0
+
+    pin: float = 0.005
+    """Added for what a person has pinned."""
+
+    threshold: float = 0.25
+    """The relevance below which `retrieve` hides a hit, in [0, 1]; 0 hides nothing."""
+
+    @property
+    def nudges(self) -> float:
+        """The most that success, use, recency and pin can add together."""
+        return self.success + self.use + self.recency + self.pin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

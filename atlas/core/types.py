@@ -143,6 +143,15 @@ class Hit(Generic[T]):
     similarity: float
     """Cosine with the query, in [-1, 1]."""
 
+    meaning: float
+    """The same on the store's own scale: 0 for texts that have nothing to do with each other, 1 for neighbours."""
+
+    words: float
+    """Share of what the query's words tell that the memory holds, in [0, 1]; rare words tell most."""
+
+    relevance: float
+    """How likely it has to do with the query at all, in [0, 1], whatever else was found; comparable across models."""
+
     signals: Mapping[str, float]
     """Each signal's contribution to `rank_value`, by name; they add up to it."""
 
@@ -150,6 +159,20 @@ class Hit(Generic[T]):
     def rank_value(self) -> float:
         """What hits are ordered by, highest first."""
         return sum(self.signals.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieval(Generic[T]):
+    """What was retrieved for a query: empty where nothing has to do with it."""
+
+    hits: list[Hit[T]]
+    """Best first."""
+
+    n_hidden: int
+    """How many would have been among the hits, but are less relevant than the threshold."""
+
+    threshold: float
+    """The relevance that a hit has at least, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

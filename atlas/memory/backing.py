@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Marks, QueryResult, TrashedRecord, Usage, Vectors
+from atlas.core.types import Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
@@ -182,6 +182,10 @@ class PlainStore:
     async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Nothing is marked."""
         return {record_id: Marks() for record_id in ids}
+
+    async def similarities(self, n: int) -> tuple[Vector, Vector]:
+        """Nothing is measured: what is usual with the model serves."""
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
     async def moment(self) -> Moment:
         """It has no history, so there is one moment."""

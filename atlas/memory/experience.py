@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import Experience, Hit, Task, Trajectory
+from atlas.core.types import Experience, Hit, Retrieval, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.experience_async import COLLECTION, AsyncExperienceMemory
 from atlas.memory.merging import MergePlan
@@ -53,6 +53,28 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
         """Sync form of `asearch_hits`."""
         return aio.run(
             self.asearch_hits(query, k, where=where, count_retrieval=count_retrieval, with_buried=with_buried)
+        )
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> Retrieval[Experience]:
+        """Sync form of `aretrieve`."""
+        return aio.run(
+            self.aretrieve(
+                query,
+                k,
+                where=where,
+                threshold=threshold,
+                count_retrieval=count_retrieval,
+                with_buried=with_buried,
+            )
         )
 
     def search_words(

@@ -16,9 +16,10 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
+    Candidates,
     Experience,
     Hit,
-    QueryResult,
+    Retrieval,
     Task,
     Trajectory,
     Vector,
@@ -28,13 +29,14 @@ from atlas.core.types import (
 from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore, backing
+from atlas.memory.calibrating import LiveCalibration
 from atlas.memory.columns import columns, first_vectors, unknown
 from atlas.memory.editing import check_changes, not_found
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
 from atlas.memory.merging import MergePlan, MergeSubject, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
-from atlas.memory.ranking import Candidate, check_k, overfetch, rank
+from atlas.memory.ranking import candidates_of, check_k, overfetch, rank, relevant
 from atlas.memory.records_async import AsyncRecordMemory, retried
 from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.memory.subjects import prune_subjects
@@ -65,7 +67,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         self.embedder = embedder
         self._extractor = extractor
         self._refine_strategy = refine_strategy
-        self._weights = weights
+        self.weights = weights
+        self._calibration = LiveCalibration(self._store, embedder.model_name)
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
@@ -75,7 +78,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             self._extractor,
             self._refine_strategy,
             self.collection_name,
-            weights=self._weights,
+            weights=self.weights,
             clock=self._clock,
         )
 
@@ -154,15 +157,31 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
             with_buried: Whether those that a person has buried are found too.
         """
-        check_k(k)
-        check_text(query, "the query")
-        if not k or not query.strip() or not await self._store.count():
-            return []
-        vector = await asyncio.to_thread(self._encode_query, query)
-        hits = await self._hits(await self._store.query(vector, overfetch(k), where, with_buried=with_buried), k)
+        hits = await self._ranked(query, k, where, with_buried)
         if count_retrieval:
             await self._store.note_retrievals([hit.item.id for hit in hits])
         return hits
+
+    async def aretrieve(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> Retrieval[Experience]:
+        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+        """
+        least = self.weights.threshold if threshold is None else threshold
+        found = relevant(await self._ranked(query, k, where, with_buried), least)
+        if count_retrieval:
+            await self._store.note_retrievals([hit.item.id for hit in found.hits])
+        return found
 
     async def asearch_words(
         self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
@@ -184,7 +203,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         if not rows:
             raise not_found(experience_id)
         vector = np.atleast_2d(rows[0]["embedding"])[0]
-        found = await self._store.query(vector, overfetch(k) + 1, with_buried=with_buried)
+        found = await self._store.candidates(vector, None, overfetch(k) + 1, with_buried=with_buried)
         return await self._hits(found, k, without=experience_id)
 
     async def aget(self, experience_id: str) -> Experience | None:
@@ -373,18 +392,21 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         vector: Vector = encode(text)
         return vector
 
-    async def _hits(self, found: QueryResult, k: int, *, without: str = "") -> list[Hit[Experience]]:
+    async def _ranked(self, query: str, k: int, where: Where | None, with_buried: bool) -> list[Hit[Experience]]:
+        """The k best for a query, by meaning and by words."""
+        check_k(k)
+        check_text(query, "the query")
+        if not k or not query.strip() or not await self._store.count():
+            return []
+        vector = await asyncio.to_thread(self._encode_query, query)
+        found = await self._store.candidates(vector, query, overfetch(k), where, with_buried=with_buried)
+        return await self._hits(found, k)
+
+    async def _hits(self, found: Candidates, k: int, *, without: str = "") -> list[Hit[Experience]]:
         """The k best of what was found, in rank order; only those are read whole."""
-        usage = await self._store.usage(found.ids)
-        candidates = [
-            Candidate.of(record_id, metadata, 1.0 - distance, usage[record_id])
-            for record_id, distance, metadata in zip(found.ids, found.distances, found.metadatas, strict=True)
-            if record_id != without
-        ]
-        ranked = rank(candidates, self._weights, self._clock.now())[:k]
+        usage, marks = await self._store.usage(found.ids), await self._store.marks(found.ids)
+        pinned = {record_id: held.pinned for record_id, held in marks.items()}
+        candidates = [one for one in candidates_of(found, usage, pinned) if one.item != without]
+        ranked = rank(candidates, self.weights, await self._calibration.now(), self._clock.now())[:k]
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
-        return [
-            Hit(item=from_metadata(rows[hit.item]), similarity=hit.similarity, signals=hit.signals)
-            for hit in ranked
-            if hit.item in rows
-        ]
+        return [replace(hit, item=from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]

@@ -1,19 +1,87 @@
-"""The order of what was retrieved: similarity first, then small nudges for what is known to have worked."""
+"""The order of what was retrieved, the same for every memory: relevance first, then small nudges for what worked.
+
+Relevance is a sum of two calibrated values rather than of ranks: how near the texts are, on a scale from unrelated
+texts of this store to its neighbours, and what share of the query's words, weighed by how much each tells, the memory
+holds. So it does not depend on what else was found, and says by itself whether anything was.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
-from atlas.core.types import NO_USAGE, Hit, Usage, Vectors
+from atlas.core.types import NO_USAGE, Candidates, Hit, Retrieval, Usage, Vectors
 
 T = TypeVar("T")
+
+SHRINKAGE = 20
+"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What similarities mean in one store with one model."""
+
+    unrelated: float = 0.1
+    """The usual cosine of two texts that have nothing to do with each other."""
+
+    near: float = 0.7
+    """The usual cosine of a text and the nearest other one."""
+
+    def meaning(self, similarity: float) -> float:
+        """0 for unrelated texts, 1 for neighbours; below and above for what is farther or nearer than those."""
+        return (similarity - self.unrelated) / (self.near - self.unrelated)
+
+
+USUAL = {
+    "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
+    "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+    "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
+    "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+}
+"""Similarities that are usual with a model, before a store has records of its own."""
+
+NUDGES = ("success", "use", "recency", "pin")
+
+NEARNESS = (
+    (0.9, "means nearly the same"),
+    (0.55, "means something close"),
+    (0.25, "is loosely related"),
+    (-np.inf, "means something else"),
+)
+"""What is said of a meaning from so much."""
+
+ABOVE_USUAL = 0.1
+"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
+
+LEAST_SPAN = 0.1
+"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+
+
+def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
+    """The scale of a store.
+
+    Args:
+        unrelated: Cosines of pairs of its records, picked at random.
+        near: The cosine of each of some records with the nearest other one.
+        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
+            unrelated pairs, it also bounds what counts as unrelated.
+    """
+    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
+    return Calibration(unrelated=low, near=max(_shrunk(near, usual.near), low + LEAST_SPAN))
+
+
+def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
+    typical = float(np.median(values)) if len(values) else usual
+    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,33 +90,64 @@ class Candidate(Generic[T]):
 
     item: T
     similarity: float
-    success: bool | None
+    words: float = 0.0
+    """Share of what the query's words tell that it holds, in [0, 1]."""
+
+    success: bool | None = None
     created_at: datetime
     usage: Usage = NO_USAGE
+    is_pinned: bool = False
 
-    @classmethod
-    def of(cls, item: T, metadata: Mapping[str, Any], similarity: float, usage: Usage) -> Candidate[T]:
-        """A candidate from what the store keeps of it."""
-        return cls(
-            item=item,
+
+def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping[str, bool]) -> list[Candidate[str]]:
+    """The records that a store found, by id, before they are ranked."""
+    information = found.word_information or 1.0
+    rows = zip(found.ids, found.similarities, found.words, found.metadatas, strict=True)
+    return [
+        Candidate(
+            item=record_id,
             similarity=similarity,
+            words=words / information,
             success=metadata.get("success"),
             created_at=datetime.fromisoformat(metadata["created_at"]),
-            usage=usage,
+            usage=usage.get(record_id, NO_USAGE),
+            is_pinned=pinned.get(record_id, False),
         )
+        for record_id, similarity, words, metadata in rows
+    ]
 
 
-def rank(candidates: Sequence[Candidate[T]], weights: RankingWeights, now: datetime) -> list[Hit[T]]:
+def rank(
+    candidates: Sequence[Candidate[T]], weights: RankingWeights, calibration: Calibration, now: datetime
+) -> list[Hit[T]]:
     """The candidates as hits, highest rank value first; equal ones as they came.
 
-    Every nudge lies between 0 and its weight, so a hit never passes one that is more similar by more than
-    `weights.success + weights.use + weights.recency`.
+    Every nudge lies between 0 and its weight, so a hit never passes one that is more relevant by more than
+    `weights.nudges`.
     """
-    hits = [
-        Hit(item=candidate.item, similarity=candidate.similarity, signals=_signals(candidate, weights, now))
-        for candidate in candidates
-    ]
+    hits = [_hit(candidate, weights, calibration, now) for candidate in candidates]
     return sorted(hits, key=lambda hit: -hit.rank_value)
+
+
+def relevant(hits: Sequence[Hit[T]], threshold: float) -> Retrieval[T]:
+    """The hits without those that are less relevant than a threshold.
+
+    Raises:
+        InvalidInput: The threshold is not in [0, 1].
+    """
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+    kept = [hit for hit in hits if hit.relevance >= threshold]
+    return Retrieval(hits=kept, n_hidden=len(hits) - len(kept), threshold=threshold)
+
+
+def explain(hit: Hit[Any]) -> str:
+    """One plain sentence on why a hit stands where it does."""
+    near = next(words for least, words in NEARNESS if hit.meaning >= least)
+    words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value > 0}
+    moved = f", moved up by {sum(nudges.values()):.3f} for {' and '.join(nudges)}" if nudges else ""
+    return f"Its text {near} (similarity {hit.similarity:.2f}), and {words}: relevance {hit.relevance:.2f}{moved}."
 
 
 def check_k(k: int) -> None:
@@ -103,13 +202,26 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     return chosen
 
 
-def _signals(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> Mapping[str, float]:
+def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
+    meaning = weights.meaning * calibration.meaning(candidate.similarity)
+    words = weights.words * math.sqrt(candidate.words)  # the first telling words say most
+    return Hit(
+        item=candidate.item,
+        similarity=candidate.similarity,
+        meaning=calibration.meaning(candidate.similarity),
+        words=candidate.words,
+        relevance=min(1.0, max(0.0, meaning + words)),
+        signals={"meaning": meaning, "words": words, **_nudges(candidate, weights, now)},
+    )
+
+
+def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
     half_life = timedelta(days=weights.recency_half_life_days)
     worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     return {
-        "similarity": candidate.similarity,
         "success": weights.success * worked,
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
+        "pin": weights.pin * candidate.is_pinned,
     }

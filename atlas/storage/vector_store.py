@@ -12,9 +12,9 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.core.types import NO_MARKS, Marks, QueryResult, TrashedRecord, Usage, Vectors
+from atlas.core.types import NO_MARKS, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
 from atlas.protocols.infra import Where
-from atlas.storage import columns, merging, searching, trash, usage
+from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored
 from atlas.storage.history import Moment, OperationDraft, check_unchanged
 from atlas.storage.ledger import Also
@@ -118,6 +118,10 @@ class LedgerVectorStore:
         """The k nearest records that pass a filter, without content; exactly those of ranking all that pass by hand."""
         vector = as_vector(embedding, self._collection.dimension)
         return await asyncio.to_thread(searching.by_vector, self._collection, vector, k, where, with_buried)
+
+    async def similarities(self, n: int) -> tuple[Vector, Vector]:
+        """Cosines of pairs of some n records, and of each of them with the nearest record that says something else."""
+        return await asyncio.to_thread(similarities.sample, self._collection, n)
 
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True

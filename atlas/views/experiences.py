@@ -11,9 +11,10 @@ from typing import Any
 from atlas.analysis.maps import MemoryMap
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.types import NO_MARKS, Experience, Hit, Marks
+from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import rate_text
-from atlas.views.scope import MEANING, Scope, domain_names
+from atlas.views.scope import BEST_MATCH, Scope, domain_names
 from atlas.views.wording import OUTCOMES, SIGNS, counted, signed
 
 PAGE_ROWS = 25
@@ -44,6 +45,9 @@ class Query:
     order: str = NEWEST
     """A key of `ORDERS`; a search has its own order."""
 
+    with_irrelevant: bool = False
+    """Whether a search by best match also lists what has nothing to do with the question."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceRow:
@@ -68,11 +72,11 @@ class ExperienceRow:
     marks: str = ""
     """`pinned, buried`, and the tags."""
 
-    similarity: float | None = None
-    """Cosine with the question; None in a list that is not ranked by meaning."""
+    relevance: float | None = None
+    """How much it has to do with the question, in [0, 1]; None in a list that is not ranked by best match."""
 
-    bonuses: str = ""
-    """What was added to the similarity for its place: `+0.05 success, +0.01 use`."""
+    why: str = ""
+    """Why it stands where it does, in one sentence; holds nothing that memories hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +90,7 @@ class Listing:
 
 def search_rows(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
     """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
-    ask = _by_meaning if query.scope.by == MEANING else _by_words
+    ask = _by_best_match if query.scope.by == BEST_MATCH else _by_words
     return ask(memory, query)
 
 
@@ -155,11 +159,16 @@ def ids_in_scope(memory: MemorySystem, query: Query, found: Sequence[ExperienceR
     return [row.id for row in found] if found is not None else memory.experience.ids(query.where)
 
 
-def _by_meaning(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    hits = memory.experience.search_hits(
-        query.scope.text, SEARCH_ROWS, where=query.where, count_retrieval=False, with_buried=True
+def _by_best_match(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
+    found = memory.experience.retrieve(
+        query.scope.text,
+        SEARCH_ROWS,
+        where=query.where,
+        threshold=0.0 if query.with_irrelevant else None,
+        count_retrieval=False,
+        with_buried=True,
     )
-    return tuple(_hit(hit) for hit in hits)
+    return tuple(_hit(hit) for hit in found.hits)
 
 
 def _by_words(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
@@ -179,13 +188,23 @@ def _search_caption(memory: MemorySystem, query: Query, n_found: int) -> str:
     among = counted(memory.experience.count(query.where), "experience")
     if query.where:
         among += " in scope"
+    if query.scope.by == BEST_MATCH:
+        return _best_match_caption(query, n_found, among)
     if not n_found:
         return f"Nothing found among {among}"
-    if query.scope.by == MEANING:
-        return f"The {n_found:,} nearest in meaning among {among}, best first"
     most = "The best " if n_found == SEARCH_ROWS else ""
     hold = "holds" if n_found == 1 else "hold"
     return f"{most}{n_found:,} that {hold} any of these words among {among}, most telling first"
+
+
+def _best_match_caption(query: Query, n_found: int, among: str) -> str:
+    if query.with_irrelevant:
+        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
+    if not n_found:
+        return f"Nothing relevant among {among}"
+    most = "The best " if n_found == SEARCH_ROWS else ""
+    has = "has" if n_found == 1 else "have"
+    return f"{most}{n_found:,} of {among} {has} to do with it, best first"
 
 
 def _listed(row: Mapping[str, Any]) -> ExperienceRow:
@@ -202,7 +221,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     )
 
 
-def _row(experience: Experience, *, similarity: float | None = None, bonuses: str = "") -> ExperienceRow:
+def _row(experience: Experience, *, relevance: float | None = None, why: str = "") -> ExperienceRow:
     return ExperienceRow(
         id=experience.id,
         sign=SIGNS[experience.outcome.label],
@@ -211,16 +230,10 @@ def _row(experience: Experience, *, similarity: float | None = None, bonuses: st
         source=str(experience.metadata.get("source", "")),
         n_steps=len(experience.steps),
         created_at=experience.created_at.astimezone(UTC),
-        similarity=similarity,
-        bonuses=bonuses,
+        relevance=relevance,
+        why=why,
     )
 
 
 def _hit(hit: Hit[Experience]) -> ExperienceRow:
-    return _row(hit.item, similarity=hit.similarity, bonuses=bonuses_text(hit.signals))
-
-
-def bonuses_text(signals: Mapping[str, float]) -> str:
-    """`+0.05 success, +0.01 use`; signals that added nothing are left out."""
-    added = {name: f"{value:+.2f}" for name, value in signals.items() if name != "similarity"}
-    return ", ".join(f"{value} {name}" for name, value in added.items() if float(value))
+    return _row(hit.item, relevance=hit.relevance, why=explain(hit))

@@ -25,7 +25,7 @@ from atlas.views.map_colours import (
 from atlas.views.map_domains import DomainRow
 from atlas.views.map_packets import mask_text, pack
 from atlas.views.map_points import Points
-from atlas.views.scope import MEANING, Scope
+from atlas.views.scope import BEST_MATCH, Scope
 from atlas.views.wording import OUTCOMES, counted, percent, signed
 
 HITS = 50
@@ -151,11 +151,9 @@ def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hit
     """What the scope's question finds among what passes its filters; what is buried too, for a person sees it."""
     if not scope.is_search:
         return Hits()
-    if scope.by == MEANING:
-        found = memory.experience.search_hits(
-            scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True
-        )
-        return Hits(ids=tuple(hit.item.id for hit in found), weights=tuple(hit.similarity for hit in found))
+    if scope.by == BEST_MATCH:
+        found = memory.experience.retrieve(scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True)
+        return Hits(ids=tuple(hit.item.id for hit in found.hits), weights=tuple(hit.similarity for hit in found.hits))
     named = memory.experience.search_words(scope.text, HITS, where=dict(where), with_buried=True)
     return Hits(ids=tuple(one.id for one in named))
 

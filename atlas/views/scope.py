@@ -12,7 +12,7 @@ from atlas.analysis.maps import UNCLUSTERED, MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.views.wording import counted
 
-MEANING, WORDS = "Meaning", "Words"
+BEST_MATCH, WORDS = "Best match", "Words"
 
 OPTIONS_SHOWN = 300
 """The most frequent values of a field that a box offers; a link may name any other one."""
@@ -25,8 +25,8 @@ class Scope:
     text: str = ""
     """A question: experiences are ranked by it, or highlighted, never left out."""
 
-    by: str = MEANING
-    """`MEANING` or `WORDS`."""
+    by: str = BEST_MATCH
+    """`BEST_MATCH` or `WORDS`."""
 
     outcomes: tuple[str, ...] = ()
     """Only these; all where empty. The same holds for the next four."""
@@ -156,7 +156,7 @@ def scope_sentence(scope: Scope, n_inside: int, n_all: int) -> str:
     )
     if not scope.is_search:
         return inside
-    return f"{inside}, ranked by {'meaning' if scope.by == MEANING else 'words'}"
+    return f"{inside}, ranked by {'meaning and words' if scope.by == BEST_MATCH else 'words'}"
 
 
 def left_out_sentence(n_left_out: Mapping[str, int]) -> str:

@@ -110,5 +110,5 @@ def _draw_similar(memory: MemorySystem, detail: ExperienceDetail) -> None:
         st.caption("There is no other experience yet.")
         return
     st.caption("The nearest in meaning; click one to open it.")
-    columns = ("sign", "similarity", "task")
+    columns = ("sign", "relevance", "task")
     experience_table(rows, columns=columns, key=f"experience_similar_{detail.id}_{memory.revision()}")

@@ -6,11 +6,11 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.experiences import ExperienceRow, Listing, Query, found_page, listed_page, search_rows
-from atlas.views.scope import MEANING
+from atlas.views.scope import BEST_MATCH
 from atlas.views.state import StoreState
 from pages.components.scope import digest
 
-SEARCHING = "Searching by meaning. The first search loads the embedding model, which takes some seconds …"
+SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"
 
 Found = tuple[ExperienceRow, ...] | None
 """What a search found; None for a list without a question."""
@@ -20,7 +20,7 @@ def find(memory: MemorySystem, query: Query, state: StoreState) -> Found:
     """What answers the question, if there is one; asked once for all of its pages."""
     if not query.scope.is_search:
         return None
-    with st.spinner(SEARCHING if query.scope.by == MEANING else "Searching …"):
+    with st.spinner(SEARCHING if query.scope.by == BEST_MATCH else "Searching …"):
         return _searched(state, digest(query), _memory=memory, _query=query)
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.scope import (
-    MEANING,
+    BEST_MATCH,
     WORDS,
     Scope,
     ScopeOptions,
@@ -26,14 +26,14 @@ from atlas.views.wording import OUTCOMES
 from pages.components.mapping import page_map
 
 URL: Literal["query-params"] = "query-params"
-BY = (MEANING, WORDS)
+BY = (BEST_MATCH, WORDS)
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
 _SCOPE, _DOMAINS, _DOMAINS_WRITTEN, _PAGE = "scope", "scope_domains", "scope_domains_written", "scope_page"
 
 EMPTY: Mapping[str, Any] = {
     "scope_text": "",
-    "scope_by": MEANING,
+    "scope_by": BEST_MATCH,
     "scope_outcomes": [],
     _DOMAINS: [],
     "scope_tags": [],
@@ -79,12 +79,12 @@ def draw_scope(memory: MemorySystem, page: str) -> None:
     above = st.container()
     text = st.text_input("Search", key="scope_text", type="search", placeholder="Describe a task", bind=URL)
     by = st.segmented_control(
-        "Search by", BY, default=MEANING, required=True, key="scope_by", label_visibility="collapsed", bind=URL
+        "Search by", BY, default=BEST_MATCH, required=True, key="scope_by", label_visibility="collapsed", bind=URL
     )
     outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", key="scope_outcomes", bind=URL)
     domains = _draw_domains(memory, page)
     more = _draw_more(options)
-    scope = Scope(text=text or "", by=by or MEANING, outcomes=tuple(outcomes), domains=domains, **more)
+    scope = Scope(text=text or "", by=by or BEST_MATCH, outcomes=tuple(outcomes), domains=domains, **more)
     st.session_state[_SCOPE] = scope
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)

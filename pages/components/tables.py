@@ -12,8 +12,8 @@ import streamlit as st
 from atlas.views.experiences import ExperienceRow
 from pages.components.selection import current_selection, select
 
-RANKED = ("similarity", "bonuses")
-"""Columns of lists that are ranked by meaning."""
+RANKED = ("relevance", "why")
+"""Columns of lists that are ranked by best match."""
 
 OPENED = "id"
 """The query parameter that names the opened experience."""
@@ -26,16 +26,16 @@ ROW_PIXELS, TABLE_PIXELS = 35, 600
 COLUMNS = {
     "sign": st.column_config.TextColumn("", width=30),
     "outcome": st.column_config.TextColumn("Outcome", width=105),
-    "similarity": st.column_config.NumberColumn("Similarity", format="%.2f", width=80, help="Cosine, from −1 to 1"),
+    "relevance": st.column_config.ProgressColumn(
+        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="How much it has to do with the question"
+    ),
     "task": st.column_config.TextColumn("Task", width=330),
     "domain": st.column_config.TextColumn("Domain", width=140),
     "source": st.column_config.TextColumn("Source", width=110),
     "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=55),
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=125, timezone="UTC"),
     "marks": st.column_config.TextColumn("Marks", width=110),
-    "bonuses": st.column_config.TextColumn(
-        "Added for the order", width=200, help="Small additions to the similarity for what is known to have worked"
-    ),
+    "why": st.column_config.TextColumn("Why it is here", width=420),
 }
 
 
@@ -114,7 +114,7 @@ _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 
 def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str, Any]:
     says_nothing = {
-        *(name for name in RANKED if all(row.similarity is None for row in rows)),
+        *(name for name in RANKED if all(row.relevance is None for row in rows)),
         *(name for name in ("domain", "source", "marks") if not any(getattr(row, name) for row in rows)),
     }
     return {

@@ -44,7 +44,7 @@ def test_search_open_read_reload_close(page: Page, kitchen):
     page.get_by_role("link", name="Experiences").click()
     page.get_by_role("searchbox").fill("vegetable broth")
     page.get_by_role("searchbox").press("Enter")
-    expect(page.get_by_text("The 4 nearest in meaning among 4 experiences")).to_be_visible()
+    expect(page.get_by_text(" of 4 experiences ha")).to_be_visible()
     click_row(page, "Cook a soup")
     expect(page.get_by_text("Cook a soup of potatoes and leek").last).to_be_visible()
     expect(page).to_have_url(re.compile("scope_text=vegetable.broth.*id=|id=.*scope_text=vegetable.broth"))
@@ -96,10 +96,12 @@ def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
 def test_what_another_process_adds_is_found_after_a_reload(page: Page, kitchen):
     address, store = kitchen
     page.goto(f"{address}/experiences?scope_text=plants+need+rain")
-    expect(page.get_by_text("The 4 nearest in meaning among 4 experiences")).to_be_visible()
+    expect(page.get_by_text("Nothing relevant among 4 experiences")).to_be_visible()
+    page.get_by_text("Less relevant too").click()
+    expect(page.get_by_text("The 4 nearest among 4 experiences, relevant or not")).to_be_visible()
     subprocess.run([sys.executable, "-c", WRITER, store], cwd=REPOSITORY, check=True)
     page.reload()
-    expect(page.get_by_text("The 5 nearest in meaning among 5 experiences")).to_be_visible()
+    expect(page.get_by_text("The 5 nearest among 5 experiences, relevant or not")).to_be_visible()
     expect(rows(page).first).to_contain_text("Water the garden at night")
 
 

@@ -7,34 +7,59 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Usage
-from atlas.memory.ranking import Candidate, maximal_marginal_relevance, rank, retention
+from atlas.memory.ranking import (
+    Calibration,
+    Candidate,
+    calibrate,
+    explain,
+    maximal_marginal_relevance,
+    rank,
+    relevant,
+    retention,
+)
 from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
 
 WEIGHTS = RankingWeights()
-MOST = WEIGHTS.success + WEIGHTS.use + WEIGHTS.recency
+SCALE = Calibration(unrelated=0.0, near=1.0)
 
 
-def candidate(name, similarity, success=None, *, age_days=0.0, n_uses=0, n_successes=0):
-    usage = Usage(n_uses=n_uses, n_successes=n_successes)
-    return Candidate(item=name, similarity=similarity, success=success, created_at=ago(age_days), usage=usage)
+def candidate(name, similarity, success=None, *, words=0.0, age_days=0.0, n_uses=0, n_successes=0, pinned=False):
+    return Candidate(
+        item=name,
+        similarity=similarity,
+        words=words,
+        success=success,
+        created_at=ago(age_days),
+        usage=Usage(n_uses=n_uses, n_successes=n_successes),
+        is_pinned=pinned,
+    )
 
 
-def order(*candidates, weights=WEIGHTS):
-    return "".join(hit.item for hit in rank(candidates, weights, NOW))
+def order(*candidates, weights=WEIGHTS, scale=SCALE):
+    return "".join(hit.item for hit in rank(candidates, weights, scale, NOW))
+
+
+def only(candidate, scale=SCALE):
+    return rank([candidate], WEIGHTS, scale, NOW)[0]
 
 
 def test_successes_come_before_unknown_ones_and_those_before_failures_among_equals():
     assert order(candidate("f", 0.8, False), candidate("u", 0.8), candidate("s", 0.8, True)) == "suf"
 
 
-def test_a_clearly_more_similar_failure_comes_first():
+def test_a_clearly_more_relevant_failure_comes_first():
     assert order(candidate("s", 0.7, True), candidate("f", 0.9, False)) == "fs"
+
+
+def test_words_count_as_meaning_does():
+    assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.25)) == "wm"
+    assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.0025)) == "mw"
 
 
 def test_what_helped_comes_before_what_did_not():
@@ -42,16 +67,17 @@ def test_what_helped_comes_before_what_did_not():
     assert order(bad, candidate("n", 0.8), good) == "gnb"
 
 
-def test_newer_comes_before_older_among_equals():
+def test_newer_comes_before_older_and_pinned_before_others_among_equals():
     assert order(candidate("o", 0.8, age_days=900), candidate("n", 0.8, age_days=1)) == "no"
+    assert order(candidate("o", 0.8), candidate("p", 0.8, pinned=True)) == "po"
 
 
 def test_equals_stay_as_they_came():
     assert order(candidate("a", 0.5), candidate("b", 0.5), candidate("c", 0.5)) == "abc"
 
 
-def test_without_weights_similarity_alone_decides():
-    weights = RankingWeights(success=0, use=0, recency=0)
+def test_without_nudges_relevance_alone_decides():
+    weights = RankingWeights(success=0, use=0, recency=0, pin=0)
     assert order(candidate("a", 0.7, True), candidate("b", 0.8, False), weights=weights) == "ba"
 
 
@@ -60,23 +86,69 @@ CANDIDATES = st.builds(
     st.text("abc", min_size=1),
     st.floats(-1, 1),
     st.sampled_from([True, False, None]),
+    words=st.floats(0, 1),
     age_days=st.floats(-10, 10_000),
     n_uses=st.just(4),
     n_successes=st.integers(0, 4),
+    pinned=st.booleans(),
 )
 
 
-@given(st.lists(CANDIDATES, max_size=8))
-def test_signals_add_up_and_never_outweigh_a_larger_difference_of_similarity(candidates):
-    hits = rank(candidates, WEIGHTS, NOW)
+@settings(deadline=None)
+@given(st.lists(CANDIDATES, max_size=8), st.floats(0, 0.5), st.floats(0.1, 0.5))
+def test_signals_add_up_and_never_outweigh_a_larger_difference_of_relevance(candidates, unrelated, span):
+    hits = rank(candidates, WEIGHTS, Calibration(unrelated=unrelated, near=unrelated + span), NOW)
     for hit in hits:
-        assert list(hit.signals) == ["similarity", "success", "use", "recency"]
+        assert list(hit.signals) == ["meaning", "words", "success", "use", "recency", "pin"]
         assert hit.rank_value == pytest.approx(sum(hit.signals.values()))
-        assert hit.signals["similarity"] == hit.similarity
-        assert all(0 <= hit.signals[name] <= getattr(WEIGHTS, name) for name in ("success", "use", "recency"))
+        assert 0 <= hit.relevance <= 1
+        nudges = {name: hit.signals[name] for name in ("success", "use", "recency", "pin")}
+        assert all(0 <= value <= getattr(WEIGHTS, name) for name, value in nudges.items())
     for first, second in pairwise(hits):
         assert first.rank_value >= second.rank_value
-        assert first.similarity > second.similarity - MOST - 1e-9
+        before, after = (hit.signals["meaning"] + hit.signals["words"] for hit in (first, second))
+        assert before > after - WEIGHTS.nudges - 1e-9
+
+
+def test_a_store_sets_its_own_scale_once_it_has_records():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    none = np.zeros(0, np.float32)
+    assert calibrate(none, none, usual) == usual
+    measured = calibrate(np.full(2000, 0.15, np.float32), np.full(64, 0.5, np.float32), usual)
+    assert measured.unrelated == pytest.approx(0.15, abs=0.01)
+    assert 0.5 < measured.near < 0.6
+    assert measured.meaning(measured.unrelated) == 0
+    assert measured.meaning(measured.near) == 1
+
+
+def test_a_store_of_one_subject_does_not_count_its_own_kind_as_unrelated():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    alike = calibrate(np.full(2000, 0.9, np.float32), np.full(64, 0.95, np.float32), usual)
+    assert alike.unrelated == pytest.approx(0.2)
+    assert alike.meaning(0.9) > 0.8
+
+
+def test_what_has_nothing_to_do_with_the_query_is_hidden_and_counted():
+    hits = rank([candidate("near", 0.9), candidate("far", 0.1, True)], WEIGHTS, SCALE, NOW)
+    found = relevant(hits, 0.25)
+    assert ([hit.item for hit in found.hits], found.n_hidden, found.threshold) == (["near"], 1, 0.25)
+    assert relevant(hits, 0.0).n_hidden == 0
+    assert relevant(hits[1:], 0.25).hits == []
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_an_impossible_threshold_is_refused(threshold):
+    with pytest.raises(InvalidInput, match="threshold of relevance should be from 0 to 1"):
+        relevant([], threshold)
+
+
+def test_a_hit_is_explained_in_a_sentence():
+    assert explain(only(candidate("a", 0.92, True, words=0.36, age_days=9000))) == (
+        "Its text means nearly the same (similarity 0.92), and it holds 36% of what the query's words tell: "
+        "relevance 0.76, moved up by 0.025 for success and use."
+    )
+    far = only(candidate("a", 0.1))
+    assert explain(far).startswith("Its text means something else (similarity 0.10), and it shares none of its words")
 
 
 def test_retention_halves_with_each_half_life():
@@ -109,4 +181,4 @@ def test_search_puts_successes_first_among_attempts_at_the_same_task(kind, tmp_p
         assert [e.success for e in found] == [True, True, None, None, False, False]
         hit = memory.search_hits("cancel a flight", 1)[0]
         assert hit.similarity == pytest.approx(1, abs=1e-5)
-        assert hit.rank_value == pytest.approx(1 + 0.05 + 0.01 + 0.01, abs=1e-5)
+        assert hit.signals["success"] == WEIGHTS.success

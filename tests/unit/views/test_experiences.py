@@ -22,7 +22,7 @@ from atlas.views.experiences import (
     similar_rows,
 )
 from atlas.views.live import changes_since, drawn_now
-from atlas.views.scope import MEANING, WORDS, Scope, domain_titles, known_tags, left_out_sentence, scope_options
+from atlas.views.scope import BEST_MATCH, WORDS, Scope, domain_titles, known_tags, left_out_sentence, scope_options
 from tests.ui.stores import START, attempt, attempts
 
 
@@ -54,14 +54,23 @@ def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
     assert listed_page(memory, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
 
 
-def test_a_search_by_meaning_says_what_was_added_to_the_similarity(memory):
+def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memory):
     memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
     found = search(memory, query(text="boil an egg"))
-    assert found.caption == "The 2 nearest in meaning among 2 experiences, best first"
+    assert found.caption == "2 of 2 experiences have to do with it, best first"
     assert [row.sign for row in found.rows] == ["✓", "✗"]
-    assert [round(row.similarity or 0, 3) for row in found.rows] == [1.0, 1.0]
-    assert "+0.05 success" in found.rows[0].bonuses
-    assert "success" not in found.rows[1].bonuses
+    assert all((row.relevance or 0) > 0.5 for row in found.rows)
+    assert "moved up" in found.rows[0].why
+    assert "success" in found.rows[0].why
+    assert "success" not in found.rows[1].why
+
+
+def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
+    memory.experience.store_many([attempt("boil an egg"), attempt("file the tax return")])
+    assert search(memory, query(text="qqq zzz")).caption == "Nothing relevant among 2 experiences"
+    every = search(memory, replace(query(text="qqq zzz"), with_irrelevant=True))
+    assert every.caption == "The 2 nearest among 2 experiences, relevant or not, best first"
+    assert len(every.rows) == 2
 
 
 def test_looking_counts_as_no_retrieval(memory):
@@ -71,7 +80,7 @@ def test_looking_counts_as_no_retrieval(memory):
     assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
 
 
-@pytest.mark.parametrize("by", [MEANING, WORDS])
+@pytest.mark.parametrize("by", [BEST_MATCH, WORDS])
 def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
     _, buried = memory.experience.store_many([attempt("boil an egg", source="a"), attempt("boil an egg", source="b")])
     memory.experience.change_marks([buried], buried=True)
