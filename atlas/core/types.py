@@ -188,6 +188,27 @@ class QueryResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What a query might mean, by vector and by words, in no order; the four lists have one length."""
+
+    ids: list[str]
+    similarities: list[float]
+    """Cosine of the query with the record's best window, in [-1, 1]; 0 where there was no vector."""
+
+    words: list[float]
+    """BM25 of the query's words in the record: 0 where it holds none of them, or where there was no text."""
+
+    metadatas: list[dict[str, Any]]
+    """Without content."""
+
+    word_information: float
+    """The value that `words` would near in a record which holds all that was asked, often; never below any of them.
+
+    A word that no record holds counts as the rarest would. 0 where the text has no words.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
     """What people have said about a record since it was stored."""
 

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
+from atlas.core.types import Candidates, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
+
+NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
 def backing(
@@ -107,6 +109,41 @@ class PlainStore:
     ) -> QueryResult:
         """What the store itself finds."""
         return await self._store.search_text(text, k, where)
+
+    async def candidates(
+        self,
+        embedding: npt.ArrayLike | None,
+        text: str | None,
+        n: int,
+        where: Where | None = None,
+        *,
+        with_buried: bool = True,
+    ) -> Candidates:
+        """The n nearest records and the n that hold the most telling words; by vector alone where it knows no words.
+
+        What it gives as `word_information` is the best value that any record has, as it cannot tell what could be.
+        """
+        near = await self.query(embedding, n, where) if embedding is not None else NOTHING
+        held = await self._word_values(text, where)
+        metadatas = dict(zip(near.ids, near.metadatas, strict=True))
+        similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
+        for row in await self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
+            metadatas[row["id"]] = row["metadata"]
+            similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
+        return Candidates(
+            ids=list(metadatas),
+            similarities=[similarities[i] for i in metadatas],
+            words=[held.get(i, 0.0) for i in metadatas],
+            metadatas=list(metadatas.values()),
+            word_information=max(held.values(), default=0.0),
+        )
+
+    async def _word_values(self, text: str | None, where: Where | None) -> dict[str, float]:
+        """The value of every record that holds any word of a text, highest first."""
+        if text is None or not hasattr(self._store, "search_text"):
+            return {}
+        found = await self._store.search_text(text, await self._store.count(), where)
+        return {i: 1.0 / distance - 1.0 for i, distance in zip(found.ids, found.distances, strict=True)}
 
     async def scan(
         self,
@@ -236,6 +273,12 @@ class PlainStore:
 
 def _no_history(what: str) -> InvalidInput:
     return InvalidInput(f"this vector store keeps no history, so it cannot {what}; use the memory of atlas.open_memory")
+
+
+def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
+    """Cosine of a vector with the best of a record's windows."""
+    rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
+    return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())
 
 
 def _plain(embedding: npt.ArrayLike) -> list[Any]:

@@ -15,17 +15,18 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atlas.core.codec import check_json
-from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.infra.forking import InterProcessLock
+from atlas.storage.database import Database
 from atlas.storage.marks import decode_pending, marks_file
 from atlas.storage.metadata import is_marks_by_table
-from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION
+from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 from atlas.storage.store import LABEL, LEDGER, Store
 
 MARKS = "marks.json"
@@ -148,35 +149,52 @@ def _check_marks(marks: Any) -> dict[str, dict[str, object]]:
 
 
 def _check_ledger(source: Path, ledger: Path) -> None:
-    connection = sqlite3.connect(ledger)
+    """Refuse what cannot be used; bring a ledger of an older schema up to this one."""
     try:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
-        if application == APPLICATION_ID and version == SCHEMA_VERSION:
-            _check_names(connection)
-    except InvalidInput as error:
-        raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
-    except sqlite3.DatabaseError as error:
+        version = _check_whole(source, ledger)
+        if version < SCHEMA_VERSION:
+            _migrate(ledger, version)
+        with closing(sqlite3.connect(ledger)) as connection:
+            _check_names(source, connection)
+    except (sqlite3.DatabaseError, StoreError) as error:
         raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
-    finally:
-        connection.close()
+
+
+def _check_whole(source: Path, ledger: Path) -> int:
+    """The ledger's schema version, where it is a whole ledger of this version or an older one."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
     if application != APPLICATION_ID or not is_whole:
         raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
-    if version != SCHEMA_VERSION:
+    if not 0 < version <= SCHEMA_VERSION:
         raise InvalidInput(
-            f"{source} has schema {version}, but this version of ATLAS restores schema {SCHEMA_VERSION}; "
+            f"{source} has schema {version}, but this version of ATLAS restores schemas up to {SCHEMA_VERSION}; "
             "the store is unchanged"
         )
+    return version
 
 
-def _check_names(connection: sqlite3.Connection) -> None:
+def _migrate(ledger: Path, version: int) -> None:
+    database = Database(ledger, read_only=False, busy_timeout_seconds=0)
+    try:
+        with database.write() as connection:
+            migrate(connection, version)
+    finally:
+        database.close()
+
+
+def _check_names(source: Path, connection: sqlite3.Connection) -> None:
     """Refuse what would be written to a file of another name, or could not be read back."""
-    for table in ("records", "changes", "pending_marks"):
-        for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
-            marks_file(str(collection))
-    for (marks,) in connection.execute("SELECT marks FROM pending_marks"):
-        decode_pending(marks)
+    try:
+        for table in ("records", "changes", "pending_marks"):
+            for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
+                marks_file(str(collection))
+        for (marks,) in connection.execute("SELECT marks FROM pending_marks"):
+            decode_pending(marks)
+    except InvalidInput as error:
+        raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
 
 
 def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapping[str, Mapping[str, object]]) -> None:

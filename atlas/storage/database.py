@@ -12,6 +12,7 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
 from atlas.infra import forking
+from atlas.storage.terms import searchable
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 
@@ -173,6 +174,8 @@ class Database:
                 connection.execute("PRAGMA page_size = 8192")
                 connection.execute("PRAGMA synchronous = FULL")
             connection.create_function("float_from_hex", 1, float.fromhex, deterministic=True)
+            connection.create_function("searchable", 1, searchable, deterministic=True)
+            connection.execute("PRAGMA trusted_schema = ON")  # or the view and triggers may not call `searchable`
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -11,6 +11,7 @@ from atlas.infra.vector_index.chroma import IndexUnusable
 from atlas.storage.nearest import Nearest
 from atlas.storage.records import attribute_values
 from atlas.storage.store import Store
+from atlas.storage.word_tables import check_word_table, make_word_table_anew
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
@@ -85,16 +86,15 @@ def _look_at_words(store: Store) -> str:
     if store.read_only:
         return ""  # the check is a statement that writes
     with store.ledger.database.session() as connection:
-        try:
-            connection.execute("INSERT INTO records_fts (records_fts, rank) VALUES ('integrity-check', 1)")
-        except sqlite3.DatabaseError as error:
-            return f"keyword search does not follow the records ({error})"
-    return ""
+        problems = {name: check_word_table(connection, name) for name in store.ledger.collections()}
+    wrong = [f"of {name} ({problem})" for name, problem in problems.items() if problem]
+    return f"keyword search {', '.join(wrong)} does not follow the records" if wrong else ""
 
 
 def _mend_words(store: Store) -> None:
     with store.ledger.database.write() as connection:
-        connection.execute("INSERT INTO records_fts (records_fts) VALUES ('rebuild')")
+        for name in store.ledger.collections():
+            make_word_table_anew(connection, name)
 
 
 def _look_at_filters(store: Store) -> str:

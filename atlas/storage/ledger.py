@@ -19,7 +19,7 @@ from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
 from atlas.core.types import Operation, Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
-from atlas.storage.database import Database, bounded
+from atlas.storage.database import Database
 from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.ordering import ordered_page, sorted_sql
 from atlas.storage.records import (
@@ -40,6 +40,7 @@ from atlas.storage.records import (
 )
 from atlas.storage.schema import prepare_schema
 from atlas.storage.where import Sql, matching_sql, refuse_marks, uses_marks, where_sql
+from atlas.storage.words import Words
 
 Also = Callable[[sqlite3.Connection, LedgerWriter, list[str]], None]
 """Writes more of the records with these ids, in the transaction that adds them."""
@@ -57,6 +58,7 @@ class SqliteLedger:
             raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
         self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
         self.clock = clock
+        self.words = Words(self.database)
         self.fill_marks: Callable[[sqlite3.Connection, str], None] = refuse_marks
         """Gives a connection what filters on a collection's marks read; a `MarksBook` sets it."""
 
@@ -157,23 +159,6 @@ class SqliteLedger:
             # One text instead of a row for each: thousands of rows take longer to fetch than to find.
             row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
         return np.fromstring(row[0] or "", np.int64, sep=",")
-
-    def search_text(
-        self, collection: str, text: str, k: int, where: Mapping[str, Any] | None = None
-    ) -> list[tuple[int, float]]:
-        """Numbers and BM25 values, higher is better, of the k live records that match any of a text's words."""
-        words = _literal_query(text)
-        if not words or k <= 0:
-            return []
-        condition = where_sql(collection, where)
-        with self.filtering(collection, where) as connection:
-            rows = connection.execute(
-                "SELECT r.seq, -bm25(records_fts, 2.0, 1.0) AS value FROM records_fts JOIN records r "
-                f"ON r.seq = records_fts.rowid WHERE records_fts MATCH ? AND {condition.text} "
-                "ORDER BY value DESC, r.seq LIMIT ?",
-                (words, *condition.parameters, bounded(k)),
-            ).fetchall()
-        return [(seq, float(value)) for seq, value in rows]
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> set[str]:
         """Those of the content hashes that a live record has, or stands for."""
@@ -405,9 +390,3 @@ class SqliteLedger:
                 writer.remove("removed", collection, record_id)
             writer.close()
             return len(present)
-
-
-def _literal_query(text: str) -> str:
-    """An FTS5 query for any of a text's words, whatever characters they hold."""
-    words = dict.fromkeys(word for word in text.replace("\x00", " ").split() if any(c.isalnum() for c in word))
-    return " OR ".join('"' + word.replace('"', '""') + '"' for word in words)

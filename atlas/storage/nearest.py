@@ -86,10 +86,24 @@ class Nearest:
         with self._lock, self._ledger.database.read():
             now = self._position()
             if len(seqs) < now.revision // 10 and self._exceeds(MAX_RESIDENT, now):
-                owners, vectors = self._ledger.vectors_at(seqs)
-                return _best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), k) if len(owners) else []
+                return _best(self.similarities(vector, seqs).items(), k)
             self._refresh(self._whole, now, base=0)
             return self._whole.query(vector, k, among=seqs)
+
+    def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
+        """The similarities of a few records, by number, without those that have no vector; read from the ledger.
+
+        Raises:
+            EmbeddingModelMismatch: The store has been bound to another model meanwhile.
+        """
+        if not len(seqs):
+            return {}
+        with self._ledger.database.read():
+            self._position()
+            owners, vectors = self._ledger.vectors_at(seqs)
+        if not len(owners):
+            return {}
+        return dict(_best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), len(seqs)))
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
         """Bring the index up to the ledger; how many records it took in. Nothing if another process is at it."""

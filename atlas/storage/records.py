@@ -18,6 +18,7 @@ from atlas.core.errors import EmbeddingModelMismatch
 from atlas.core.types import Vectors
 from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder
 from atlas.storage.where import bindable
+from atlas.storage.word_tables import make_word_table
 
 FLOAT = np.dtype("<f4")
 
@@ -187,6 +188,7 @@ class LedgerWriter:
                 (*columns, found.seq),
             )
             return found.seq
+        make_word_table(self._connection, collection)
         cursor = self._connection.execute(
             "INSERT INTO records (collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
             "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from atlas.core.errors import SchemaTooNew
+from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.database import Database, damaged
+from atlas.storage.word_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -62,17 +63,6 @@ CREATE TABLE attributes (
 ) WITHOUT ROWID;
 CREATE INDEX attributes_by_record ON attributes (seq, key);
 
-CREATE VIRTUAL TABLE records_fts USING fts5 (
-    document, search_text, content = 'records', content_rowid = 'seq', tokenize = "porter unicode61 remove_diacritics 2"
-);
-CREATE TRIGGER records_fts_insert AFTER INSERT ON records BEGIN
-    INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
-END;
-CREATE TRIGGER records_fts_update AFTER UPDATE OF document, search_text ON records BEGIN
-    INSERT INTO records_fts (records_fts, rowid, document, search_text)
-        VALUES ('delete', old.seq, old.document, old.search_text);
-    INSERT INTO records_fts (rowid, document, search_text) VALUES (new.seq, new.document, new.search_text);
-END;
 
 -- History: what was done, and each touched record as it was before. `state_after` names the state that a change left
 -- behind; undoing restores the earlier name, so "changed since" is a comparison of two numbers.
@@ -136,7 +126,17 @@ CREATE TABLE usage (
 ) WITHOUT ROWID;
 """
 
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {}
+
+def _index_words_anew(connection: sqlite3.Connection) -> None:
+    """From version 1: one table of words for all collections, deleted records among them, each text as it is."""
+    for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
+        connection.execute(f"DROP {what}")
+    _run_script(connection, REGISTRY)
+    for (collection,) in connection.execute("SELECT DISTINCT collection FROM records").fetchall():
+        make_word_table(connection, collection)
+
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {1: _index_words_anew}
 """From each older schema version, the step to the next."""
 
 
@@ -145,11 +145,17 @@ def prepare_schema(database: Database) -> None:
 
     Raises:
         SchemaTooNew: A newer version of ATLAS wrote the store.
+        ReadOnlyStore: An older one did, and the store was opened for reading only, so it cannot be brought up to date.
         StoreDamaged: The file is a SQLite file, but not a ledger.
     """
     with database.read() as connection:
         version = _check_version(connection, database.path)
     if database.read_only:
+        if 0 < version < SCHEMA_VERSION:
+            raise ReadOnlyStore(
+                f"{database.path} has schema {version}, but this version of ATLAS reads schema {SCHEMA_VERSION}. Open "
+                "it once without read_only, or ATLAS_READ_ONLY, to bring it up to date; a copy is kept beside it"
+            )
         return
     database.use_wal()
     if version == SCHEMA_VERSION:
@@ -159,11 +165,18 @@ def prepare_schema(database: Database) -> None:
     with database.write() as connection:
         version = _check_version(connection, database.path)  # another process may have come first
         if version == 0:
-            _run_script(connection, SCHEMA)
+            _run_script(connection, SCHEMA + REGISTRY)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        for older in range(version or SCHEMA_VERSION, SCHEMA_VERSION):
-            MIGRATIONS[older](connection)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        else:
+            migrate(connection, version)
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a ledger of an older schema up to this one, in the caller's transaction."""
+    for older in range(version, SCHEMA_VERSION):
+        MIGRATIONS[older](connection)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> int:

@@ -1,15 +1,18 @@
-"""Finding records by vector and by words, with or without those that a person has buried."""
+"""Finding records by vector, by words or by both, with or without those that a person has buried."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from atlas.core.types import QueryResult, Vector
+from atlas.core.types import Candidates, QueryResult, Vector
 from atlas.protocols.infra import Where
 from atlas.storage.collection import Collection
 from atlas.storage.nearest import Found
 from atlas.storage.records import Seqs
 from atlas.storage.rows import as_metadata
+from atlas.storage.words import Matches, Scope
 
 SPARE = 256
 """How many more of the nearest are asked for, as they might be buried; where that is too few, the rest is searched."""
@@ -24,29 +27,61 @@ def by_vector(
     """The k records that are nearest to a vector, of those that pass a filter."""
     if k <= 0:
         return _result(collection, [])
-    ledger, nearest = collection.ledger, collection.nearest
-    hidden = _none() if with_buried else ledger.matching(collection.name, BURIED)
-    if where:
-        seqs = np.setdiff1d(ledger.matching(collection.name, where), hidden, assume_unique=True)
-        return _result(collection, nearest.query_among(vector, k, seqs))
-    if not len(hidden):
-        return _result(collection, nearest.query(vector, k))
-    buried = set(hidden.tolist())
-    hits = nearest.query(vector, k + min(len(buried), SPARE))
-    found = [hit for hit in hits if hit[0] not in buried]
-    if len(found) < k and len(buried) > SPARE:
-        found = nearest.query_among(vector, k, ledger.matching(collection.name, UNBURIED))
-    return _result(collection, found[:k])
+    return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
 
 
 def by_words(
     collection: Collection, text: str, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """The k records that share the most telling words with a text, of those that pass a filter."""
-    if not with_buried:
-        where = {"$and": [where or {}, UNBURIED]}
-    hits = collection.ledger.search_text(collection.name, text, k, where)
-    return _result(collection, [(seq, value / (1 + value)) for seq, value in hits])
+    found = collection.ledger.words.find(collection.name, text, _scope(collection, where, with_buried), k)
+    return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
+
+
+def candidates(
+    collection: Collection,
+    vector: Vector | None,
+    text: str | None,
+    n: int,
+    where: Where | None = None,
+    with_buried: bool = True,
+) -> Candidates:
+    """The n nearest records and the n that hold the most telling words, each with both its values, exactly.
+
+    Args:
+        vector: None to search by words alone; all similarities are 0 then.
+        text: None to search by vector alone; all word values are 0 then.
+    """
+    scope = _scope(collection, where, with_buried)
+    near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
+    worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
+    others = np.array([seq for seq in worded.values if seq not in near], np.int64)
+    if vector is None:
+        near = dict.fromkeys(others.tolist(), 0.0)
+    else:
+        near |= collection.nearest.similarities(vector, others)
+    return _candidates(collection, near, worded)
+
+
+def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Found:
+    nearest = collection.nearest
+    if scope.passing is not None:
+        return nearest.query_among(vector, k, scope.passing)
+    if not len(scope.hidden):
+        return nearest.query(vector, k)
+    hidden = set(scope.hidden.tolist())
+    hits = nearest.query(vector, k + min(len(hidden), SPARE))
+    found = [hit for hit in hits if hit[0] not in hidden]
+    if len(found) < k and len(hidden) > SPARE:
+        found = nearest.query_among(vector, k, collection.ledger.matching(collection.name, UNBURIED))
+    return found[:k]
+
+
+def _scope(collection: Collection, where: Where | None, with_buried: bool) -> Scope:
+    matching = collection.ledger.matching
+    hidden = _none() if with_buried else matching(collection.name, BURIED)
+    passing = np.setdiff1d(matching(collection.name, where), hidden, assume_unique=True) if where else None
+    return Scope(passing=passing, hidden=hidden)
 
 
 def _result(collection: Collection, found: Found) -> QueryResult:
@@ -57,6 +92,20 @@ def _result(collection: Collection, found: Found) -> QueryResult:
         distances=[1.0 - similarity for _, similarity in live],
         metadatas=[as_metadata(record) for record, _ in live],
         documents=[record.document for record, _ in live],
+    )
+
+
+def _candidates(collection: Collection, near: Mapping[int, float], worded: Matches) -> Candidates:
+    records = collection.ledger.at(list(near))
+    live = [
+        (records[seq], similarity, worded.values.get(seq, 0.0)) for seq, similarity in near.items() if seq in records
+    ]
+    return Candidates(
+        ids=[record.id for record, _, _ in live],
+        similarities=[similarity for _, similarity, _ in live],
+        words=[value for _, _, value in live],
+        metadatas=[as_metadata(record) for record, _, _ in live],
+        word_information=worded.information,
     )
 
 

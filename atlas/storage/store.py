@@ -94,6 +94,7 @@ class Store:
             _check_not_lost(path)
             ledger = _open_ledger(path, settings, clock, read_only=False)
         store = cls(path, ledger, settings)
+        store._bring_label_up_to_date()
         store.marks.settle()
         return store
 
@@ -220,16 +221,25 @@ class Store:
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
         """Say beside the ledger what the store is, for people and other programs; the ledger is what decides."""
-        label: dict[str, Any] = {
-            "schema_version": SCHEMA_VERSION,
-            "embedding_model": model.name,
-            "embedding_dimension": model.dimension,
-            "embedding_checksum": checksum,
-            "created_at": self.ledger.clock.now().isoformat(timespec="seconds"),
-        }
+        self._write_label(
+            embedding_model=model.name,
+            embedding_dimension=model.dimension,
+            embedding_checksum=checksum,
+            created_at=self.ledger.clock.now().isoformat(timespec="seconds"),
+        )
+
+    def _bring_label_up_to_date(self) -> None:
+        """Let the label name this schema, where opening the store has changed the ledger's; it may be left as it is."""
+        with suppress(OSError, ValueError):
+            label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
+            if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
+                self._write_label(**label)
+
+    def _write_label(self, **label: Any) -> None:
+        text = json.dumps({**label, "schema_version": SCHEMA_VERSION}, indent=1) + "\n"
         temporary = self.path / f".{LABEL}.{os.getpid()}"
         try:
-            temporary.write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8")
             temporary.replace(self.path / LABEL)
         except OSError as error:
             with suppress(OSError):

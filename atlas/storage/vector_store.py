@@ -12,7 +12,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.core.types import NO_MARKS, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
+from atlas.core.types import NO_MARKS, Candidates, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
 from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored
@@ -128,6 +128,24 @@ class LedgerVectorStore:
     ) -> QueryResult:
         """The k records that share the most telling words with a text, best first."""
         return await asyncio.to_thread(searching.by_words, self._collection, text, k, where, with_buried)
+
+    async def candidates(
+        self,
+        embedding: npt.ArrayLike | None,
+        text: str | None,
+        n: int,
+        where: Where | None = None,
+        *,
+        with_buried: bool = True,
+    ) -> Candidates:
+        """The n nearest records that pass a filter and the n that hold the most telling words, each with both values.
+
+        Args:
+            embedding: None to search by words alone.
+            text: None to search by vector alone.
+        """
+        vector = None if embedding is None else as_vector(embedding, self._collection.dimension)
+        return await asyncio.to_thread(searching.candidates, self._collection, vector, text, n, where, with_buried)
 
     async def scan(
         self,

@@ -8,8 +8,10 @@ import threading
 import pytest
 
 from atlas.core.types import Marks
+from atlas.storage.doctor import examine
 from tests.integration.conftest import hear, start_together, tell
 from tests.integration.workers import attempt, opened
+from tests.old_schemas import make_version_1, schema_version
 
 N_WRITERS = 4
 
@@ -139,3 +141,40 @@ def test_processes_that_create_the_same_store_at_once_all_write_into_it(start, t
             assert len(written) == N_WRITERS
             assert memory.storage.model.name == "hash"
         assert (path / "store.json").exists()
+
+
+def test_words_are_found_by_another_process_as_soon_as_they_are_acknowledged(start, tmp_path):
+    path = tmp_path / "store"
+    opened(path).close()
+    writers = [start("write", path, f"w{i}", 40) for i in range(N_WRITERS)]
+    with opened(path) as memory:
+        start_together(writers)
+        said, n_done, missed = listen(writers), 0, []
+        while n_done < N_WRITERS:
+            line = said.get()
+            if line is None:
+                n_done += 1
+                continue
+            record_id, name = line.split()
+            if record_id not in [experience.id for experience in memory.experience.search_words(name, N_WRITERS)]:
+                missed.append(name)
+        assert missed == []
+        assert memory.experience.count() == 40 * N_WRITERS
+    assert [writer.wait() for writer in writers] == [0] * N_WRITERS
+
+
+def test_processes_that_open_a_store_of_an_older_version_at_once_bring_it_up_to_date_once(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        memory.experience.store(attempt("getUserById"))
+    make_version_1(path)
+    writers = [start("write", path, f"w{i}", 5) for i in range(N_WRITERS)]
+    start_together(writers)
+    written = [line.split() for writer in writers for line in iter(lambda writer=writer: hear(writer), "")]
+    assert [writer.wait() for writer in writers] == [0] * N_WRITERS
+    assert len(written) == 5 * N_WRITERS
+    with opened(path) as memory:
+        assert memory.experience.count() == 1 + len(written)
+        assert len(memory.experience.search_words("get_user_by_id")) == 1
+        assert [finding.problem for finding in examine(memory.storage) if finding.check == "keyword search"] == [""]
+    assert schema_version(path / "atlas.schema-1.sqlite") == 1

@@ -48,7 +48,10 @@ def test_a_sound_store_has_no_problems(store):
     [
         ("DELETE FROM attributes WHERE seq = 3", "filters", "filters of 1 records"),
         ("INSERT INTO vectors VALUES (999, 0, x'00000000')", "vectors", "1 vectors without a record"),
-        ("INSERT INTO records_fts (records_fts) VALUES ('delete-all')", "keyword search", "does not follow"),
+        ("INSERT INTO words_1 (words_1) VALUES ('delete-all')", "keyword search", "does not follow"),
+        ("DROP TRIGGER words_1_update", "keyword search", "no TRIGGER words_1_update"),
+        ("DROP TABLE words_1", "keyword search", "no TABLE words_1"),
+        ("DELETE FROM word_tables", "keyword search", "no table of words"),
     ],
 )
 def test_what_differs_is_found_and_mended(store, statement, check, words):

@@ -1,0 +1,123 @@
+"""Porter's stemmer: what English words that differ only in their ending have in common.
+
+Source:
+    M. F. Porter, An algorithm for suffix stripping, Program 14 (3), 1980, with the two departures of his own program
+    (-bli and -logi), as SQLite's tokenizer `porter` has them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "logi": "log",
+}
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4 = {
+    **dict.fromkeys(("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou"), ""),
+    **dict.fromkeys(("ism", "ate", "iti", "ous", "ive", "ize"), ""),
+}
+_LONGEST = 7
+_VOWELS = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc")  # y is either
+
+
+@lru_cache(maxsize=2**15)
+def stem(word: str) -> str:
+    """The stem of a lower-case word of the letters a to z; words of one or two letters are their own."""
+    if len(word) < 3:
+        return word
+    word = _without_plural(word)
+    word = _without_past(word)
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _STEP_2, above=0)
+    word = _replaced(word, _STEP_3, above=0)
+    if not word.endswith("ion") or word.endswith(("sion", "tion")):
+        word = _replaced(word, _STEP_4, above=1)
+    return _tidied(word)
+
+
+def _without_plural(word: str) -> str:
+    """Step 1a."""
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    """Step 1b."""
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for ending in ("ed", "ing"):
+        left = word.removesuffix(ending)
+        if left != word:
+            return _completed(left) if "v" in _shape(left) else word
+    return word
+
+
+def _completed(word: str) -> str:
+    """What is left of a word without -ed or -ing, as it would end without them."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c":
+        return word if word[-1] in "lsz" else word[:-1]
+    return word + "e" if _measure(word) == 1 and _ends_short(word) else word
+
+
+def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
+    """Steps 2 to 4: the longest of the endings replaced, if the measure of what comes before it is above a number."""
+    for n_letters in range(_LONGEST, 1, -1):
+        ending = word[-n_letters:]
+        if ending in endings:
+            left = word[: -len(ending)]
+            return left + endings[ending] if _measure(left) > above else word
+    return word
+
+
+def _tidied(word: str) -> str:
+    """Step 5."""
+    if word.endswith("e"):
+        measure = _measure(word[:-1])
+        if measure > 1 or (measure == 1 and not _ends_short(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _shape(word: str) -> str:
+    """A word's letters as c for consonants and v for vowels; y is a vowel after a consonant."""
+    shape = word.translate(_VOWELS)
+    while "y" in shape:
+        before, _, after = shape.partition("y")
+        shape = f"{before}{'v' if before.endswith('c') else 'c'}{after}"
+    return shape
+
+
+def _measure(word: str) -> int:
+    """How often consonants follow vowels in it, about its number of closed syllables."""
+    return _shape(word).count("vc")
+
+
+def _ends_short(word: str) -> bool:
+    """Whether it ends in consonant, vowel, consonant, the last not w, x or y."""
+    return _shape(word).endswith("cvc") and word[-1] not in "wxy"

@@ -1,0 +1,166 @@
+"""Keyword search: the records that hold the words of a text, and how telling those are (BM25 over FTS5).
+
+How telling a word is, and how long a text is usual, is counted among the live records of the collection.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.storage.database import Database, bounded
+from atlas.storage.records import Position, Seqs, read_revision
+from atlas.storage.terms import Term, query_terms
+from atlas.storage.word_tables import word_table
+
+K1 = 1.2
+"""How soon repeating a word stops counting; as FTS5 has it, with b = 0.75."""
+
+DOCUMENT_WEIGHT, SEARCH_TEXT_WEIGHT = 2.0, 1.0
+"""For how many of its kind one word of a field counts."""
+
+MAX_SEARCHED = 48
+"""Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""
+
+MAX_POSTINGS = 40_000
+"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
+few thousand records, and of large ones the commonest words, which tell the least."""
+
+COMMON = 10_000
+FEWEST = 3
+"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
+what half of the records hold no weight."""
+
+MAX_COUNTS = 50_000
+DRIFT = 0.01
+"""How many counts are kept, and by what share one may be off, after writes, before it is made again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """What a text finds."""
+
+    values: Mapping[int, float]
+    """BM25 by number of record, above 0 and higher for better; the best first."""
+
+    information: float
+    """The value that a record would near which held every term often: the sum of their weights.
+
+    A term that nothing holds counts too, unless others ask for what it is made of. Those that are left out do not.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The records of a collection that a search may find."""
+
+    passing: Seqs | None = None
+    """None: all that `hidden` does not name."""
+
+    hidden: Seqs
+
+
+class Words:
+    """Keyword search over a ledger. It may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
+        """How many records held a term, and when; of common ones, at least so many."""
+
+    def find(self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = ()) -> Matches:
+        """The n records that hold the most telling words of a text, and those of some others that hold any.
+
+        Any text is literal. Equal values are in the order of their records.
+        """
+        terms = query_terms(text)
+        with self._database.read() as connection:
+            table = word_table(connection, collection) if terms else None
+            if table is None:
+                return Matches(values={}, information=0.0)
+            n_records = connection.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+            counts = self._counted(connection, table, terms)
+            searched = _searched(connection, table, counts, n_records)
+            values = _values(connection, table, list(searched), scope, n, also) if searched else {}
+        missing = [0 for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        weights = [_weight(n_holding, n_records) for n_holding in (*searched.values(), *missing)]
+        return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
+
+    def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
+        """How many records hold each term; of one that more than `COMMON` hold, at least so many.
+
+        Each write changes the words of one record, so a count is about right for some writes after it was made.
+        """
+        now = _position(connection)
+        counts = {}
+        for term in terms:
+            held, then = self._counts.get((table, term), (0, Position("", 0)))
+            if then.ledger_id != now.ledger_id or abs(now.revision - then.revision) > DRIFT * held:
+                held = _count(connection, table, term, 2 * COMMON)
+                if len(self._counts) > MAX_COUNTS:
+                    self._counts = {}
+                self._counts[table, term] = held, now
+            counts[term] = held
+        return counts
+
+
+def _position(connection: sqlite3.Connection) -> Position:
+    ledger_id = connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0]
+    return Position(ledger_id, read_revision(connection))
+
+
+def _searched(
+    connection: sqlite3.Connection, table: str, counts: Mapping[Term, int], n_records: int
+) -> dict[Term, int]:
+    """The terms to search for, with how many records hold each."""
+    most = min(COMMON, n_records // 2)
+    chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
+    if len(chosen) < FEWEST:
+        common = {term: _count(connection, table, term, n_records) for term, n in counts.items() if n > most}
+        chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: FEWEST - len(chosen)])
+    return chosen
+
+
+def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
+    """The rarest terms, as many as are searched for."""
+    ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
+    n_postings = np.cumsum([n for _, n in ordered])
+    return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
+
+
+def _values(
+    connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope, n: int, also: Sequence[int]
+) -> dict[int, float]:
+    # `+` keeps SQLite from one full-text query for each number.
+    within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
+    rows = connection.execute(
+        "WITH held AS MATERIALIZED ("
+        f"SELECT rowid AS seq, -bm25({table}, {DOCUMENT_WEIGHT}, {SEARCH_TEXT_WEIGHT}) AS value "
+        f"FROM {table} WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))) "
+        "SELECT * FROM (SELECT seq, value FROM held ORDER BY value DESC, seq LIMIT ?) "
+        "UNION ALL SELECT seq, value FROM held WHERE seq IN (SELECT value FROM json_each(?))",
+        (_any_of(terms), json.dumps(seqs.tolist()), bounded(max(n, 0)), json.dumps(list(also))),
+    )
+    return dict(rows.fetchall())
+
+
+def _count(connection: sqlite3.Connection, table: str, term: Term, most: int) -> int:
+    row = connection.execute(
+        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)", (_any_of([term]), most)
+    )
+    return int(row.fetchone()[0])
+
+
+def _weight(n_holding: int, n_records: int) -> float:
+    """Inverse document frequency, exactly as FTS5 computes it."""
+    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    return weight if weight > 0 else 1e-6
+
+
+def _any_of(terms: Sequence[Term]) -> str:
+    return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)

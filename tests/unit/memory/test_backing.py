@@ -1,0 +1,58 @@
+"""What a memory can still do over a store with the specification's methods alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from atlas.infra import aio
+from atlas.memory.backing import PlainStore
+from atlas.testing import MemoryVectorStore
+from tests.unit.memory.conftest import DictVectorStore
+
+TEXTS = {"a": "cancel a flight", "b": "cancel a hotel", "c": "weather", "d": "sun"}
+VECTORS = np.eye(4, dtype=np.float32)
+
+
+def filled(store) -> PlainStore:
+    plain = PlainStore(store, 4)
+    metadatas = [{"n": n} for n in range(4)]
+    aio.run(plain.add(list(TEXTS), list(VECTORS), metadatas, list(TEXTS.values())))
+    return plain
+
+
+def candidates(store: PlainStore, *args, **options) -> dict[str, tuple[float, float]]:
+    """Similarity and word value by id."""
+    got = aio.run(store.candidates(*args, **options))
+    assert [metadata["n"] for metadata in got.metadatas] == [list(TEXTS).index(i) for i in got.ids]
+    pairs = zip(got.similarities, got.words, strict=True)
+    return {
+        i: (pytest.approx(similarity, abs=1e-6), pytest.approx(value))
+        for i, (similarity, value) in zip(got.ids, pairs, strict=True)
+    }
+
+
+def test_candidates_by_vector_and_by_words_have_both_values():
+    plain = filled(MemoryVectorStore())
+    assert candidates(plain, VECTORS[2] * 3, "cancel the flight", 1) == {"c": (1, 0), "a": (0, 2)}
+    assert candidates(plain, VECTORS[0], "cancel the flight", 2) == {"a": (1, 2), "b": (0, 1)}
+    assert aio.run(plain.candidates(VECTORS[0], "cancel the flight", 2)).word_information == pytest.approx(2)
+
+
+def test_a_filter_holds_for_both_channels():
+    plain = filled(MemoryVectorStore())
+    assert candidates(plain, VECTORS[0], "cancel flight", 1, {"n": {"$gte": 1}}) == {"b": (0, 1)}
+
+
+def test_a_store_that_knows_no_words_gives_the_nearest():
+    plain = filled(DictVectorStore())
+    assert candidates(plain, VECTORS[1], "cancel flight", 1) == {"b": (1, 0)}
+    assert candidates(plain, None, "cancel flight", 1) == {}
+    assert aio.run(plain.candidates(VECTORS[1], "cancel", 1)).word_information == 0
+
+
+def test_either_channel_may_be_left_out():
+    plain = filled(MemoryVectorStore())
+    assert candidates(plain, VECTORS[3], None, 1) == {"d": (1, 0)}
+    assert candidates(plain, None, "flight", 5) == {"a": (0, 1)}
+    assert candidates(plain, VECTORS[3], "flight", 0) == {}

@@ -1,0 +1,193 @@
+"""A store that version 1 wrote is brought up to date when it is opened, once, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zipfile
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from atlas.core.errors import InvalidInput, ReadOnlyStore
+from atlas.core.settings import Settings
+from atlas.core.types import Marks
+from atlas.infra import aio
+from atlas.storage import schema
+from atlas.storage.backup import restore
+from atlas.storage.doctor import examine
+from atlas.storage.schema import SCHEMA_VERSION
+from atlas.storage.store import Store
+from tests.old_schemas import make_version_1, schema_version
+from tests.unit.storage.conftest import THINGS, Opened, files_in, vector_of
+
+TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """The directory of a store of version 1: three records, one of them marked, an edit, and a deleted one."""
+    path = tmp_path / "store"
+    with Store.open(path, settings=Settings(actor="tester")) as store:
+        opened = Opened(store)
+        things = store.vector_store(THINGS)
+        aio.run(
+            things.add([*TEXTS], [vector_of(i) for i in TEXTS], [{"n": 1}] * 3, ["first", *list(TEXTS.values())[1:]])
+        )
+        opened.edit("a", TEXTS["a"], n=2)
+        opened.mark(b=Marks(pinned=True))
+        opened.add("gone")
+        opened.delete("gone")
+    make_version_1(path)
+    return path
+
+
+def found(store: Store, text: str) -> list[str]:
+    return aio.run(store.vector_store(THINGS).search_text(text, 5)).ids
+
+
+def problems(store: Store) -> Mapping[str, str]:
+    return {finding.check: finding.problem for finding in examine(store) if finding.problem}
+
+
+def ledger_version(path: Path) -> int:
+    return schema_version(path / "atlas.sqlite")
+
+
+def test_version_1_did_not_find_what_this_version_finds(old):
+    """So the tests below test the migration."""
+    with closing(sqlite3.connect(old / "atlas.sqlite")) as connection:
+        for word, n in (("user", 0), ("数", 0), ("cancel", 1)):
+            query = "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?"
+            assert connection.execute(query, (f'"{word}"',)).fetchone() == (n,)
+
+
+def test_opening_it_indexes_its_words_anew_and_keeps_the_rest(old):
+    with Store.open(old) as store:
+        assert [found(store, text) for text in ("user", "数", "cancelling")] == [["a"], ["b"], ["c"]]
+        assert Opened(store).marks("b") == Marks(pinned=True)
+        assert Opened(store).nearest("c") == ["c"]
+        assert [operation.kind for operation in store.history()] == ["delete", "store", "mark", "edit", "store"]
+        with store.ledger.database.read() as connection:
+            old_parts = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'records_fts%'").fetchall()
+        assert old_parts == []
+        store.catch_up()
+        assert problems(store) == {}
+    assert ledger_version(old) == SCHEMA_VERSION
+    assert json.loads((old / "store.json").read_text())["schema_version"] == SCHEMA_VERSION
+
+
+def test_what_version_1_did_can_still_be_undone(old):
+    with Store.open(old) as store:
+        deletion, _, _, edit, _ = store.history()
+        store.undo(deletion.id)
+        store.undo(edit.id)
+        assert found(store, "gone") == ["gone"]
+        assert found(store, "first") == ["a"]
+        assert found(store, "user") == []
+        store.catch_up()
+        assert problems(store) == {}
+
+
+def test_a_copy_of_what_it_was_is_kept_beside_it(old):
+    with Store.open(old):
+        pass
+    assert schema_version(old / "atlas.schema-1.sqlite") == 1
+
+
+def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
+    Store.open(tmp_path / "store").close()
+    make_version_1(tmp_path / "store")
+    with Store.open(tmp_path / "store") as store:
+        Opened(store).add("a")
+        assert found(store, "text") == ["a"]
+        store.catch_up()
+        assert problems(store) == {}
+
+
+def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
+    before = files_in(old)
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 2\. Open it once without read_only"):
+        Store.open(old, read_only=True)
+    assert files_in(old) == before
+    with Store.open(old):
+        pass
+    with Store.open(old, read_only=True) as store:
+        assert found(store, "user") == ["a"]
+
+
+def test_one_that_reads_meanwhile_is_not_disturbed(old):
+    """As a process of the older version would: it sees one state until its transaction ends."""
+    query = "SELECT rowid FROM records_fts WHERE records_fts MATCH 'cancel'"
+    with closing(sqlite3.connect(old / "atlas.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute(query).fetchall() == [(3,)]
+        with Store.open(old) as store:
+            assert found(store, "cancel") == ["c"]
+            assert reader.execute(query).fetchall() == [(3,)]
+            reader.execute("ROLLBACK")
+            with pytest.raises(sqlite3.OperationalError, match="no such table: records_fts"):
+                reader.execute(query)
+
+
+def test_one_of_the_older_version_that_writes_afterwards_is_refused(old):
+    with closing(sqlite3.connect(old / "atlas.sqlite", isolation_level=None)) as writer, Store.open(old) as store:
+        with pytest.raises(sqlite3.OperationalError, match="no such function: searchable"):
+            writer.execute("UPDATE records SET document = 'other' WHERE id = 'a'")
+        assert found(store, "user") == ["a"]
+
+
+def test_a_migration_that_fails_leaves_it_as_it_was(old, monkeypatch):
+    def fail(connection: sqlite3.Connection, version: int) -> None:
+        connection.execute("DROP TABLE records_fts")
+        raise OSError("the power is gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(schema, "migrate", fail)
+        with pytest.raises(OSError, match="the power is gone"):
+            Store.open(old)
+    assert ledger_version(old) == 1
+    with Store.open(old) as store:
+        assert found(store, "user") == ["a"]
+
+
+def packed(old: Path, target: Path) -> Path:
+    """The backup that version 1 wrote of it."""
+    with zipfile.ZipFile(target, "w") as file:
+        file.write(old / "atlas.sqlite", "atlas.sqlite")
+        file.writestr("marks.json", (old / "things_meta.json").read_text().replace('"marks"', '"things"', 1))
+    return target
+
+
+def test_a_backup_of_version_1_restores(old, tmp_path):
+    backup = packed(old, tmp_path / "old.zip")
+    with Store.open(tmp_path / "other") as other:
+        assert restore(other, backup).n_records == 3
+        assert [found(other, text) for text in ("user", "数")] == [["a"], ["b"]]
+        assert Opened(other).marks("b") == Marks(pinned=True)
+        other.catch_up()
+        assert problems(other) == {}
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("DROP TABLE records_fts", "is damaged"),
+        ("DROP TRIGGER records_fts_insert", "is damaged"),
+        ("PRAGMA user_version = 0", "has schema 0"),
+        ("PRAGMA user_version = 3", "has schema 3, .* up to 2"),
+        ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
+    ],
+)
+def test_a_backup_of_version_1_that_cannot_be_used_is_refused(old, tmp_path, sql, words):
+    with closing(sqlite3.connect(old / "atlas.sqlite")) as connection:
+        connection.execute(sql)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with Store.open(tmp_path / "other") as other:
+        Opened(other).add("kept")
+        with pytest.raises(InvalidInput, match=f"{words}.*; the store is unchanged"):
+            restore(other, packed(old, tmp_path / "old.zip"))
+        assert found(other, "kept") == ["kept"]
