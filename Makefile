@@ -34,19 +34,17 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 test: export HF_HUB_OFFLINE = 1
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
 	@failed=0; \
-	echo "==> unit, contract and integration tests"; \
-	$(PYTEST) $(PARALLEL) tests/unit tests/contract tests/integration || failed=1; \
-	echo "==> page and browser tests"; \
-	$(PYTEST) tests/ui tests/e2e || failed=1; \
+	echo "==> unit, contract, integration and page tests"; \
+	$(PYTEST) $(PARALLEL) tests/unit tests/contract tests/integration tests/ui || failed=1; \
+	echo "==> browser tests"; \
+	$(PYTEST) tests/e2e || failed=1; \
 	exit $$failed
 
-check: export HF_HUB_OFFLINE = 1
-check: $(VENV)/.dev ## format, lint, types, import rules, fast tests
+check: $(VENV)/.dev ## format, lint, types, import rules
 	@failed=0; \
 	echo "==> ruff"; $(BIN)/ruff format --check . || failed=1; $(BIN)/ruff check . || failed=1; \
 	echo "==> mypy"; $(BIN)/mypy || failed=1; \
 	echo "==> import-linter"; $(BIN)/lint-imports --no-cache --no-logo || failed=1; \
-	echo "==> fast tests"; $(PYTEST) $(PARALLEL) tests/unit tests/contract || failed=1; \
 	exit $$failed
 
 format: $(VENV)/.dev ## format, and mend what the linter can mend

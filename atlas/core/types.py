@@ -18,6 +18,7 @@ Vector = npt.NDArray[np.float32]
 """Shape (dim,), unit length."""
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def new_id() -> str:
@@ -159,6 +160,17 @@ class Hit(Generic[T]):
     def rank_value(self) -> float:
         """What hits are ordered by, highest first."""
         return sum(self.signals.values())
+
+    def of(self, item: U) -> Hit[U]:
+        """The same hit, of what its item stands for."""
+        return Hit(
+            item=item,
+            similarity=self.similarity,
+            meaning=self.meaning,
+            words=self.words,
+            relevance=self.relevance,
+            signals=self.signals,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -409,4 +409,4 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         candidates = [one for one in candidates_of(found, usage, pinned) if one.item != without]
         ranked = rank(candidates, self.weights, await self._calibration.now(), self._clock.now())[:k]
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
-        return [replace(hit, item=from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]
+        return [hit.of(from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]

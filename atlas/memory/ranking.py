@@ -7,7 +7,6 @@ holds. So it does not depend on what else was found, and says by itself whether 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -49,7 +48,13 @@ USUAL = {
 }
 """Similarities that are usual with a model, before a store has records of its own."""
 
+WORDS_POWER = 0.7
+"""Of the share of what the words tell: the first telling words that are found say more than the last ones."""
+
 NUDGES = ("success", "use", "recency", "pin")
+
+LEAST_SAID = 0.001
+"""Of a nudge, to be worth a word."""
 
 NEARNESS = (
     (0.9, "means nearly the same"),
@@ -145,9 +150,14 @@ def explain(hit: Hit[Any]) -> str:
     """One plain sentence on why a hit stands where it does."""
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
     words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
-    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value > 0}
-    moved = f", moved up by {sum(nudges.values()):.3f} for {' and '.join(nudges)}" if nudges else ""
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
+    moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
     return f"Its text {near} (similarity {hit.similarity:.2f}), and {words}: relevance {hit.relevance:.2f}{moved}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`success, use and recency`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def check_k(k: int) -> None:
@@ -204,7 +214,7 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
     meaning = weights.meaning * calibration.meaning(candidate.similarity)
-    words = weights.words * math.sqrt(candidate.words)  # the first telling words say most
+    words = weights.words * min(1.0, candidate.words) ** WORDS_POWER
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,

@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from atlas.storage.stemming import stem
 
@@ -75,14 +76,30 @@ def searchable(text: str) -> str:
 
 
 def query_terms(text: str) -> list[Term]:
-    """The distinct terms that a text asks for, in its order; every character of it is literal."""
+    """The distinct terms that a text asks for, in its order; every character of it is literal.
+
+    After each word comes the pair of it and the one before: words that stand side by side in the record as well say
+    more than the same words apart.
+    """
     terms: dict[str, Term] = {}
+    before = ""
     for token in _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])):
-        for term in _terms(token):
+        for term in (*_terms(token), *_pairs(before, token)):
             terms.setdefault(term.text, term)
+        before = token
         if len(terms) >= MAX_TERMS:
             break
     return list(terms.values())[:MAX_TERMS]
+
+
+def _pairs(before: str, token: str) -> Iterator[Term]:
+    """The words of a token, each with the one before it; FTS5 takes several words for a phrase."""
+    if _CJK_RUN.match(token):
+        return
+    words = [word.lower() for word in _BREAKS.split(token)]
+    last = "" if _CJK_RUN.match(before) else _BREAKS.split(before)[-1].lower()
+    for left, right in pairwise([last, *words] if last else words):
+        yield Term(f"{left} {right}", is_composed=True)
 
 
 def _normalised(text: str) -> str:

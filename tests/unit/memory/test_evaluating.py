@@ -22,7 +22,8 @@ TEXTS = {
     "rotate the red grid": "grid",
     "draw a chart of sales": "chart",
 }
-ROWS = ["BM25", "dense", "dense + priors"]
+SIGNALS = ("meaning", "words", "success", "recency")
+ROWS = ["BM25", "dense", "RRF", "fused", *(f"fused − {signal}" for signal in SIGNALS)]
 
 
 def unwatched(what):
@@ -84,7 +85,7 @@ def test_progress_is_told_of_each_corpus_and_task():
     told = []
     on_corpora(corpus(), watch=lambda what: lambda done, total: told.append((what, done, total)))
     assert ("storing letters", 5, 5) in told
-    assert told[-1] == ("letters 2", 8, 8)
+    assert told[-1] == ("letters 2", 18, 18)
 
 
 def test_rows_rank_by_the_ids_that_judgements_know_and_leave_out_what_they_should(memory):
@@ -103,7 +104,7 @@ def test_other_weights_rank_the_same_experiences(memory):
 def test_other_rows_can_be_compared(memory):
     def eager(memory, id_of):
         weighted = with_weights(memory, RankingWeights(success=1))
-        return [evaluating.Row("eager", "…", evaluating.by_meaning(weighted), id_of)]
+        return [evaluating.Row("eager", "…", evaluating.by_best_match(weighted), id_of)]
 
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)
     assert report.retrievers == {"eager": "…"}

@@ -59,7 +59,7 @@ def test_a_clearly_more_relevant_failure_comes_first():
 
 def test_words_count_as_meaning_does():
     assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.25)) == "wm"
-    assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.0025)) == "mw"
+    assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.01)) == "mw"
 
 
 def test_what_helped_comes_before_what_did_not():
@@ -145,7 +145,7 @@ def test_an_impossible_threshold_is_refused(threshold):
 def test_a_hit_is_explained_in_a_sentence():
     assert explain(only(candidate("a", 0.92, True, words=0.36, age_days=9000))) == (
         "Its text means nearly the same (similarity 0.92), and it holds 36% of what the query's words tell: "
-        "relevance 0.76, moved up by 0.025 for success and use."
+        "relevance 0.68, moved up by 0.025 for success and use."
     )
     far = only(candidate("a", 0.1))
     assert explain(far).startswith("Its text means something else (similarity 0.10), and it shares none of its words")

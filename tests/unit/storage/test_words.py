@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from atlas.storage.terms import query_terms, searchable
 from tests.unit.storage.conftest import THINGS, Opened, vector_of
 
 VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
+
+APART = " 数 "
+"""Keeps two words from being asked for side by side."""
 
 
 @pytest.fixture
@@ -141,6 +145,13 @@ def test_buried_records_are_left_out_unless_asked_for(opened):
     assert set(candidates(opened, vector_of("a"), "flight", 5, with_buried=False).ids) == {"b", "c"}
 
 
+def test_words_side_by_side_tell_more_than_the_same_words_apart(opened):
+    apart = {f"r{i}": "flight to cancel" for i in range(5)}
+    add(opened, {"apart": "the flight was late, so cancel", "beside": "late, so the cancel flight was"} | apart)
+    add(opened, {f"other{i}": "weather" for i in range(20)})
+    assert found(opened, "cancel flight")[0] == "beside"
+
+
 # Both channels at once
 
 
@@ -158,8 +169,9 @@ class Kept:
 
     def words(self, query: str) -> dict[str, float]:
         """BM25 as FTS5's documentation has it: k1 1.2, b 0.75, a field's weight multiplies its words."""
-        counts = {i: [Counter(tokens(text)) for text in texts] for i, texts in self.texts.items()}
-        lengths = {i: sum(field.total() for field in fields) for i, fields in counts.items()}
+        held = {i: [tokens(text) for text in texts] for i, texts in self.texts.items()}
+        lengths = {i: sum(map(len, fields)) for i, fields in held.items()}
+        counts = {i: [words_and_pairs(field) for field in fields] for i, fields in held.items()}
         mean = sum(lengths.values()) / len(lengths)
         values = dict.fromkeys(self.texts, 0.0)
         for term in {term.text for term in query_terms(query)}:
@@ -171,6 +183,11 @@ class Kept:
 
 def tokens(text: str) -> list[str]:
     return re.findall("[a-z0-9]+", searchable(text).lower())
+
+
+def words_and_pairs(held: list[str]) -> Counter[str]:
+    """How often each word occurs, and each two words side by side."""
+    return Counter(held) + Counter(map(" ".join, pairwise(held)))
 
 
 def weight(often: dict[str, int]) -> float:
@@ -279,7 +296,7 @@ def test_a_vector_that_is_none_is_refused(opened, vector):
 def test_word_information_is_what_a_record_would_near_that_holds_everything_often(opened):
     add(opened, {"all": "refund flight " * 500} | {f"r{i}": "weather" for i in range(20)})
     got = candidates(opened, None, "refund flight", 5)
-    assert got.word_information == pytest.approx(2.2 * 2 * math.log((21 - 1 + 0.5) / 1.5))
+    assert got.word_information == pytest.approx(2.2 * 3 * math.log((21 - 1 + 0.5) / 1.5))  # two words and their pair
     assert 0.9 < got.words[0] / got.word_information < 1
 
 
@@ -300,8 +317,8 @@ def test_of_many_words_the_rarest_are_searched_for(open_store, monkeypatch):
     rarest = sorted(asked, key=lambda word: n_holding[word])[:2]
     monkeypatch.setattr(words, "FEWEST", 1)
     monkeypatch.setattr(words, "MAX_POSTINGS", sum(n_holding[word] for word in rarest) + 1)
-    got = candidates(opened, None, " ".join(asked), 1_000)
-    expected = {i: value for i, value in kept.words(" ".join(rarest)).items() if value > 0}
+    got = candidates(opened, None, APART.join(asked), 1_000)
+    expected = {i: value for i, value in kept.words(APART.join(rarest)).items() if value > 0}
     assert dict(zip(got.ids, got.words, strict=True)) == pytest.approx(expected, abs=1e-4)
 
 
@@ -309,8 +326,8 @@ def test_common_words_are_searched_for_where_there_are_no_rarer_ones(open_store,
     opened = open_store()
     kept = at_random(opened, random.Random(8), 100)
     monkeypatch.setattr(words, "COMMON", 3)
-    got = candidates(opened, None, "cancel flight", 1_000)
-    expected = {i: value for i, value in kept.words("cancel flight").items() if value > 0}
+    got = candidates(opened, None, f"cancel{APART}flight", 1_000)
+    expected = {i: value for i, value in kept.words(f"cancel{APART}flight").items() if value > 0}
     assert dict(zip(got.ids, got.words, strict=True)) == pytest.approx(expected, abs=1e-4)
 
 
