@@ -19,7 +19,7 @@ from pages.components.selection import select
 from pages.components.tables import ROWS, opened_id, selectable_table
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
-FOUND = ("outcome", "relevance", "task", "domain", "marks", "source", "why")
+FOUND = ("outcome", "relevance", "task", "why", "domain", "marks", "source")
 BESIDE = ("sign", "relevance", "task", "marks")
 
 
