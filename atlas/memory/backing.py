@@ -81,6 +81,10 @@ class PlainStore:
         """How many records there are."""
         return await (self._store.count() if where is None else self._store.count(where))
 
+    async def is_empty(self) -> bool:
+        """Whether there is no record."""
+        return not await self.count()
+
     async def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:

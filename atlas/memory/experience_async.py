@@ -396,7 +396,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         """The k best for a query, by meaning and by words."""
         check_k(k)
         check_text(query, "the query")
-        if not k or not query.strip() or not await self._store.count():
+        if not k or not query.strip() or await self._store.is_empty():
             return []
         vector = await asyncio.to_thread(self._encode_query, query)
         found = await self._store.candidates(vector, query, overfetch(k), where, with_buried=with_buried)

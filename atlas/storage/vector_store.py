@@ -112,6 +112,10 @@ class LedgerVectorStore:
         """How many records pass a filter."""
         return await asyncio.to_thread(self._count, where)
 
+    async def is_empty(self) -> bool:
+        """Whether there is no record; it looks no further than the first."""
+        return not await asyncio.to_thread(self._ledger.holds_more_than, self._name, 0)
+
     async def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
