@@ -29,14 +29,17 @@ MAX_PARTS = 12
 """Longer identifiers, and those of more parts, are hashes, keys or sentences; they are not parted."""
 
 _CJK = (
-    "\u1100-\u11ff\u2e80-\u2fdf\u3005\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
+    "\u1100-\u11ff\u3005\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
     "\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u3131-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\ua960-\ua97f\uac00-\ud7a3\ud7b0-\ud7fb\uf900-\ufaff\U0001aff0-\U0001b16f\U00020000-\U0003fffd"
 )
-_LETTERS = [character for character in map(chr, range(0x530)) if character.isalpha()]  # Latin, Greek and Cyrillic
+_LETTERS = [letter for letter in map(chr, range(0x528)) if letter.isalpha() and letter != "\u037f"]
+"""Latin, Greek and Cyrillic, as far as SQLite's tokenizer knows their case."""
+
 _UPPER = "".join(letter for letter in _LETTERS if letter.isupper())
 _LOWER = "".join(letter for letter in _LETTERS if not letter.isupper())
 _WORD = f"{_UPPER}{_LOWER}0-9"
+_RUN = rf"(?:[^\W_{_CJK}][\u0300-\u036f]*)+"
 _BREAK = "[_\\-\u2010]+"
 
 _LIKENED = re.compile(  # long assigned in full: what is added to Unicode changes nothing here
@@ -47,7 +50,7 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 _BREAKS = re.compile(_BREAK)
 _IDENTIFIER = re.compile(f"[{_WORD}]+(?:{_BREAK}[{_WORD}]+)*")
 _PARTS = re.compile(f"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|[0-9]+")
-_TOKEN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:{_BREAK}[^\W_{_CJK}]+)*")
+_TOKEN = re.compile(rf"[{_CJK}]+|{_RUN}(?:{_BREAK}{_RUN})*")
 _PLAIN = re.compile("[A-Z]?[a-z]+")
 _STEMMED = re.compile("[a-z]{3,40}")
 
@@ -133,9 +136,14 @@ def _terms(token: str) -> Iterator[Term]:
             yield Term(token, is_prefix=True)
         return
     for word in _BREAKS.split(token):
-        yield Term(word.lower(), is_composed=any(True for _ in _of_word(word)))
+        yield Term(_lower(word), is_composed=any(True for _ in _of_word(word)))
     for identifier in _IDENTIFIER.findall(token):
         yield from _derived(identifier)
+
+
+def _lower(word: str) -> str:
+    """A word in lower case where the tokenizer would say the same; else it is left to the tokenizer."""
+    return word.lower() if _IDENTIFIER.fullmatch(word) else word
 
 
 def _derived(identifier: str) -> Iterator[Term]:

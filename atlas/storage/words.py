@@ -21,8 +21,8 @@ from atlas.storage.word_tables import word_table
 K1 = 1.2
 """How soon repeating a word stops counting; as FTS5 has it, with b = 0.75."""
 
-DOCUMENT_WEIGHT, SEARCH_TEXT_WEIGHT = 2.0, 1.0
-"""For how many of its kind one word of a field counts."""
+DOCUMENT_WEIGHT, SEARCH_TEXT_WEIGHT = 1.0, 0.5
+"""How often a word counts for each time that a field holds it."""
 
 MAX_SEARCHED = 48
 """Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""

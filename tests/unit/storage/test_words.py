@@ -175,7 +175,7 @@ class Kept:
         mean = sum(lengths.values()) / len(lengths)
         values = dict.fromkeys(self.texts, 0.0)
         for term in {term.text for term in query_terms(query)}:
-            often = {i: 2 * fields[0][term] + fields[1][term] for i, fields in counts.items()}
+            often = {i: fields[0][term] + 0.5 * fields[1][term] for i, fields in counts.items()}
             for i, n in often.items():
                 values[i] += weight(often) * n * 2.2 / (n + 1.2 * (0.25 + 0.75 * lengths[i] / mean))
         return values
