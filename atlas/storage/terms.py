@@ -99,8 +99,8 @@ def _pairs(before: str, token: str) -> Iterator[Term]:
     """The words of a token, each with the one before it; FTS5 takes several words for a phrase."""
     if _CJK_RUN.match(token):
         return
-    words = [word.lower() for word in _BREAKS.split(token)]
-    last = "" if _CJK_RUN.match(before) else _BREAKS.split(before)[-1].lower()
+    words = [_lower(word) for word in _BREAKS.split(token)]
+    last = "" if _CJK_RUN.match(before) else _lower(_BREAKS.split(before)[-1])
     for left, right in pairwise([last, *words] if last else words):
         yield Term(f"{left} {right}", is_composed=True)
 
