@@ -1,0 +1,108 @@
+"""What a memory answers to a query: one ranking by meaning and words, and nothing where nothing is relevant."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from atlas.core.settings import RankingWeights
+from atlas.infra import aio
+from atlas.memory.calibrating import LiveCalibration
+from atlas.memory.ranking import USUAL, Calibration
+from atlas.testing import HashEmbedder
+from tests.unit.memory.conftest import attempt, memory_over
+
+WORDS = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
+
+
+def fill(memory, n: int, seed: int = 0) -> None:
+    draw = random.Random(seed)
+    memory.store_many(
+        [
+            attempt(" ".join(draw.sample(WORDS, 5)) + f" {number}", draw.choice([True, False, None]))
+            for number in range(n)
+        ]
+    )
+
+
+def test_nonsense_finds_nothing_and_says_how_much_it_hid(memory):
+    fill(memory, 30)
+    found = memory.retrieve("zzz qqq xxx", 4)
+    assert found.hits == []
+    assert found.n_hidden == 4
+    assert memory.retrieve("cancel flight refund", 4).hits
+    assert len(memory.retrieve("zzz qqq xxx", 4, threshold=0.0).hits) == 4
+
+
+def test_what_is_hidden_does_not_count_as_retrieved(stored):
+    fill(stored, 10)
+    stored.retrieve("zzz qqq xxx", 4)
+    aio.run(stored._store.write_retrievals())
+    assert stored.column("usage.n_retrieved") == {}
+
+
+def test_a_rare_word_finds_what_no_vector_would(stored):
+    fill(stored, 60)
+    wanted = stored.store(attempt("something else entirely: ERR_QUOTA_EXCEEDED"))
+    embedder = Constant()
+    blind = type(stored)(embedder, stored._store)
+    assert blind.search_hits("err quota exceeded", 1)[0].item.id == wanted
+
+
+class Constant(HashEmbedder):
+    """Takes all texts for the same."""
+
+    def encode_query(self, text):
+        return self.encode("always this")
+
+
+@pytest.mark.parametrize("where", [None, {"outcome": "succeeded"}, {"outcome": {"$in": ["failed", "unknown"]}}])
+@pytest.mark.parametrize("query", ["cancel a flight", "refund certificate timeout", "cache"])
+def test_a_filtered_search_is_the_ranking_of_everything_filtered_by_hand(stored, where, query):
+    fill(stored, 200)
+    everything = stored.search_hits(query, 200)
+    allowed = set(stored.ids(where))
+    expected = [hit.item.id for hit in everything if hit.item.id in allowed][:5]
+    hits = stored.search_hits(query, 5, where=where)
+    assert [hit.item.id for hit in hits] == expected
+    values = {hit.item.id: hit.rank_value for hit in everything}
+    assert [hit.rank_value for hit in hits] == pytest.approx([values[one] for one in expected], abs=1e-5)
+
+
+def test_pinned_and_helpful_ones_move_up_among_equals(stored):
+    first, second, third = stored.store_many([attempt("cancel a flight")] * 3)
+    stored.change_marks([third], pinned=True)
+    stored.record_use(second, success=True)
+    assert [hit.item.id for hit in stored.search_hits("cancel a flight", 3)] == [second, third, first]
+
+
+def test_weights_are_a_setting(tmp_path):
+    with memory_over("ledger", tmp_path, weights=RankingWeights(words=0.0)) as memory:
+        fill(memory, 20)
+        assert all(hit.signals["words"] == 0 for hit in memory.search_hits("cancel", 5))
+
+
+def test_the_scale_is_measured_once_and_again_when_the_store_has_grown(stored):
+    live = LiveCalibration(stored._store, "hash")
+    assert aio.run(live.now()) == Calibration()
+    fill(stored, 40)
+    measured = aio.run(live.now())
+    assert measured != Calibration()
+    fill(stored, 4, seed=1)
+    assert aio.run(live.now()) is measured
+    fill(stored, 40, seed=2)
+    assert aio.run(live.now()) is not measured
+
+
+def test_a_scale_begins_with_what_is_usual_with_the_model(stored):
+    assert aio.run(LiveCalibration(stored._store, "all-MiniLM-L6-v2").now()) == USUAL["all-MiniLM-L6-v2"]
+
+
+def test_texts_that_are_the_same_say_nothing_of_neighbours(stored):
+    stored.store_many([attempt("cancel a flight")] * 30)
+    unrelated, near = aio.run(stored._store.similarities(64))
+    assert len(near) == 0
+    assert unrelated == pytest.approx(1, abs=1e-5)
+    stored.delete(stored.ids())
+    assert len(aio.run(stored._store.similarities(64))[0]) == 0
