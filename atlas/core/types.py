@@ -156,6 +156,9 @@ class Hit(Generic[T]):
     signals: Mapping[str, float]
     """Each signal's contribution to `rank_value`, by name; they add up to it."""
 
+    outcomes: Mapping[str, int]
+    """How many of the attempts that it stands for `succeeded`, `failed` or are `unknown`: one, or several alike."""
+
     @property
     def rank_value(self) -> float:
         """What hits are ordered by, highest first."""
@@ -170,6 +173,7 @@ class Hit(Generic[T]):
             words=self.words,
             relevance=self.relevance,
             signals=self.signals,
+            outcomes=self.outcomes,
         )
 
 

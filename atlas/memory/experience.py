@@ -62,6 +62,7 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
         *,
         where: Where | None = None,
         threshold: float | None = None,
+        distinct: bool = False,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[Experience]:
@@ -72,6 +73,7 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
                 k,
                 where=where,
                 threshold=threshold,
+                distinct=distinct,
                 count_retrieval=count_retrieval,
                 with_buried=with_buried,
             )
@@ -86,6 +88,10 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
     def similar(self, experience_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[Experience]]:
         """Sync form of `asimilar`."""
         return aio.run(self.asimilar(experience_id, k, with_buried=with_buried))
+
+    def passage(self, experience_id: str, query: str) -> str | None:
+        """Sync form of `apassage`."""
+        return aio.run(self.apassage(experience_id, query))
 
     def get(self, experience_id: str) -> Experience | None:
         """Sync form of `aget`."""

@@ -27,6 +27,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.infra.clock import SystemClock
+from atlas.infra.passages import best_passage
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.calibrating import LiveCalibration
@@ -169,6 +170,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         *,
         where: Where | None = None,
         threshold: float | None = None,
+        distinct: bool = False,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[Experience]:
@@ -176,9 +178,11 @@ class AsyncExperienceMemory(AsyncRecordMemory):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            distinct: Whether attempts at one task that are alike become one hit, which says how all of them went, so
+                that k hits are k different things.
         """
         least = self.weights.threshold if threshold is None else threshold
-        found = relevant(await self._ranked(query, k, where, with_buried), least)
+        found = relevant(await self._ranked(query, k, where, with_buried, distinct=distinct), least)
         if count_retrieval:
             await self._store.note_retrievals([hit.item.id for hit in found.hits])
         return found
@@ -205,6 +209,25 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         vector = np.atleast_2d(rows[0]["embedding"])[0]
         found = await self._store.candidates(vector, None, overfetch(k) + 1, with_buried=with_buried)
         return await self._hits(found, k, without=experience_id)
+
+    async def apassage(self, experience_id: str, query: str) -> str | None:
+        """The passage of an experience's text that is nearest to a query, which is what made the text be found.
+
+        None where the text is one that the model reads at once.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_text(query, "the query")
+        rows = await self._store.get([experience_id])
+        if not rows:
+            raise not_found(experience_id)
+        vectors, document = np.atleast_2d(rows[0]["embedding"]), rows[0]["document"]
+        if len(vectors) == 1 or not query.strip():
+            return None
+        vector = await asyncio.to_thread(self._encode_query, query)
+        span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
+        return document[slice(*span)] if span else None
 
     async def aget(self, experience_id: str) -> Experience | None:
         """One experience, or None."""
@@ -392,21 +415,31 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         vector: Vector = encode(text)
         return vector
 
-    async def _ranked(self, query: str, k: int, where: Where | None, with_buried: bool) -> list[Hit[Experience]]:
+    async def _ranked(
+        self, query: str, k: int, where: Where | None, with_buried: bool, *, distinct: bool = False
+    ) -> list[Hit[Experience]]:
         """The k best for a query, by meaning and by words."""
         check_k(k)
         check_text(query, "the query")
         if not k or not query.strip() or await self._store.is_empty():
             return []
         vector = await asyncio.to_thread(self._encode_query, query)
-        found = await self._store.candidates(vector, query, overfetch(k), where, with_buried=with_buried)
-        return await self._hits(found, k)
+        n = overfetch(k)
+        while True:
+            found = await self._store.candidates(vector, query, n, where, with_buried=with_buried)
+            hits = await self._hits(found, k, distinct=distinct)
+            if not distinct or len(hits) == k or len(found.ids) < n:
+                return hits
+            n *= 4  # so many were alike that they left no room for others
 
-    async def _hits(self, found: Candidates, k: int, *, without: str = "") -> list[Hit[Experience]]:
+    async def _hits(
+        self, found: Candidates, k: int, *, without: str = "", distinct: bool = False
+    ) -> list[Hit[Experience]]:
         """The k best of what was found, in rank order; only those are read whole."""
         usage, marks = await self._store.usage(found.ids), await self._store.marks(found.ids)
         pinned = {record_id: held.pinned for record_id, held in marks.items()}
         candidates = [one for one in candidates_of(found, usage, pinned) if one.item != without]
-        ranked = rank(candidates, self.weights, await self._calibration.now(), self._clock.now())[:k]
+        calibration = await self._calibration.now()
+        ranked = rank(candidates, self.weights, calibration, self._clock.now(), distinct=distinct)[:k]
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
         return [hit.of(from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]

@@ -7,8 +7,9 @@ holds. So it does not depend on what else was found, and says by itself whether 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
-from atlas.core.types import NO_USAGE, Candidates, Hit, Retrieval, Usage, Vectors
+from atlas.core.types import NO_USAGE, Candidates, Hit, Outcome, Retrieval, Usage, Vectors
 
 T = TypeVar("T")
 
@@ -52,6 +53,9 @@ WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
 
 NUDGES = ("success", "use", "recency", "pin")
+
+ALIKE = 0.03
+"""By how much the meaning of two attempts at one task may differ for them to count as alike."""
 
 LEAST_SAID = 0.001
 """Of a nudge, to be worth a word."""
@@ -98,6 +102,9 @@ class Candidate(Generic[T]):
     words: float = 0.0
     """Share of what the query's words tell that it holds, in [0, 1]."""
 
+    task_id: str = ""
+    """What it was an attempt at; empty where that is not known."""
+
     success: bool | None = None
     created_at: datetime
     usage: Usage = NO_USAGE
@@ -113,6 +120,7 @@ def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping
             item=record_id,
             similarity=similarity,
             words=words / information,
+            task_id=str(metadata.get("task_id", "")),
             success=metadata.get("success"),
             created_at=datetime.fromisoformat(metadata["created_at"]),
             usage=usage.get(record_id, NO_USAGE),
@@ -123,15 +131,40 @@ def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping
 
 
 def rank(
-    candidates: Sequence[Candidate[T]], weights: RankingWeights, calibration: Calibration, now: datetime
+    candidates: Sequence[Candidate[T]],
+    weights: RankingWeights,
+    calibration: Calibration,
+    now: datetime,
+    *,
+    distinct: bool = False,
 ) -> list[Hit[T]]:
     """The candidates as hits, highest rank value first; equal ones as they came.
 
     Every nudge lies between 0 and its weight, so a hit never passes one that is more relevant by more than
     `weights.nudges`.
+
+    Args:
+        distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
+            them, which says how all of them went.
     """
-    hits = [_hit(candidate, weights, calibration, now) for candidate in candidates]
-    return sorted(hits, key=lambda hit: -hit.rank_value)
+    pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
+    pairs.sort(key=lambda pair: -pair[1].rank_value)
+    return _joined(pairs) if distinct else [hit for _, hit in pairs]
+
+
+def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
+    best: list[Hit[T]] = []
+    of_task: dict[str, list[int]] = {}
+    for candidate, hit in pairs:
+        places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
+        alike = next((place for place in places if abs(best[place].meaning - hit.meaning) <= ALIKE), None)
+        if alike is None:
+            places.append(len(best))
+            best.append(hit)
+        else:
+            outcomes = Counter(best[alike].outcomes) + Counter(hit.outcomes)
+            best[alike] = replace(best[alike], outcomes=dict(outcomes))
+    return best
 
 
 def relevant(hits: Sequence[Hit[T]], threshold: float) -> Retrieval[T]:
@@ -222,6 +255,7 @@ def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibrat
         words=candidate.words,
         relevance=min(1.0, max(0.0, meaning + words)),
         signals={"meaning": meaning, "words": words, **_nudges(candidate, weights, now)},
+        outcomes={Outcome(candidate.success).label: 1},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
@@ -134,6 +135,25 @@ def test_what_has_nothing_to_do_with_the_query_is_hidden_and_counted():
     assert ([hit.item for hit in found.hits], found.n_hidden, found.threshold) == (["near"], 1, 0.25)
     assert relevant(hits, 0.0).n_hidden == 0
     assert relevant(hits[1:], 0.25).hits == []
+
+
+def at(task_id, name, similarity, success=None):
+    return replace(candidate(name, similarity, success), task_id=task_id)
+
+
+def test_attempts_at_one_task_that_are_alike_become_one_hit_that_tells_how_all_went():
+    candidates = [at("a", "f", 0.8, False), at("a", "s", 0.8, True), at("b", "o", 0.7), at("a", "u", 0.81)]
+    hits = rank(candidates, WEIGHTS, SCALE, NOW, distinct=True)
+    assert [(hit.item, hit.outcomes) for hit in hits] == [
+        ("s", {"succeeded": 1, "failed": 1, "unknown": 1}),
+        ("o", {"unknown": 1}),
+    ]
+    assert len(rank(candidates, WEIGHTS, SCALE, NOW)) == 4
+
+
+def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
+    apart = [at("a", "x", 0.9), at("a", "y", 0.5), at("", "p", 0.8), at("", "q", 0.8)]
+    assert len(rank(apart, WEIGHTS, SCALE, NOW, distinct=True)) == 4
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])

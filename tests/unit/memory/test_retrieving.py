@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from atlas.core.errors import NotFound
 from atlas.core.settings import RankingWeights
 from atlas.infra import aio
 from atlas.memory.calibrating import LiveCalibration
@@ -70,6 +71,17 @@ def test_a_filtered_search_is_the_ranking_of_everything_filtered_by_hand(stored,
     assert [hit.rank_value for hit in hits] == pytest.approx([values[one] for one in expected], abs=1e-5)
 
 
+def test_distinct_hits_are_different_things_however_often_one_was_tried(stored):
+    stored.store_many([attempt("cancel a flight", number % 2 == 0) for number in range(50)])
+    stored.store_many([attempt("cancel a certificate"), attempt("cancel a refund")])
+    found = stored.retrieve("cancel a flight", 3, threshold=0.0, distinct=True)
+    assert found.hits[0].item.task.description == "cancel a flight"
+    assert len({hit.item.task.description for hit in found.hits}) == 3
+    assert found.hits[0].outcomes == {"succeeded": 25, "failed": 25}
+    assert found.hits[0].item.success is True
+    assert {hit.item.task.description for hit in stored.retrieve("cancel a flight", 3).hits} == {"cancel a flight"}
+
+
 def test_pinned_and_helpful_ones_move_up_among_equals(stored):
     first, second, third = stored.store_many([attempt("cancel a flight")] * 3)
     stored.change_marks([third], pinned=True)
@@ -106,3 +118,17 @@ def test_texts_that_are_the_same_say_nothing_of_neighbours(stored):
     assert unrelated == pytest.approx(1, abs=1e-5)
     stored.delete(stored.ids())
     assert len(aio.run(stored._store.similarities(64))[0]) == 0
+
+
+def test_the_passage_that_made_a_long_text_be_found_is_told(tmp_path):
+    text = " ".join(f"weather{number}" for number in range(40)) + " refund the certificate of the passenger"
+    with memory_over("ledger", tmp_path, embedder=HashEmbedder(64, window_words=10)) as memory:
+        long, short = memory.store_many([attempt(text), attempt("cancel a flight")])
+        assert memory.search_hits("refund certificate passenger", 1)[0].item.id == long
+        passage = memory.passage(long, "refund certificate passenger")
+        assert passage is not None
+        assert "refund the certificate" in passage
+        assert "weather0 " not in passage
+        assert memory.passage(short, "cancel") is None
+        with pytest.raises(NotFound):
+            memory.passage("unknown", "cancel")
