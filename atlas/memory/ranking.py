@@ -47,7 +47,7 @@ USUAL = {
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Similarities that are usual with a model, before a store has records of its own."""
+"""Similarities that are usual with a model, before a store has records of its own; those of bge are rough."""
 
 WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
