@@ -16,7 +16,7 @@ from atlas.core.errors import InvalidInput
 class RankingWeights:
     """What decides the order of hits: relevance, made of meaning and words, and small nudges among about equals.
 
-    Two hits whose relevance differs by more than `nudges` are never swapped.
+    Two hits whose meaning and words together differ by more than `nudges` are never swapped.
     """
 
     meaning: float = 0.45

@@ -208,7 +208,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             raise not_found(experience_id)
         vector = np.atleast_2d(rows[0]["embedding"])[0]
         found = await self._store.candidates(vector, None, overfetch(k) + 1, with_buried=with_buried)
-        return await self._hits(found, k, without=experience_id)
+        by_meaning = replace(self.weights, words=0.0)
+        return await self._hits(found, k, by_meaning, without=experience_id)
 
     async def apassage(self, experience_id: str, query: str) -> str | None:
         """The passage of an experience's text that is nearest to a query, which is what made the text be found.
@@ -427,19 +428,19 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         n = overfetch(k)
         while True:
             found = await self._store.candidates(vector, query, n, where, with_buried=with_buried)
-            hits = await self._hits(found, k, distinct=distinct)
+            hits = await self._hits(found, k, self.weights, distinct=distinct)
             if not distinct or len(hits) == k or len(found.ids) < n:
                 return hits
             n *= 4  # so many were alike that they left no room for others
 
     async def _hits(
-        self, found: Candidates, k: int, *, without: str = "", distinct: bool = False
+        self, found: Candidates, k: int, weights: RankingWeights, *, without: str = "", distinct: bool = False
     ) -> list[Hit[Experience]]:
         """The k best of what was found, in rank order; only those are read whole."""
         usage, marks = await self._store.usage(found.ids), await self._store.marks(found.ids)
         pinned = {record_id: held.pinned for record_id, held in marks.items()}
         candidates = [one for one in candidates_of(found, usage, pinned) if one.item != without]
         calibration = await self._calibration.now()
-        ranked = rank(candidates, self.weights, calibration, self._clock.now(), distinct=distinct)[:k]
+        ranked = rank(candidates, weights, calibration, self._clock.now(), distinct=distinct)[:k]
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
         return [hit.of(from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]

@@ -140,8 +140,8 @@ def rank(
 ) -> list[Hit[T]]:
     """The candidates as hits, highest rank value first; equal ones as they came.
 
-    Every nudge lies between 0 and its weight, so a hit never passes one that is more relevant by more than
-    `weights.nudges`.
+    Every nudge lies between 0 and its weight, so a hit never passes one whose meaning and words together are more by
+    more than `weights.nudges`.
 
     Args:
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
@@ -253,7 +253,7 @@ def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibrat
         similarity=candidate.similarity,
         meaning=calibration.meaning(candidate.similarity),
         words=candidate.words,
-        relevance=min(1.0, max(0.0, meaning + words)),
+        relevance=min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0))),
         signals={"meaning": meaning, "words": words, **_nudges(candidate, weights, now)},
         outcomes={Outcome(candidate.success).label: 1},
     )

@@ -63,6 +63,14 @@ def test_words_count_as_meaning_does():
     assert order(candidate("m", 0.5), candidate("w", 0.4, words=0.01)) == "mw"
 
 
+def test_without_one_of_the_two_the_other_makes_all_of_the_relevance():
+    meaning_alone = rank([candidate("a", 0.8)], replace(WEIGHTS, words=0.0), SCALE, NOW)[0]
+    words_alone = rank([candidate("a", 0.8, words=1.0)], replace(WEIGHTS, meaning=0.0), SCALE, NOW)[0]
+    neither = rank([candidate("a", 0.8)], replace(WEIGHTS, meaning=0.0, words=0.0), SCALE, NOW)[0]
+    assert meaning_alone.relevance == pytest.approx(0.8)
+    assert (words_alone.relevance, neither.relevance) == (1.0, 0.0)
+
+
 def test_what_helped_comes_before_what_did_not():
     bad, good = candidate("b", 0.8, n_uses=4, n_successes=0), candidate("g", 0.8, n_uses=4, n_successes=4)
     assert order(bad, candidate("n", 0.8), good) == "gnb"
