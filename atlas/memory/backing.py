@@ -111,7 +111,9 @@ class PlainStore:
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """What the store itself finds."""
+        """What the store itself finds; refused where it knows no words."""
+        if not hasattr(self._store, "search_text"):
+            raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return await self._store.search_text(text, k, where)
 
     async def candidates(
@@ -125,10 +127,10 @@ class PlainStore:
     ) -> Candidates:
         """The n nearest records and the n that hold the most telling words; by vector alone where it knows no words.
 
-        What it gives as `word_information` is the best value that any record has, as it cannot tell what could be.
+        How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """
         near = await self.query(embedding, n, where) if embedding is not None else NOTHING
-        held = await self._word_values(text, where)
+        held, information = await self._word_values(text, where)
         metadatas = dict(zip(near.ids, near.metadatas, strict=True))
         similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
         for row in await self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
@@ -139,15 +141,21 @@ class PlainStore:
             similarities=[similarities[i] for i in metadatas],
             words=[held.get(i, 0.0) for i in metadatas],
             metadatas=list(metadatas.values()),
-            word_information=max(held.values(), default=0.0),
+            word_information=information,
         )
 
-    async def _word_values(self, text: str | None, where: Where | None) -> dict[str, float]:
-        """The value of every record that holds any word of a text, highest first."""
+    async def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
+        """The value of every record that holds any word of a text, highest first, and what all words would tell."""
         if text is None or not hasattr(self._store, "search_text"):
-            return {}
+            return {}, 0.0
         found = await self._store.search_text(text, await self._store.count(), where)
-        return {i: 1.0 / distance - 1.0 for i, distance in zip(found.ids, found.distances, strict=True)}
+        if not found.ids:
+            return {}, 0.0
+        distances = zip(found.ids, found.distances, strict=True)
+        values = {i: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for i, distance in distances}
+        words, best = set(text.lower().split()), found.documents[0].lower()
+        n_held = max(1, sum(word in best for word in words))
+        return values, max(values.values()) * max(1, len(words)) / n_held
 
     async def scan(
         self,

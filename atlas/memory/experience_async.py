@@ -37,7 +37,7 @@ from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
 from atlas.memory.merging import MergePlan, MergeSubject, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
-from atlas.memory.ranking import candidates_of, check_k, overfetch, rank, relevant
+from atlas.memory.ranking import candidates_of, check_k, overfetch, rank
 from atlas.memory.records_async import AsyncRecordMemory, retried
 from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.memory.subjects import prune_subjects
@@ -46,6 +46,12 @@ from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
+QUERY_CHARACTERS = 50_000
+"""Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
+
+MOST_CANDIDATES = 2_000
+"""Candidates of either kind among which distinct ones are looked for."""
+
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
@@ -73,7 +79,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
-        return type(self)(
+        made = type(self)(
             self.embedder,
             self._store.within(kind, reason),
             self._extractor,
@@ -82,6 +88,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             weights=self.weights,
             clock=self._clock,
         )
+        made._calibration = self._calibration
+        return made
 
     # Storing
 
@@ -154,14 +162,14 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         """What `search` finds, each hit with its similarity and the signals that make up its rank value.
 
         Args:
-            where: Only experiences that pass this filter; the result is that of ranking all of them by hand.
+            where: Only experiences that pass this filter, as if there were no others.
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
             with_buried: Whether those that a person has buried are found too.
         """
-        hits = await self._ranked(query, k, where, with_buried)
+        found = await self._ranked(query, k, where, with_buried, threshold=0.0)
         if count_retrieval:
-            await self._store.note_retrievals([hit.item.id for hit in hits])
-        return hits
+            await self._store.note_retrievals([hit.item.id for hit in found.hits])
+        return found.hits
 
     async def aretrieve(
         self,
@@ -178,11 +186,11 @@ class AsyncExperienceMemory(AsyncRecordMemory):
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
-            distinct: Whether attempts at one task that are alike become one hit, which says how all of them went, so
-                that k hits are k different things.
+            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
+                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
         """
         least = self.weights.threshold if threshold is None else threshold
-        found = relevant(await self._ranked(query, k, where, with_buried, distinct=distinct), least)
+        found = await self._ranked(query, k, where, with_buried, threshold=least, distinct=distinct)
         if count_retrieval:
             await self._store.note_retrievals([hit.item.id for hit in found.hits])
         return found
@@ -208,8 +216,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             raise not_found(experience_id)
         vector = np.atleast_2d(rows[0]["embedding"])[0]
         found = await self._store.candidates(vector, None, overfetch(k) + 1, with_buried=with_buried)
-        by_meaning = replace(self.weights, words=0.0)
-        return await self._hits(found, k, by_meaning, without=experience_id)
+        ranked = await self._order(found, replace(self.weights, words=0.0))
+        return await self._whole([hit for hit in ranked if hit.item != experience_id][:k])
 
     async def apassage(self, experience_id: str, query: str) -> str | None:
         """The passage of an experience's text that is nearest to a query, which is what made the text be found.
@@ -413,34 +421,47 @@ class AsyncExperienceMemory(AsyncRecordMemory):
 
     def _encode_query(self, text: str) -> Vector:
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
-        vector: Vector = encode(text)
+        vector: Vector = encode(text[:QUERY_CHARACTERS])
         return vector
 
     async def _ranked(
-        self, query: str, k: int, where: Where | None, with_buried: bool, *, distinct: bool = False
-    ) -> list[Hit[Experience]]:
-        """The k best for a query, by meaning and by words."""
+        self,
+        query: str,
+        k: int,
+        where: Where | None,
+        with_buried: bool,
+        *,
+        threshold: float,
+        distinct: bool = False,
+    ) -> Retrieval[Experience]:
+        """The k best for a query, by meaning and by words, of those that are relevant enough."""
         check_k(k)
         check_text(query, "the query")
         if not k or not query.strip() or await self._store.is_empty():
-            return []
+            return Retrieval(hits=[], n_hidden=0, threshold=threshold)
         vector = await asyncio.to_thread(self._encode_query, query)
         n = overfetch(k)
         while True:
             found = await self._store.candidates(vector, query, n, where, with_buried=with_buried)
-            hits = await self._hits(found, k, self.weights, distinct=distinct)
-            if not distinct or len(hits) == k or len(found.ids) < n:
-                return hits
+            ranked = await self._order(found, self.weights, threshold=threshold, distinct=distinct)
+            if not distinct or len(ranked) >= k or len(found.ids) < n or n >= MOST_CANDIDATES:
+                break
             n *= 4  # so many were alike that they left no room for others
+        every = await self._order(found, self.weights)
+        n_hidden = sum(hit.relevance < threshold for hit in every[:k])
+        return Retrieval(hits=await self._whole(ranked[:k]), n_hidden=n_hidden, threshold=threshold)
 
-    async def _hits(
-        self, found: Candidates, k: int, weights: RankingWeights, *, without: str = "", distinct: bool = False
-    ) -> list[Hit[Experience]]:
-        """The k best of what was found, in rank order; only those are read whole."""
+    async def _order(
+        self, found: Candidates, weights: RankingWeights, *, threshold: float = 0.0, distinct: bool = False
+    ) -> list[Hit[str]]:
+        """What was found in rank order, by id."""
         usage, marks = await self._store.usage(found.ids), await self._store.marks(found.ids)
         pinned = {record_id: held.pinned for record_id, held in marks.items()}
-        candidates = [one for one in candidates_of(found, usage, pinned) if one.item != without]
-        calibration = await self._calibration.now()
-        ranked = rank(candidates, weights, calibration, self._clock.now(), distinct=distinct)[:k]
-        rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in ranked])}
-        return [hit.of(from_metadata(rows[hit.item])) for hit in ranked if hit.item in rows]
+        calibration, now = await self._calibration.now(), self._clock.now()
+        candidates = candidates_of(found, usage, pinned)
+        return rank(candidates, weights, calibration, now, threshold=threshold, distinct=distinct)
+
+    async def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[Experience]]:
+        """The hits with what they stand for, without what was deleted meanwhile."""
+        rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in hits])}
+        return [hit.of(from_metadata(rows[hit.item])) for hit in hits if hit.item in rows]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
-from atlas.core.types import NO_USAGE, Candidates, Hit, Outcome, Retrieval, Usage, Vectors
+from atlas.core.types import NO_USAGE, Candidates, Hit, Outcome, Usage, Vectors
 
 T = TypeVar("T")
 
@@ -71,6 +71,9 @@ NEARNESS = (
 ABOVE_USUAL = 0.1
 """How far above what is usual with its model the cosine of a store's unrelated texts may be."""
 
+BELOW_USUAL = 0.15
+"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
+
 LEAST_SPAN = 0.1
 """Cosine between unrelated and near, at least: a store of one text alone has no scale."""
 
@@ -82,10 +85,11 @@ def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32],
         unrelated: Cosines of pairs of its records, picked at random.
         near: The cosine of each of some records with the nearest other one.
         usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
-            unrelated pairs, it also bounds what counts as unrelated.
+            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
     """
     low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
-    return Calibration(unrelated=low, near=max(_shrunk(near, usual.near), low + LEAST_SPAN))
+    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
+    return Calibration(unrelated=low, near=max(high, low + LEAST_SPAN))
 
 
 def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
@@ -136,6 +140,7 @@ def rank(
     calibration: Calibration,
     now: datetime,
     *,
+    threshold: float = 0.0,
     distinct: bool = False,
 ) -> list[Hit[T]]:
     """The candidates as hits, highest rank value first; equal ones as they came.
@@ -144,10 +149,17 @@ def rank(
     more than `weights.nudges`.
 
     Args:
+        threshold: Candidates of less relevance are left out, in [0, 1].
         distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
-            them, which says how all of them went.
+            them, which says how those of the candidates went.
+
+    Raises:
+        InvalidInput: The threshold is not in [0, 1].
     """
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
     pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
+    pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
     return _joined(pairs) if distinct else [hit for _, hit in pairs]
 
@@ -167,25 +179,14 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
     return best
 
 
-def relevant(hits: Sequence[Hit[T]], threshold: float) -> Retrieval[T]:
-    """The hits without those that are less relevant than a threshold.
-
-    Raises:
-        InvalidInput: The threshold is not in [0, 1].
-    """
-    if not 0 <= threshold <= 1:
-        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
-    kept = [hit for hit in hits if hit.relevance >= threshold]
-    return Retrieval(hits=kept, n_hidden=len(hits) - len(kept), threshold=threshold)
-
-
 def explain(hit: Hit[Any]) -> str:
     """One plain sentence on why a hit stands where it does."""
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
     words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
+    about_words = f", and {words}" if "words" in hit.signals else ""
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
-    return f"Its text {near} (similarity {hit.similarity:.2f}), and {words}: relevance {hit.relevance:.2f}{moved}."
+    return f"Its text {near} (similarity {hit.similarity:.2f}){about_words}: relevance {hit.relevance:.2f}{moved}."
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -201,7 +202,7 @@ def check_k(k: int) -> None:
 
 def overfetch(k: int) -> int:
     """How many of the most similar to rank, so that the nudges find k among them."""
-    return max(4 * k, 32) if k > 0 else 0
+    return max(4 * k, 100) if k > 0 else 0
 
 
 def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:
@@ -248,13 +249,14 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
     meaning = weights.meaning * calibration.meaning(candidate.similarity)
     words = weights.words * min(1.0, candidate.words) ** WORDS_POWER
+    asked = {"meaning": meaning} | ({"words": words} if weights.words else {})
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
         meaning=calibration.meaning(candidate.similarity),
         words=candidate.words,
         relevance=min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0))),
-        signals={"meaning": meaning, "words": words, **_nudges(candidate, weights, now)},
+        signals={**asked, **_nudges(candidate, weights, now)},
         outcomes={Outcome(candidate.success).label: 1},
     )
 

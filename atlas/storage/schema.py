@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.database import Database, damaged
@@ -161,15 +162,27 @@ def prepare_schema(database: Database) -> None:
     if version == SCHEMA_VERSION:
         return
     if version:
-        database.copy_to(_copy_name(database.path, version))
+        _migrate_after_copying(database)
+        return
     with database.write() as connection:
-        version = _check_version(connection, database.path)  # another process may have come first
-        if version == 0:
+        if _check_version(connection, database.path) == 0:  # else another process has come first
             _run_script(connection, SCHEMA + REGISTRY)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        else:
-            migrate(connection, version)
+
+
+def _migrate_after_copying(database: Database) -> None:
+    """Bring an older ledger up to this schema. Of several processes that try at once one does, and its copy is kept."""
+    copy = database.path.with_name(f".{database.path.stem}.{uuid4().hex}.sqlite")
+    try:
+        database.copy_to(copy)
+        with database.write() as connection:
+            version = _check_version(connection, database.path)
+            if version < SCHEMA_VERSION:
+                copy.replace(_copy_name(database.path, version))
+                migrate(connection, version)
+    finally:
+        copy.unlink(missing_ok=True)
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -36,6 +36,9 @@ FEWEST = 3
 """A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
 what half of the records hold no weight."""
 
+FEW_RECORDS = 10
+"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
+
 MAX_COUNTS = 50_000
 DRIFT = 0.01
 """How many counts are kept, and by what share one may be off, after writes, before it is made again."""
@@ -87,7 +90,8 @@ class Words:
             counts = self._counted(connection, table, terms)
             searched = _searched(connection, table, counts, n_records)
             values = _values(connection, table, list(searched), scope, n, also) if searched else {}
-        missing = [0 for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        rarest = 0 if n_records >= FEW_RECORDS else 1
+        missing = [rarest for term, n_holding in counts.items() if not n_holding and not term.is_composed]
         weights = [_weight(n_holding, n_records) for n_holding in (*searched.values(), *missing)]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 

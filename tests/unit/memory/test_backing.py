@@ -36,7 +36,7 @@ def test_candidates_by_vector_and_by_words_have_both_values():
     plain = filled(MemoryVectorStore())
     assert candidates(plain, VECTORS[2] * 3, "cancel the flight", 1) == {"c": (1, 0), "a": (0, 2)}
     assert candidates(plain, VECTORS[0], "cancel the flight", 2) == {"a": (1, 2), "b": (0, 1)}
-    assert aio.run(plain.candidates(VECTORS[0], "cancel the flight", 2)).word_information == pytest.approx(2)
+    assert aio.run(plain.candidates(VECTORS[0], "cancel the flight", 2)).word_information == pytest.approx(3)
 
 
 def test_a_filter_holds_for_both_channels():

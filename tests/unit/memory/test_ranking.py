@@ -21,7 +21,6 @@ from atlas.memory.ranking import (
     explain,
     maximal_marginal_relevance,
     rank,
-    relevant,
     retention,
 )
 from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
@@ -137,12 +136,19 @@ def test_a_store_of_one_subject_does_not_count_its_own_kind_as_unrelated():
     assert alike.meaning(0.9) > 0.8
 
 
-def test_what_has_nothing_to_do_with_the_query_is_hidden_and_counted():
-    hits = rank([candidate("near", 0.9), candidate("far", 0.1, True)], WEIGHTS, SCALE, NOW)
-    found = relevant(hits, 0.25)
-    assert ([hit.item for hit in found.hits], found.n_hidden, found.threshold) == (["near"], 1, 0.25)
-    assert relevant(hits, 0.0).n_hidden == 0
-    assert relevant(hits[1:], 0.25).hits == []
+def test_what_is_less_relevant_is_left_out_and_stands_for_nothing():
+    candidates = [candidate("near", 0.9), candidate("far", 0.1, True)]
+    assert [hit.item for hit in rank(candidates, WEIGHTS, SCALE, NOW, threshold=0.25)] == ["near"]
+    assert rank(candidates[1:], WEIGHTS, SCALE, NOW, threshold=0.25) == []
+    alike = [at("a", "below", 0.545, True), at("a", "above", 0.56)]
+    (hit,) = rank(alike, WEIGHTS, SCALE, NOW, threshold=0.25, distinct=True)
+    assert (hit.item, hit.outcomes) == ("above", {"unknown": 1})
+
+
+def test_a_store_of_texts_without_neighbours_does_not_take_what_is_far_for_near():
+    usual = Calibration(unrelated=0.1, near=0.7)
+    sparse = calibrate(np.full(2000, 0.05, np.float32), np.full(64, 0.3, np.float32), usual)
+    assert sparse.near == pytest.approx(0.55)
 
 
 def at(task_id, name, similarity, success=None):
@@ -167,7 +173,7 @@ def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
 def test_an_impossible_threshold_is_refused(threshold):
     with pytest.raises(InvalidInput, match="threshold of relevance should be from 0 to 1"):
-        relevant([], threshold)
+        rank([], WEIGHTS, SCALE, NOW, threshold=threshold)
 
 
 def test_a_hit_is_explained_in_a_sentence():

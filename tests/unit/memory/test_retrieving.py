@@ -10,7 +10,7 @@ from atlas.core.errors import NotFound
 from atlas.core.settings import RankingWeights
 from atlas.infra import aio
 from atlas.memory.calibrating import LiveCalibration
-from atlas.memory.ranking import USUAL, Calibration
+from atlas.memory.ranking import USUAL, Calibration, explain
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt, memory_over
 
@@ -34,6 +34,23 @@ def test_nonsense_finds_nothing_and_says_how_much_it_hid(memory):
     assert found.n_hidden == 4
     assert memory.retrieve("cancel flight refund", 4).hits
     assert len(memory.retrieve("zzz qqq xxx", 4, threshold=0.0).hits) == 4
+
+
+def test_a_relevant_one_is_not_hidden_behind_an_irrelevant_success(stored):
+    stored.store(attempt("cancel the flight of a passenger", None))
+    fill(stored, 30)
+    for threshold in (0.0, 0.2, 0.4, 0.6):
+        for k in (1, 3):
+            hits = stored.retrieve("cancel the flight", k, threshold=threshold).hits
+            every = [h for h in stored.search_hits("cancel the flight", 31) if h.relevance >= threshold]
+            assert [hit.item.id for hit in hits] == [hit.item.id for hit in every[:k]]
+
+
+def test_a_neighbour_is_explained_by_its_meaning_alone(stored):
+    first, second = stored.store_many([attempt("cancel a flight"), attempt("cancel a flight")])
+    (hit,) = stored.similar(first)
+    assert (hit.item.id, hit.relevance) == (second, 1.0)
+    assert "words" not in explain(hit)
 
 
 def test_what_is_hidden_does_not_count_as_retrieved(stored):
@@ -92,7 +109,7 @@ def test_pinned_and_helpful_ones_move_up_among_equals(stored):
 def test_weights_are_a_setting(tmp_path):
     with memory_over("ledger", tmp_path, weights=RankingWeights(words=0.0)) as memory:
         fill(memory, 20)
-        assert all(hit.signals["words"] == 0 for hit in memory.search_hits("cancel", 5))
+        assert all("words" not in hit.signals for hit in memory.search_hits("cancel", 5))
 
 
 def test_the_scale_is_measured_once_and_again_when_the_store_has_grown(stored):

@@ -15,9 +15,12 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.settings import Settings
 from atlas.core.types import Marks
 from atlas.infra import aio
+from atlas.infra.clock import SystemClock
 from atlas.storage import schema
 from atlas.storage.backup import restore
+from atlas.storage.database import Database
 from atlas.storage.doctor import examine
+from atlas.storage.ledger import SqliteLedger
 from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from tests.old_schemas import make_version_1, schema_version
@@ -191,3 +194,23 @@ def test_a_backup_of_version_1_that_cannot_be_used_is_refused(old, tmp_path, sql
         with pytest.raises(InvalidInput, match=f"{words}.*; the store is unchanged"):
             restore(other, packed(old, tmp_path / "old.zip"))
         assert found(other, "kept") == ["kept"]
+
+
+@pytest.mark.parametrize("comes", ["before the copy", "after it"])
+def test_the_copy_of_who_comes_first_is_kept_by_who_comes_second(old, monkeypatch, comes):
+    copy_to = Database.copy_to
+
+    def interrupted(database, target):
+        monkeypatch.setattr(Database, "copy_to", copy_to)
+        if comes == "after it":
+            copy_to(database, target)
+        SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+        if comes == "before the copy":
+            copy_to(database, target)
+
+    monkeypatch.setattr(Database, "copy_to", interrupted)
+    with Store.open(old) as store:
+        assert found(store, "user") == ["a"]
+    assert schema_version(old / "atlas.schema-1.sqlite") == 1
+    assert ledger_version(old) == SCHEMA_VERSION
+    assert [*old.glob(".atlas.*")] == []
