@@ -16,42 +16,33 @@ from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
-    Candidates,
     Experience,
     Hit,
     Retrieval,
     Task,
     Trajectory,
-    Vector,
     Vectors,
     new_id,
 )
 from atlas.infra.clock import SystemClock
-from atlas.infra.passages import best_passage
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore, backing
-from atlas.memory.calibrating import LiveCalibration
 from atlas.memory.columns import columns, first_vectors, unknown
 from atlas.memory.editing import check_changes, not_found
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
 from atlas.memory.merging import MergePlan, MergeSubject, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
-from atlas.memory.ranking import candidates_of, check_k, overfetch, rank
+from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, retried
 from atlas.memory.refinement import PassthroughRefineStrategy
+from atlas.memory.retrieving import Retriever
 from atlas.memory.subjects import prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
-QUERY_CHARACTERS = 50_000
-"""Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
-
-MOST_CANDIDATES = 2_000
-"""Candidates of either kind among which distinct ones are looked for."""
-
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
@@ -75,7 +66,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         self._extractor = extractor
         self._refine_strategy = refine_strategy
         self.weights = weights
-        self._calibration = LiveCalibration(self._store, embedder.model_name)
+        self._retriever = Retriever(self._store, embedder, weights, clock)
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
@@ -88,7 +79,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             weights=self.weights,
             clock=self._clock,
         )
-        made._calibration = self._calibration
+        made._retriever = self._retriever  # what it has measured of the store holds for both
         return made
 
     # Storing
@@ -166,9 +157,9 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
             with_buried: Whether those that a person has buried are found too.
         """
-        found = await self._ranked(query, k, where, with_buried, threshold=0.0)
-        if count_retrieval:
-            await self._store.note_retrievals([hit.item.id for hit in found.hits])
+        found = await self.aretrieve(
+            query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
+        )
         return found.hits
 
     async def aretrieve(
@@ -189,11 +180,13 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
         """
-        least = self.weights.threshold if threshold is None else threshold
-        found = await self._ranked(query, k, where, with_buried, threshold=least, distinct=distinct)
+        found = await self._retriever.retrieve(
+            query, k, where=where, threshold=threshold, distinct=distinct, with_buried=with_buried
+        )
+        hits = await self._whole(found.hits)
         if count_retrieval:
-            await self._store.note_retrievals([hit.item.id for hit in found.hits])
-        return found
+            await self._store.note_retrievals([hit.item.id for hit in hits])
+        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold)
 
     async def asearch_words(
         self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
@@ -215,9 +208,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         if not rows:
             raise not_found(experience_id)
         vector = np.atleast_2d(rows[0]["embedding"])[0]
-        found = await self._store.candidates(vector, None, overfetch(k) + 1, with_buried=with_buried)
-        ranked = await self._order(found, replace(self.weights, words=0.0))
-        return await self._whole([hit for hit in ranked if hit.item != experience_id][:k])
+        hits = await self._retriever.near(vector, k + 1, with_buried=with_buried)
+        return await self._whole([hit for hit in hits if hit.item != experience_id][:k])
 
     async def apassage(self, experience_id: str, query: str) -> str | None:
         """The passage of an experience's text that is nearest to a query, which is what made the text be found.
@@ -231,12 +223,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         rows = await self._store.get([experience_id])
         if not rows:
             raise not_found(experience_id)
-        vectors, document = np.atleast_2d(rows[0]["embedding"]), rows[0]["document"]
-        if len(vectors) == 1 or not query.strip():
-            return None
-        vector = await asyncio.to_thread(self._encode_query, query)
-        span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
-        return document[slice(*span)] if span else None
+        return await self._retriever.passage(rows[0], query)
 
     async def aget(self, experience_id: str) -> Experience | None:
         """One experience, or None."""
@@ -418,48 +405,6 @@ class AsyncExperienceMemory(AsyncRecordMemory):
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
         """What the vector store takes: ids, embeddings, metadatas, documents."""
         return await columns(experiences, self._store, self.embedder, given or {})
-
-    def _encode_query(self, text: str) -> Vector:
-        encode = getattr(self.embedder, "encode_query", self.embedder.encode)
-        vector: Vector = encode(text[:QUERY_CHARACTERS])
-        return vector
-
-    async def _ranked(
-        self,
-        query: str,
-        k: int,
-        where: Where | None,
-        with_buried: bool,
-        *,
-        threshold: float,
-        distinct: bool = False,
-    ) -> Retrieval[Experience]:
-        """The k best for a query, by meaning and by words, of those that are relevant enough."""
-        check_k(k)
-        check_text(query, "the query")
-        if not k or not query.strip() or await self._store.is_empty():
-            return Retrieval(hits=[], n_hidden=0, threshold=threshold)
-        vector = await asyncio.to_thread(self._encode_query, query)
-        n = overfetch(k)
-        while True:
-            found = await self._store.candidates(vector, query, n, where, with_buried=with_buried)
-            ranked = await self._order(found, self.weights, threshold=threshold, distinct=distinct)
-            if not distinct or len(ranked) >= k or len(found.ids) < n or n >= MOST_CANDIDATES:
-                break
-            n *= 4  # so many were alike that they left no room for others
-        every = await self._order(found, self.weights)
-        n_hidden = sum(hit.relevance < threshold for hit in every[:k])
-        return Retrieval(hits=await self._whole(ranked[:k]), n_hidden=n_hidden, threshold=threshold)
-
-    async def _order(
-        self, found: Candidates, weights: RankingWeights, *, threshold: float = 0.0, distinct: bool = False
-    ) -> list[Hit[str]]:
-        """What was found in rank order, by id."""
-        usage, marks = await self._store.usage(found.ids), await self._store.marks(found.ids)
-        pinned = {record_id: held.pinned for record_id, held in marks.items()}
-        calibration, now = await self._calibration.now(), self._clock.now()
-        candidates = candidates_of(found, usage, pinned)
-        return rank(candidates, weights, calibration, now, threshold=threshold, distinct=distinct)
 
     async def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[Experience]]:
         """The hits with what they stand for, without what was deleted meanwhile."""

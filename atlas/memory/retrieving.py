@@ -1,0 +1,113 @@
+"""Finding records of one collection for a query: both channels asked, everything ranked by the one ranking."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from atlas.core.codec import check_text
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Candidates, Hit, Retrieval, Vector
+from atlas.infra.passages import best_passage
+from atlas.memory.backing import PlainStore
+from atlas.memory.calibrating import LiveCalibration
+from atlas.memory.ranking import Candidate, candidates_of, check_k, overfetch, rank
+from atlas.protocols.infra import Clock, Embedder, Where
+from atlas.storage.vector_store import LedgerVectorStore
+
+QUERY_CHARACTERS = 50_000
+"""Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
+
+MOST_CANDIDATES = 2_000
+"""Candidates of either kind among which distinct ones are looked for."""
+
+
+@dataclass(slots=True)
+class Retriever:
+    """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
+
+    store: LedgerVectorStore | PlainStore
+    embedder: Embedder
+    weights: RankingWeights
+    clock: Clock
+    _calibration: LiveCalibration = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._calibration = LiveCalibration(self.store, self.embedder.model_name)
+
+    async def retrieve(
+        self,
+        query: str,
+        k: int,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        distinct: bool = False,
+        with_buried: bool = False,
+    ) -> Retrieval[str]:
+        """The k best for a query, by meaning and by words, of those that are relevant enough.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            distinct: Whether attempts at one task that are alike become one hit.
+        """
+        check_k(k)
+        check_text(query, "the query")
+        least = self.weights.threshold if threshold is None else threshold
+        if not k or not query.strip() or await self.store.is_empty():
+            return Retrieval(hits=[], n_hidden=0, threshold=least)
+        vector = await asyncio.to_thread(self._encode, query)
+        n = overfetch(k)
+        while True:
+            found = await self.store.candidates(vector, query, n, where, with_buried=with_buried)
+            candidates = await self._known(found)
+            hits = await self._ranked(candidates, self.weights, threshold=least, distinct=distinct)
+            if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
+                break
+            n *= 4  # so many were alike that they left no room for others
+        every = await self._ranked(candidates, self.weights)
+        n_hidden = sum(hit.relevance < least for hit in every[:k])
+        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least)
+
+    async def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
+        """The k nearest to a vector, by meaning alone."""
+        found = await self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
+        return (await self._ranked(await self._known(found), replace(self.weights, words=0.0)))[:k]
+
+    async def passage(self, row: Mapping[str, Any], query: str) -> str | None:
+        """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
+
+        Args:
+            row: The record with its `document` and its `embedding`.
+        """
+        vectors, document = np.atleast_2d(row["embedding"]), row["document"]
+        if len(vectors) == 1 or not query.strip():
+            return None
+        vector = await asyncio.to_thread(self._encode, query)
+        span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
+        return document[slice(*span)] if span else None
+
+    def _encode(self, query: str) -> Vector:
+        encode = getattr(self.embedder, "encode_query", self.embedder.encode)
+        vector: Vector = encode(query[:QUERY_CHARACTERS])
+        return vector
+
+    async def _known(self, found: Candidates) -> list[Candidate[str]]:
+        """What was found with what else the ranking asks for."""
+        usage, marks = await self.store.usage(found.ids), await self.store.marks(found.ids)
+        return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()})
+
+    async def _ranked(
+        self,
+        candidates: list[Candidate[str]],
+        weights: RankingWeights,
+        *,
+        threshold: float = 0.0,
+        distinct: bool = False,
+    ) -> list[Hit[str]]:
+        scale, now = await self._calibration.now(), self.clock.now()
+        return rank(candidates, weights, scale, now, threshold=threshold, distinct=distinct)
