@@ -31,13 +31,13 @@ from atlas.memory.columns import columns, first_vectors, unknown
 from atlas.memory.editing import check_changes, not_found
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
-from atlas.memory.merging import MergePlan, MergeSubject, check_groups, merge_of, plan_merge
+from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, retried
 from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.memory.retrieving import Retriever
-from atlas.memory.subjects import prune_subjects
+from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
@@ -319,16 +319,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         checked = check_groups(groups)
         moment = await self._store.moment()
         ids = [record_id for group in checked for record_id in group]
-        marks = await self._store.marks(ids)
-        subjects = {
-            row["id"]: MergeSubject(
-                experience=from_metadata(row["metadata"]),
-                title=row["metadata"].get("title", ""),
-                marks=marks[row["id"]],
-                content_hash=row["metadata"].get("content_hash", ""),
-            )
-            for row in await self._store.get(ids)
-        }
+        subjects = await merge_subjects(self._store, ids)
         return plan_merge(checked, subjects, n_total=await self._store.count(), moment=moment)
 
     async def aapply_merge(self, plan: MergePlan) -> list[Experience]:

@@ -1,4 +1,4 @@
-"""What pruning has to know of the records of a store, without any of them being read whole."""
+"""What pruning and merging have to know of the records of a store."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 
 from atlas.core.types import NO_USAGE, Usage
 from atlas.memory.columns import Backing
+from atlas.memory.extraction import from_metadata
+from atlas.memory.merging import MergeSubject
 from atlas.memory.pruning import PruneSubject
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 async def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """The records of a store, or those of some ids that are there.
+    """The records of a store, or those of some ids that are there; none is read whole.
 
     One that keeps no such time was stored when it was attempted.
     """
@@ -22,6 +24,20 @@ async def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> 
     usage, marks = await store.usage(list(known)), await store.marks(list(known))
     pinned = {record_id for record_id, held in marks.items() if held.pinned}
     return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
+
+
+async def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
+    """Those of the experiences that are there, by id, read whole."""
+    marks = await store.marks(ids)
+    return {
+        row["id"]: MergeSubject(
+            experience=from_metadata(row["metadata"]),
+            title=row["metadata"].get("title", ""),
+            marks=marks[row["id"]],
+            content_hash=row["metadata"].get("content_hash", ""),
+        )
+        for row in await store.get(list(ids))
+    }
 
 
 async def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
