@@ -137,6 +137,47 @@ class Experience:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeConcept:
+    """Reusable code: what it does, the code itself, and where it came from."""
+
+    id: str = field(default_factory=new_id)
+    name: str
+    """An identifier that people understand; of Python code, the name of the function that it defines."""
+
+    description: str
+    code: str
+    signature: str = ""
+    """For example `crop(grid: Grid, box: Box) -> Grid`."""
+
+    examples: tuple[tuple[str, str], ...] = ()
+    """Pairs of a call and its result, both as the language writes them."""
+
+    usage_count: int = 0
+    success_rate: float = 0.0
+    """Of the uses whose outcome is known; 0 before there are any."""
+
+    source: str = "imported"
+    """`primitive`, `learned`, `composed` or `imported`."""
+
+    language: str = "python"
+    guidance: str = ""
+    """When to use it."""
+
+    calls: tuple[str, ...] = ()
+    """Ids of the concepts whose functions its code calls."""
+
+    found_in: tuple[str, ...] = ()
+    """Ids of the experiences that it was found in."""
+
+    composed_of: tuple[str, ...] = ()
+    """Ids of the concepts that it was composed of."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    created_at: datetime | None = None
+    """When it was added; None before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
     """One retrieved memory and why it was retrieved."""
 

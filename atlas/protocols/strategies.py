@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from atlas.core.types import Experience, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Task, Trajectory
 
 
 @runtime_checkable
@@ -22,4 +22,44 @@ class RefineStrategy(Protocol):
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """The experiences worth showing an agent, in the order to show them."""
+        ...
+
+
+@runtime_checkable
+class PrimitiveLoader(Protocol):
+    """Brings the base operations of one domain."""
+
+    def load(self) -> dict[str, CodeConcept]:
+        """The concepts by name."""
+        ...
+
+
+@runtime_checkable
+class CompositionStrategy(Protocol):
+    """Makes one concept of several."""
+
+    async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
+        """The composed concept, or None where nothing meaningful can be made of them."""
+        ...
+
+
+@runtime_checkable
+class CompressionStrategy(Protocol):
+    """Finds concepts that shorten successful programs."""
+
+    async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
+        """New concepts, most useful first."""
+        ...
+
+
+@runtime_checkable
+class ConceptDocumenter(Protocol):
+    """Names and describes a concept from its code and its uses."""
+
+    async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
+        """The concept with name, description, signature and guidance.
+
+        Args:
+            usage_examples: Pairs of a task's text and a program that uses the concept.
+        """
         ...

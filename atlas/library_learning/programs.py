@@ -1,0 +1,21 @@
+"""The programs that a library is learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Python source that solved a task, and what shows that it did."""
+
+    id: str
+    """Of the trajectory that it came from."""
+
+    task_id: str
+    description: str
+    """What was asked."""
+
+    source: str
+    tests: str = ""
+    """Python that follows the source and raises where it is wrong; empty where there is none."""
