@@ -1,16 +1,16 @@
-"""What a vector store takes of experiences: only those that it lacks, and each text embedded once."""
+"""What a vector store takes of memories: only those that it lacks, and each text embedded once."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from atlas.core.types import Experience, Vectors
+from atlas.core.types import Vectors
 from atlas.infra.passages import encode_documents
-from atlas.memory import extraction
 from atlas.memory.backing import PlainStore
 from atlas.protocols.infra import Embedder
 from atlas.storage.vector_store import LedgerVectorStore
@@ -18,23 +18,35 @@ from atlas.storage.vector_store import LedgerVectorStore
 Backing = LedgerVectorStore | PlainStore
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory as a store keeps it."""
+
+    id: str
+    document: str
+    """The text whose embedding finds it."""
+
+    metadata: dict[str, Any]
+    """What can be filtered and sorted by, the whole as `content`, and a `content_hash` of what it says."""
+
+
 async def columns(
-    experiences: Sequence[Experience], store: Backing, embedder: Embedder, given: Mapping[str, Vectors]
+    entries: Sequence[Entry], store: Backing, embedder: Embedder, given: Mapping[str, Vectors]
 ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
     """Ids, embeddings, metadatas and documents; texts among `given` are not embedded."""
-    metadatas = [extraction.to_metadata(experience) for experience in experiences]
-    documents = [experience.embedding_text for experience in experiences]
+    documents = [entry.document for entry in entries]
     vectors = await _embed(documents, store, embedder, given)
-    return [e.id for e in experiences], [vectors[document] for document in documents], metadatas, documents
+    ids, metadatas = [entry.id for entry in entries], [entry.metadata for entry in entries]
+    return ids, [vectors[document] for document in documents], metadatas, documents
 
 
-async def unknown(experiences: Sequence[Experience], store: Backing) -> list[Experience]:
+async def unknown(entries: Sequence[Entry], store: Backing) -> list[Entry]:
     """Those that say what no record of the store, and no earlier one of them, says."""
-    new: dict[str, Experience] = {}
-    for experience in experiences:
-        new.setdefault(extraction.content_hash(experience), experience)
+    new: dict[str, Entry] = {}
+    for entry in entries:
+        new.setdefault(entry.metadata["content_hash"], entry)
     known = await store.known_hashes(list(new))
-    return [experience for content_hash, experience in new.items() if content_hash not in known]
+    return [entry for content_hash, entry in new.items() if content_hash not in known]
 
 
 async def first_vectors(ids: Sequence[str], store: Backing, dimension: int) -> Vectors:

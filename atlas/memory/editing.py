@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task
 
 EDITABLE: Mapping[str, type | tuple[type, ...]] = {
@@ -35,8 +35,3 @@ def _check_type(name: str, value: Any) -> None:
     if not is_right:
         kind = "a list of Step" if name == "steps" else getattr(EDITABLE[name], "__name__", "")
         raise InvalidInput(f"{name} should be {kind}, but is {value!r}"[:300])
-
-
-def not_found(experience_id: str) -> NotFound:
-    """The error for an experience that is not there."""
-    return NotFound(f"there is no experience {experience_id!r}; it may have been deleted (see: atlas history)")

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import Experience, Hit, Retrieval, Task, Trajectory
+from atlas.core.types import Experience, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.experience_async import COLLECTION, AsyncExperienceMemory
 from atlas.memory.merging import MergePlan
 from atlas.memory.pruning import PrunePlan
-from atlas.memory.records import RecordMemory
-from atlas.protocols.infra import Progress, Where
+from atlas.memory.retrieval import RetrievalMemory
+from atlas.protocols.infra import Progress
 
 __all__ = ["COLLECTION", "ChromaExperienceMemory"]
 
 
-class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
+class ChromaExperienceMemory(AsyncExperienceMemory, RetrievalMemory[Experience]):
     """Attempts at tasks, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.
@@ -40,62 +40,6 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
     def search(self, task: Task, k: int = 4) -> list[Experience]:
         """Sync form of `asearch`."""
         return aio.run(self.asearch(task, k))
-
-    def search_hits(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        where: Where | None = None,
-        count_retrieval: bool = True,
-        with_buried: bool = False,
-    ) -> list[Hit[Experience]]:
-        """Sync form of `asearch_hits`."""
-        return aio.run(
-            self.asearch_hits(query, k, where=where, count_retrieval=count_retrieval, with_buried=with_buried)
-        )
-
-    def retrieve(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        where: Where | None = None,
-        threshold: float | None = None,
-        distinct: bool = False,
-        count_retrieval: bool = True,
-        with_buried: bool = False,
-    ) -> Retrieval[Experience]:
-        """Sync form of `aretrieve`."""
-        return aio.run(
-            self.aretrieve(
-                query,
-                k,
-                where=where,
-                threshold=threshold,
-                distinct=distinct,
-                count_retrieval=count_retrieval,
-                with_buried=with_buried,
-            )
-        )
-
-    def search_words(
-        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
-    ) -> list[Experience]:
-        """Sync form of `asearch_words`."""
-        return aio.run(self.asearch_words(words, k, where=where, with_buried=with_buried))
-
-    def similar(self, experience_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[Experience]]:
-        """Sync form of `asimilar`."""
-        return aio.run(self.asimilar(experience_id, k, with_buried=with_buried))
-
-    def passage(self, experience_id: str, query: str) -> str | None:
-        """Sync form of `apassage`."""
-        return aio.run(self.apassage(experience_id, query))
-
-    def get(self, experience_id: str) -> Experience | None:
-        """Sync form of `aget`."""
-        return aio.run(self.aget(experience_id))
 
     def edit(self, experience_id: str, **changes: Any) -> Experience:
         """Sync form of `aedit`."""

@@ -9,16 +9,11 @@ from functools import partial
 from itertools import islice
 from typing import Any, Self
 
-import numpy as np
-
-from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
     Experience,
-    Hit,
-    Retrieval,
     Task,
     Trajectory,
     Vectors,
@@ -26,19 +21,18 @@ from atlas.core.types import (
 )
 from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
-from atlas.memory.backing import PlainStore, backing
-from atlas.memory.columns import columns, first_vectors, unknown
-from atlas.memory.editing import check_changes, not_found
+from atlas.memory.backing import PlainStore
+from atlas.memory.columns import Entry, columns, first_vectors, unknown
+from atlas.memory.editing import check_changes
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
-from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata
+from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
 from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
-from atlas.memory.ranking import check_k
-from atlas.memory.records_async import AsyncRecordMemory, retried
+from atlas.memory.records_async import retried
 from atlas.memory.refinement import PassthroughRefineStrategy
-from atlas.memory.retrieving import Retriever
+from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row
 from atlas.memory.subjects import merge_subjects, prune_subjects
-from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -47,8 +41,10 @@ STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
 
-class AsyncExperienceMemory(AsyncRecordMemory):
+class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
     """Attempts at tasks, in a vector store."""
+
+    noun = "experience"
 
     def __init__(
         self,
@@ -61,26 +57,23 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         weights: RankingWeights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
-        super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
-        self.embedder = embedder
+        super().__init__(embedder, vector_store, collection_name, weights, clock)
         self._extractor = extractor
         self._refine_strategy = refine_strategy
-        self.weights = weights
-        self._retriever = Retriever(self._store, embedder, weights, clock)
 
-    def within(self, kind: str, reason: str = "") -> Self:
-        """This memory, all of whose writes are one operation in the history, undone as a whole."""
-        made = type(self)(
+    async def _read(self, rows: Sequence[Row]) -> list[Experience]:
+        return [from_metadata(row["metadata"]) for row in rows]
+
+    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+        return type(self)(
             self.embedder,
-            self._store.within(kind, reason),
+            store,
             self._extractor,
             self._refine_strategy,
             self.collection_name,
             weights=self.weights,
             clock=self._clock,
         )
-        made._retriever = self._retriever  # what it has measured of the store holds for both
-        return made
 
     # Storing
 
@@ -141,95 +134,6 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         """
         return [hit.item for hit in await self.asearch_hits(task.description, k)]
 
-    async def asearch_hits(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        where: Where | None = None,
-        count_retrieval: bool = True,
-        with_buried: bool = False,
-    ) -> list[Hit[Experience]]:
-        """What `search` finds, each hit with its similarity and the signals that make up its rank value.
-
-        Args:
-            where: Only experiences that pass this filter, as if there were no others.
-            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
-            with_buried: Whether those that a person has buried are found too.
-        """
-        found = await self.aretrieve(
-            query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
-        )
-        return found.hits
-
-    async def aretrieve(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        where: Where | None = None,
-        threshold: float | None = None,
-        distinct: bool = False,
-        count_retrieval: bool = True,
-        with_buried: bool = False,
-    ) -> Retrieval[Experience]:
-        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
-
-        Args:
-            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
-            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
-                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
-        """
-        found = await self._retriever.retrieve(
-            query, k, where=where, threshold=threshold, distinct=distinct, with_buried=with_buried
-        )
-        hits = await self._whole(found.hits)
-        if count_retrieval:
-            await self._store.note_retrievals([hit.item.id for hit in hits])
-        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold)
-
-    async def asearch_words(
-        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
-    ) -> list[Experience]:
-        """The experiences that hold any of these words in task, solution or feedback, most telling first (BM25)."""
-        check_k(k)
-        check_text(words, "the query")
-        found = await self._store.search_text(words, k, where, with_buried=with_buried)
-        return [from_metadata(row["metadata"]) for row in await self._store.get(found.ids)]
-
-    async def asimilar(self, experience_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[Experience]]:
-        """The k experiences nearest to one, without itself.
-
-        Raises:
-            NotFound: It is not there.
-        """
-        check_k(k)
-        rows = await self._store.get([experience_id])
-        if not rows:
-            raise not_found(experience_id)
-        vector = np.atleast_2d(rows[0]["embedding"])[0]
-        hits = await self._retriever.near(vector, k + 1, with_buried=with_buried)
-        return await self._whole([hit for hit in hits if hit.item != experience_id][:k])
-
-    async def apassage(self, experience_id: str, query: str) -> str | None:
-        """The passage of an experience's text that is nearest to a query, which is what made the text be found.
-
-        None where the text is one that the model reads at once.
-
-        Raises:
-            NotFound: It is not there.
-        """
-        check_text(query, "the query")
-        rows = await self._store.get([experience_id])
-        if not rows:
-            raise not_found(experience_id)
-        return await self._retriever.passage(rows[0], query)
-
-    async def aget(self, experience_id: str) -> Experience | None:
-        """One experience, or None."""
-        rows = await self._store.get([experience_id])
-        return from_metadata(rows[0]["metadata"]) if rows else None
-
     # Changing
 
     async def aedit(self, experience_id: str, **changes: Any) -> Experience:
@@ -249,10 +153,8 @@ class AsyncExperienceMemory(AsyncRecordMemory):
     async def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """`aedit`, unless the experience changes between being read and being written."""
         moment = await self._store.moment()
-        rows = await self._store.get([experience_id])
-        if not rows:
-            raise not_found(experience_id)
-        changed = replace(from_metadata(rows[0]["metadata"]), **changes)
+        metadata = (await self._row(experience_id))["metadata"]
+        changed = replace(from_metadata(metadata), **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
             changed,
@@ -261,7 +163,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         )
         ids, vectors, metadatas, documents = await self._columns([changed])
         # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
-        metadatas[0]["content_hash"] = rows[0]["metadata"]["content_hash"]
+        metadatas[0]["content_hash"] = metadata["content_hash"]
         await self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
         return changed
 
@@ -388,16 +290,16 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         if not skip_known:
             await self._store.add(*await self._columns(experiences))
             return [experience.id for experience in experiences]
-        new = await unknown(experiences, self._store)
-        return await self._store.add_unknown(*await self._columns(new)) if new else []
+        new = await unknown([_entry(experience) for experience in experiences], self._store)
+        return await self._store.add_unknown(*await columns(new, self._store, self.embedder, {})) if new else []
 
     async def _columns(
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
         """What the vector store takes: ids, embeddings, metadatas, documents."""
-        return await columns(experiences, self._store, self.embedder, given or {})
+        entries = [_entry(experience) for experience in experiences]
+        return await columns(entries, self._store, self.embedder, given or {})
 
-    async def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[Experience]]:
-        """The hits with what they stand for, without what was deleted meanwhile."""
-        rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in hits])}
-        return [hit.of(from_metadata(rows[hit.item])) for hit in hits if hit.item in rows]
+
+def _entry(experience: Experience) -> Entry:
+    return Entry(experience.id, experience.embedding_text, to_metadata(experience))

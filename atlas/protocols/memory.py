@@ -19,7 +19,7 @@ class ExperienceMemory(Protocol):
         """The k experiences most useful for a task, best first."""
         ...
 
-    def get(self, experience_id: str) -> Experience | None:
+    def get(self, experience_id: str, /) -> Experience | None:
         """One experience, or None."""
         ...
 

@@ -1,0 +1,162 @@
+"""What every memory offers for finding what it holds, whatever that is, as coroutines."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from atlas.core.codec import check_text
+from atlas.core.errors import NotFound
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Hit, Retrieval
+from atlas.memory.backing import PlainStore, backing
+from atlas.memory.ranking import check_k
+from atlas.memory.records_async import AsyncRecordMemory
+from atlas.memory.retrieving import Retriever
+from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
+from atlas.storage.vector_store import LedgerVectorStore
+
+T = TypeVar("T")
+
+Row = Mapping[str, Any]
+"""A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
+
+
+class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
+    """The records of one collection, found by meaning and by words, as what they stand for."""
+
+    noun: ClassVar[str]
+    """What one of them is called, in errors."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        collection_name: str,
+        weights: RankingWeights,
+        clock: Clock,
+    ) -> None:
+        super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
+        self.embedder = embedder
+        self.weights = weights
+        self._retriever = Retriever(self._store, embedder, weights, clock)
+
+    @abstractmethod
+    async def _read(self, rows: Sequence[Row]) -> list[T]:
+        """What rows stand for, in their order."""
+
+    @abstractmethod
+    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+        """This memory over another view of its store."""
+
+    def within(self, kind: str, reason: str = "") -> Self:
+        """This memory, all of whose writes are one operation in the history, undone as a whole."""
+        made = self._over(self._store.within(kind, reason))
+        made._retriever = self._retriever  # what it has measured of the store holds for both
+        return made
+
+    async def aget(self, record_id: str) -> T | None:
+        """One of them, or None."""
+        found = await self._read(await self._store.get([record_id]))
+        return found[0] if found else None
+
+    async def aget_many(self, record_ids: Sequence[str]) -> list[T]:
+        """Those that are there, in this order."""
+        return await self._read(await self._store.get(list(record_ids)))
+
+    async def asearch_hits(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> list[Hit[T]]:
+        """What `search` finds, each hit with its similarity and the signals that make up its rank value.
+
+        Args:
+            where: Only those that pass this filter, as if there were no others.
+            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
+            with_buried: Whether those that a person has buried are found too.
+        """
+        found = await self.aretrieve(
+            query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
+        )
+        return found.hits
+
+    async def aretrieve(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        distinct: bool = False,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> Retrieval[T]:
+        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
+                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
+        """
+        found = await self._retriever.retrieve(
+            query, k, where=where, threshold=threshold, distinct=distinct, with_buried=with_buried
+        )
+        whole = await self._whole(found.hits)
+        if count_retrieval:
+            await self._store.note_retrievals([record_id for record_id, _ in whole])
+        return Retrieval(hits=[hit for _, hit in whole], n_hidden=found.n_hidden, threshold=found.threshold)
+
+    async def asearch_words(
+        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
+    ) -> list[T]:
+        """Those that hold any of these words in what they say, most telling first (BM25)."""
+        check_k(k)
+        check_text(words, "the query")
+        found = await self._store.search_text(words, k, where, with_buried=with_buried)
+        return await self._read(await self._store.get(found.ids))
+
+    async def asimilar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
+        """The k nearest to one, without itself.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_k(k)
+        vector = np.atleast_2d((await self._row(record_id))["embedding"])[0]
+        hits = await self._retriever.near(vector, k + 1, with_buried=with_buried)
+        whole = await self._whole([hit for hit in hits if hit.item != record_id][:k])
+        return [hit for _, hit in whole]
+
+    async def apassage(self, record_id: str, query: str) -> str | None:
+        """The passage of its text that is nearest to a query, which is what made the text be found.
+
+        None where the text is one that the model reads at once.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_text(query, "the query")
+        return await self._retriever.passage(await self._row(record_id), query)
+
+    async def _row(self, record_id: str) -> Row:
+        rows = await self._store.get([record_id])
+        if not rows:
+            raise self._not_found(record_id)
+        return rows[0]
+
+    def _not_found(self, record_id: str) -> NotFound:
+        return NotFound(f"there is no {self.noun} {record_id!r}; it may have been deleted (see: atlas history)")
+
+    async def _whole(self, hits: Sequence[Hit[str]]) -> list[tuple[str, Hit[T]]]:
+        """Ids, and the hits with what they stand for, without what was deleted meanwhile."""
+        rows = await self._store.get([hit.item for hit in hits])
+        items = dict(zip([row["id"] for row in rows], await self._read(rows), strict=True))
+        return [(hit.item, hit.of(items[hit.item])) for hit in hits if hit.item in items]
