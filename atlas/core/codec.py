@@ -108,7 +108,7 @@ def encode_trajectory(trajectory: Trajectory) -> Json:
     encoded = {
         **_encode_attempt(trajectory),
         "id": trajectory.id,
-        "timestamp": _encode_instant(trajectory.timestamp),
+        "timestamp": encode_instant(trajectory.timestamp),
     }
     check_json(encoded, "trajectory")
     _check_score(trajectory.outcome)
@@ -121,15 +121,15 @@ def decode_trajectory(encoded: Json) -> Trajectory:
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
     """
-    _check_object(encoded, "trajectory")
-    extra = {"id": _text(encoded, "id")} if "id" in encoded else {}
+    check_object(encoded, "trajectory")
+    extra = {"id": text_field(encoded, "id")} if "id" in encoded else {}
     return Trajectory(
-        task=_decode_task(_object(encoded, "task")),
+        task=_decode_task(object_field(encoded, "task")),
         steps=_decode_steps(encoded),
-        outcome=_decode_outcome(_object(encoded, "outcome")),
-        agent_id=_text(encoded, "agent_id", ""),
-        timestamp=_decode_instant(encoded.get("timestamp"), "timestamp"),
-        metadata=_object(encoded, "metadata", {}),
+        outcome=_decode_outcome(object_field(encoded, "outcome")),
+        agent_id=text_field(encoded, "agent_id", ""),
+        timestamp=decode_instant(encoded.get("timestamp"), "timestamp"),
+        metadata=object_field(encoded, "metadata", {}),
         **extra,
     )
 
@@ -139,7 +139,7 @@ def encode_experience(experience: Experience) -> Json:
     encoded = {
         **_encode_attempt(experience),
         **{name: getattr(experience, name) for name in _EXPERIENCE_TEXTS},
-        "created_at": _encode_instant(experience.created_at),
+        "created_at": encode_instant(experience.created_at),
     }
     check_json(encoded, "experience")
     _check_score(experience.outcome)
@@ -152,23 +152,23 @@ def decode_experience(encoded: Json) -> Experience:
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
     """
-    _check_object(encoded, "experience")
-    created_at = _decode_instant(encoded.get("created_at"), "created_at")
+    check_object(encoded, "experience")
+    created_at = decode_instant(encoded.get("created_at"), "created_at")
     if created_at is None:
         raise InvalidInput("created_at is missing; give an ISO 8601 time")
     return Experience(
-        id=_text(encoded, "id"),
-        task=_decode_task(_object(encoded, "task")),
-        outcome=_decode_outcome(_object(encoded, "outcome")),
+        id=text_field(encoded, "id"),
+        task=_decode_task(object_field(encoded, "task")),
+        outcome=_decode_outcome(object_field(encoded, "outcome")),
         created_at=created_at,
-        metadata=_object(encoded, "metadata", {}),
+        metadata=object_field(encoded, "metadata", {}),
         steps=_decode_steps(encoded),
-        agent_id=_text(encoded, "agent_id", ""),
-        trajectory_summary=_text(encoded, "trajectory_summary", ""),
-        embedding_text=_text(encoded, "embedding_text", ""),
-        solution_output=_text(encoded, "solution_output", ""),
-        feedback=_text(encoded, "feedback", ""),
-        trajectory_id=_text(encoded, "trajectory_id", ""),
+        agent_id=text_field(encoded, "agent_id", ""),
+        trajectory_summary=text_field(encoded, "trajectory_summary", ""),
+        embedding_text=text_field(encoded, "embedding_text", ""),
+        solution_output=text_field(encoded, "solution_output", ""),
+        feedback=text_field(encoded, "feedback", ""),
+        trajectory_id=text_field(encoded, "trajectory_id", ""),
     )
 
 
@@ -209,13 +209,15 @@ def _plain(mapping: Mapping[str, Any]) -> Json:
 
 
 def _decode_task(encoded: Json) -> Task:
-    verification = _object(encoded, "verification", {})
+    verification = object_field(encoded, "verification", {})
     return Task(
-        id=_text(encoded, "id"),
-        domain=_text(encoded, "domain", ""),
-        description=_text(encoded, "description"),
-        context=_object(encoded, "context", {}),
-        verification=VerificationSpec(_text(verification, "method", ""), _object(verification, "parameters", {})),
+        id=text_field(encoded, "id"),
+        domain=text_field(encoded, "domain", ""),
+        description=text_field(encoded, "description"),
+        context=object_field(encoded, "context", {}),
+        verification=VerificationSpec(
+            text_field(verification, "method", ""), object_field(verification, "parameters", {})
+        ),
     )
 
 
@@ -230,10 +232,10 @@ def _decode_step(step: Any, position: int) -> Step:
     if not isinstance(step, dict):
         raise InvalidInput(f"steps[{position}] should be an object, but is of type {type(step).__name__}")
     return Step(
-        thought=_text(step, "thought", ""),
-        action=_text(step, "action", ""),
-        observation=_text(step, "observation", ""),
-        metadata=_object(step, "metadata", {}),
+        thought=text_field(step, "thought", ""),
+        action=text_field(step, "action", ""),
+        observation=text_field(step, "observation", ""),
+        metadata=object_field(step, "metadata", {}),
     )
 
 
@@ -247,7 +249,7 @@ def _decode_outcome(encoded: Json) -> Outcome:
     error_info = encoded.get("error_info")
     if error_info is not None and not isinstance(error_info, str):
         raise InvalidInput(f"outcome.error_info should be a text or null, but is of type {type(error_info).__name__}")
-    outcome = Outcome(success, score, error_info, _object(encoded, "verification_details", {}))
+    outcome = Outcome(success, score, error_info, object_field(encoded, "verification_details", {}))
     _check_score(outcome)
     return outcome
 
@@ -257,32 +259,37 @@ def _check_score(outcome: Outcome) -> None:
         raise InvalidInput(f"outcome.partial_score should be in [0, 1], but is {outcome.partial_score}")
 
 
-def _check_object(value: Any, name: str) -> None:
+def check_object(value: Any, name: str) -> None:
+    """Raise `InvalidInput`, naming it, unless a value is a JSON object."""
     if not isinstance(value, dict):
         raise InvalidInput(f"{name} should be an object, but is of type {type(value).__name__}")
 
 
-def _object(encoded: Json, name: str, default: Json | None = None) -> Json:
+def object_field(encoded: Json, name: str, default: Json | None = None) -> Json:
+    """A field that is an object; the default where it is missing, or `InvalidInput` where there is none."""
     value = encoded.get(name, default)
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} should be an object, but is {'missing' if value is None else type(value).__name__}")
     return dict(value)
 
 
-def _text(encoded: Json, name: str, default: str | None = None) -> str:
+def text_field(encoded: Json, name: str, default: str | None = None) -> str:
+    """A field that is a text; the default where it is missing, or `InvalidInput` where there is none."""
     value = encoded.get(name, default)
     if not isinstance(value, str):
         raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
     return value
 
 
-def _encode_instant(instant: datetime | None) -> str | None:
+def encode_instant(instant: datetime | None) -> str | None:
+    """A time as ISO 8601 in UTC; `InvalidInput` without a time zone."""
     if instant is not None and instant.tzinfo is None:
         raise InvalidInput(f"the time {instant} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
     return None if instant is None else instant.astimezone(UTC).isoformat()
 
 
-def _decode_instant(value: Any, name: str) -> datetime | None:
+def decode_instant(value: Any, name: str) -> datetime | None:
+    """The time that an ISO 8601 text names, in UTC where it names no zone; None for None."""
     if value is None:
         return None
     try:

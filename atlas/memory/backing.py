@@ -16,6 +16,7 @@ from atlas.protocols.infra import VectorStore, Where
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
+from atlas.storage.versions import Version
 
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -235,6 +236,10 @@ class PlainStore:
     async def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Nothing is measured: what is usual with the model serves."""
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
+
+    async def versions(self, record_id: str) -> list[Version]:
+        """None: it keeps no history."""
+        return []
 
     async def moment(self) -> Moment:
         """It has no history, so there is one moment."""

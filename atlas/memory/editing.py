@@ -1,4 +1,4 @@
-"""What of an experience may be edited, and with what."""
+"""What of a memory may be edited, and with what."""
 
 from __future__ import annotations
 
@@ -6,32 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Outcome, Step, Task
+from atlas.core.types import Step
 
-EDITABLE: Mapping[str, type | tuple[type, ...]] = {
-    "task": Task,
-    "outcome": Outcome,
-    "solution_output": str,
-    "feedback": str,
-    "steps": (tuple, list),
-    "metadata": Mapping,
-    "agent_id": str,
-}
+Editable = Mapping[str, type | tuple[type, ...]]
+"""Names of fields, and what they may be."""
 
 
-def check_changes(changes: Mapping[str, Any]) -> None:
+def check_changes(changes: Mapping[str, Any], editable: Editable) -> None:
     """Raise `InvalidInput` unless every change is of a field that may be edited, and of its type."""
-    unknown = sorted(set(changes) - set(EDITABLE))
+    unknown = sorted(set(changes) - set(editable))
     if unknown:
-        raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(EDITABLE)}")
+        raise InvalidInput(f"{', '.join(unknown)} cannot be edited; can: {', '.join(editable)}")
     for name, value in changes.items():
-        _check_type(name, value)
+        _check_type(name, value, editable[name])
 
 
-def _check_type(name: str, value: Any) -> None:
-    is_right = isinstance(value, EDITABLE[name])
+def _check_type(name: str, value: Any, expected: type | tuple[type, ...]) -> None:
+    is_right = isinstance(value, expected)
     if name == "steps" and is_right:
         is_right = all(isinstance(step, Step) for step in value)
     if not is_right:
-        kind = "a list of Step" if name == "steps" else getattr(EDITABLE[name], "__name__", "")
+        kind = "a list of Step" if name == "steps" else getattr(expected, "__name__", "a list")
         raise InvalidInput(f"{name} should be {kind}, but is {value!r}"[:300])

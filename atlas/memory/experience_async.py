@@ -14,6 +14,7 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
 from atlas.core.types import (
     Experience,
+    Outcome,
     Task,
     Trajectory,
     Vectors,
@@ -23,7 +24,7 @@ from atlas.infra.clock import SystemClock
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import Entry, columns, first_vectors, unknown
-from atlas.memory.editing import check_changes
+from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import to_exported, to_restored, usable_vectors
 from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
 from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
@@ -37,6 +38,16 @@ from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
+EDITABLE: Editable = {
+    "task": Task,
+    "outcome": Outcome,
+    "solution_output": str,
+    "feedback": str,
+    "steps": (tuple, list),
+    "metadata": Mapping,
+    "agent_id": str,
+}
+
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
@@ -147,7 +158,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
             InvalidInput: Another field, or a value that cannot be stored.
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
-        check_changes(changes)
+        check_changes(changes, EDITABLE)
         return await retried(lambda: self._edit(experience_id, changes))
 
     async def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:

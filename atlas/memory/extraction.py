@@ -74,11 +74,6 @@ def summarise(trajectory: Trajectory, feedback: str) -> str:
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
 
 
-def content_hash(experience: Experience) -> str:
-    """Equal for attempts that say the same, whatever their ids and whenever they were stored."""
-    return _hash(encode_experience(experience))
-
-
 def _hash(encoded: Json) -> str:
     incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
     said = {name: value for name, value in encoded.items() if name not in incidental}

@@ -12,7 +12,9 @@ from atlas.core.settings import Settings
 from atlas.core.types import Operation, RecordChange, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
-from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory import concepts, experience
+from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.experience import ChromaExperienceMemory
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
@@ -21,8 +23,15 @@ from atlas.storage.store import EmbeddingModel, Store
 class MemorySystemImpl:
     """The memories of an agent; each is optional, so that what one contributes can be measured."""
 
-    def __init__(self, experience: ChromaExperienceMemory | None = None, *, storage: Store | None = None) -> None:
+    def __init__(
+        self,
+        experience: ChromaExperienceMemory | None = None,
+        concepts: ChromaConceptLibrary | None = None,
+        *,
+        storage: Store | None = None,
+    ) -> None:
         self._experience = experience
+        self._concepts = concepts
         self._storage = storage
 
     @property
@@ -40,6 +49,22 @@ class MemorySystemImpl:
         if self._experience is None:
             raise NotFound("this memory system has no experience memory")
         return self._experience
+
+    @property
+    def concept_library(self) -> ChromaConceptLibrary | None:
+        """Reusable code."""
+        return self._concepts
+
+    @property
+    def concepts(self) -> ChromaConceptLibrary:
+        """Reusable code.
+
+        Raises:
+            NotFound: This system was put together without it.
+        """
+        if self._concepts is None:
+            raise NotFound("this memory system has no concept library")
+        return self._concepts
 
     @property
     def storage(self) -> Store:
@@ -138,12 +163,15 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        vector_store = storage.vector_store(COLLECTION)
+        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts)]
     except BaseException:
         storage.ledger.close()
         raise
-    experience = ChromaExperienceMemory(embedder, vector_store, weights=settings.ranking, clock=clock)
-    return MemorySystemImpl(experience, storage=storage)
+    return MemorySystemImpl(
+        ChromaExperienceMemory(embedder, stores[0], weights=settings.ranking, clock=clock),
+        ChromaConceptLibrary(embedder, stores[1], weights=settings.ranking, clock=clock),
+        storage=storage,
+    )
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:

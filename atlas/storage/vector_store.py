@@ -21,6 +21,7 @@ from atlas.storage.ledger import Also
 from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
 from atlas.storage.rows import as_records, as_row, as_vector
+from atlas.storage.versions import Version, read_versions
 
 __all__ = ["Collection", "LedgerVectorStore", "Restored"]
 
@@ -235,6 +236,10 @@ class LedgerVectorStore:
         """Set records' marks to what a function makes of them; how many that changed."""
         operation = self._operation or self._draft("mark")
         return await asyncio.to_thread(self._collection.marks.change, self._name, ids, change, operation)
+
+    async def versions(self, record_id: str) -> list[Version]:
+        """What a record said before each edit, the last first."""
+        return await asyncio.to_thread(read_versions, self._ledger, self._name, record_id)
 
     async def moment(self) -> Moment:
         """This point in the history; give it to `delete_unchanged` or `update`."""

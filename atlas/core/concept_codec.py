@@ -1,0 +1,81 @@
+"""Concepts as JSON and back, without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from atlas.core.codec import (
+    Json,
+    check_json,
+    check_object,
+    decode_instant,
+    encode_instant,
+    object_field,
+    text_field,
+)
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+
+DERIVED = ("usage_count", "success_rate")
+"""Fields that follow from what the store knows of a concept's uses."""
+
+REQUIRED = ("id", "name", "description", "code")
+OPTIONAL = ("signature", "source", "language", "guidance")
+LISTS = ("calls", "found_in", "composed_of")
+
+
+def encode_concept(concept: CodeConcept) -> Json:
+    """A concept as JSON values, without its statistics; `decode_concept` gives the rest back equal."""
+    encoded: Json = {name: getattr(concept, name) for name in (*REQUIRED, *OPTIONAL)}
+    encoded |= {name: list(getattr(concept, name)) for name in LISTS}
+    encoded |= {
+        "examples": [list(example) for example in concept.examples],
+        "metadata": dict(concept.metadata),
+        "created_at": encode_instant(concept.created_at),
+    }
+    check_json(encoded, "concept")
+    return encoded
+
+
+def decode_concept(encoded: Json) -> CodeConcept:
+    """The concept that `encode_concept` encoded.
+
+    Raises:
+        InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
+    """
+    check_object(encoded, "concept")
+    known = {field.name for field in fields(CodeConcept)} - set(DERIVED)
+    unknown = sorted(set(encoded) - known)
+    if unknown:
+        raise InvalidInput(f"a concept has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    values: dict[str, Any] = {name: text_field(encoded, name) for name in REQUIRED}
+    values |= {name: text_field(encoded, name) for name in OPTIONAL if name in encoded}
+    values |= {name: tuple(_texts(encoded.get(name, []), name)) for name in LISTS}
+    return CodeConcept(
+        **values,
+        examples=tuple(_example(example) for example in _sequence(encoded.get("examples", []), "examples")),
+        metadata=object_field(encoded, "metadata", {}),
+        created_at=decode_instant(encoded.get("created_at"), "created_at"),
+    )
+
+
+def _example(example: Any) -> tuple[str, str]:
+    pair = _texts(example, "examples")
+    if len(pair) != 2:
+        raise InvalidInput(f"examples should be pairs of a call and its result, but one has {len(pair)} parts")
+    return pair[0], pair[1]
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    texts = list(_sequence(value, name))
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidInput(f"{name} should hold texts alone")
+    return texts
+
+
+def _sequence(value: Any, name: str) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise InvalidInput(f"{name} should be a list, but is of type {type(value).__name__}")
+    return value

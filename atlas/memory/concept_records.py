@@ -1,0 +1,143 @@
+"""From a concept to what a store keeps of it, and back; what may be a concept at all."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept, Usage
+from atlas.memory.columns import Entry
+
+SOURCES = ("primitive", "learned", "composed", "imported")
+
+NAME_CHARACTERS = 200
+
+PYTHON = "python"
+
+Documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def checked(concept: CodeConcept) -> CodeConcept:
+    """The concept, if it is one that can be kept and found.
+
+    Raises:
+        InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, or it does not parse.
+    """
+    for name in ("id", "name", "description", "code"):
+        text = getattr(concept, name)
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"a concept's {name} should say something, but is {text!r}; give it one")
+        check_text(text, f"the concept's {name}")
+    if len(concept.name) > NAME_CHARACTERS:
+        raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
+    if concept.source not in SOURCES:
+        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+    normal_form(concept)
+    return concept
+
+
+def normal_form(concept: CodeConcept) -> str:
+    """The same for code that differs in layout, comments, docstrings and annotations alone.
+
+    Raises:
+        InvalidInput: Its language is Python, and it does not parse.
+    """
+    if concept.language != PYTHON:
+        return "\n".join(line.rstrip() for line in concept.code.strip().splitlines())
+    return ast.dump(_bare(parsed(concept)))
+
+
+def parsed(concept: CodeConcept) -> ast.Module:
+    """The syntax tree of a concept's Python; `InvalidInput` where it does not parse."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of unknown escapes, which the author cannot mend here
+            return ast.parse(concept.code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        said = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
+        raise InvalidInput(
+            f"the code of concept {concept.name!r} is not Python{line}: {said}; mend it, or name its language"
+        ) from error
+
+
+def called_names(concept: CodeConcept) -> set[str]:
+    """Names of functions that its Python calls and does not define; none for other languages."""
+    if concept.language != PYTHON:
+        return set()
+    tree = parsed(concept)
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return called - defined
+
+
+def to_entry(concept: CodeConcept) -> Entry:
+    """What a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
+    if concept.created_at is None:
+        raise InvalidInput(f"concept {concept.name!r} has no time at which it was made")
+    metadata = {
+        "title": concept.name,
+        "source": concept.source,
+        "language": concept.language,
+        "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "calls": list(concept.calls),
+        "found_in": list(concept.found_in),
+        "composed_of": list(concept.composed_of),
+        "content": dump(encode_concept(concept)),
+        "content_hash": hashlib.sha256(f"{concept.language}\n{normal_form(concept)}".encode()).hexdigest(),
+        "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
+    }
+    present = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(concept.id, f"{_words(concept.name)}: {concept.description}", present)
+
+
+def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
+    """The concept of a row, with what is known of its uses."""
+    concept = decode_concept(json.loads(row["metadata"]["content"]))
+    rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
+    return replace(concept, usage_count=usage.n_uses, success_rate=rate)
+
+
+def usage_of(concept: CodeConcept) -> Usage:
+    """The uses that a concept brings along from elsewhere.
+
+    Raises:
+        InvalidInput: They cannot be.
+    """
+    if concept.usage_count < 0 or not 0 <= concept.success_rate <= 1:
+        raise InvalidInput(
+            f"usage_count should be 0 or more and success_rate in [0, 1], "
+            f"but are {concept.usage_count} and {concept.success_rate}"
+        )
+    return Usage(n_uses=concept.usage_count, n_successes=round(concept.usage_count * concept.success_rate))
+
+
+def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
+    """The concept with the time at which it was made."""
+    return concept if concept.created_at else replace(concept, created_at=now)
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    """Without docstrings and annotations."""
+    for node in ast.walk(tree):
+        if isinstance(node, Documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    return tree
+
+
+def _words(name: str) -> str:
+    """The words of an identifier, as a language model reads them."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

@@ -1,0 +1,111 @@
+"""Concept library: reusable code, found by what it does (Stitch, LILO)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from atlas.core.settings import RankingWeights
+from atlas.core.types import CodeConcept, Trajectory
+from atlas.infra import aio
+from atlas.infra.clock import SystemClock
+from atlas.memory.backing import PlainStore
+from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, ConceptVersion
+from atlas.memory.retrieval import RetrievalMemory
+from atlas.protocols.infra import Clock, Embedder, VectorStore
+from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
+from atlas.storage.vector_store import LedgerVectorStore
+
+__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses", "ConceptVersion"]
+
+
+class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
+    """Reusable code, in a vector store.
+
+    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        primitive_loader: PrimitiveLoader | None = None,
+        composition_strategy: CompositionStrategy | None = None,
+        compression_strategy: CompressionStrategy | None = None,
+        collection_name: str = COLLECTION,
+        *,
+        weights: RankingWeights = RankingWeights(),
+        clock: Clock = SystemClock(),
+    ) -> None:
+        """Open a library.
+
+        Args:
+            primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
+        """
+        super().__init__(
+            embedder,
+            vector_store,
+            composition_strategy,
+            compression_strategy,
+            collection_name,
+            weights=weights,
+            clock=clock,
+        )
+        if primitive_loader is not None:
+            self.load_primitives(primitive_loader)
+
+    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+        return type(self)(
+            self.embedder,
+            store,
+            None,  # they are there already
+            self.composition_strategy,
+            self.compression_strategy,
+            self.collection_name,
+            weights=self.weights,
+            clock=self._clock,
+        )
+
+    def add(self, concept: CodeConcept) -> str:
+        """Sync form of `aadd`."""
+        return aio.run(self.aadd(concept))
+
+    def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
+        """Sync form of `aadd_many`."""
+        return aio.run(self.aadd_many(concepts, reason))
+
+    def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
+        """Sync form of `aload_primitives`."""
+        return aio.run(self.aload_primitives(loader))
+
+    def edit(self, concept_id: str, **changes: Any) -> CodeConcept:
+        """Sync form of `aedit`."""
+        return aio.run(self.aedit(concept_id, **changes))
+
+    def update_stats(self, concept_id: str, success: bool) -> None:
+        """Sync form of `aupdate_stats`."""
+        aio.run(self.aupdate_stats(concept_id, success))
+
+    def search(self, query: str, k: int = 5) -> list[CodeConcept]:
+        """Sync form of `asearch`."""
+        return aio.run(self.asearch(query, k))
+
+    def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
+        """Sync form of `acompose`."""
+        return aio.run(self.acompose(concept_ids))
+
+    def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
+        """Sync form of `acompress`."""
+        return aio.run(self.acompress(trajectories))
+
+    def uses(self, concept_id: str) -> ConceptUses:
+        """Sync form of `auses`."""
+        return aio.run(self.auses(concept_id))
+
+    def depends_on(self, concept_id: str) -> list[CodeConcept]:
+        """Sync form of `adepends_on`."""
+        return aio.run(self.adepends_on(concept_id))
+
+    def versions(self, concept_id: str) -> list[ConceptVersion]:
+        """Sync form of `aversions`."""
+        return aio.run(self.aversions(concept_id))

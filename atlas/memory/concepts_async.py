@@ -1,0 +1,260 @@
+"""The bodies of the concept library's methods, as coroutines. `atlas.memory.concepts` has the class to use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from atlas.core.concept_codec import decode_concept
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import RankingWeights
+from atlas.core.types import NO_MARKS, CodeConcept, Trajectory
+from atlas.infra.clock import SystemClock
+from atlas.memory.backing import PlainStore
+from atlas.memory.columns import columns, unknown
+from atlas.memory.concept_records import called_names, checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.editing import Editable, check_changes
+from atlas.memory.records_async import retried
+from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row
+from atlas.protocols.infra import Clock, Embedder, VectorStore
+from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
+from atlas.storage.vector_store import LedgerVectorStore, Restored
+
+COLLECTION = "atlas_concepts"
+
+EDITABLE: Editable = {
+    "name": str,
+    "description": str,
+    "code": str,
+    "signature": str,
+    "guidance": str,
+    "examples": (tuple, list),
+    "metadata": Mapping,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptUses:
+    """Where a concept stands in the library and in what was done."""
+
+    found_in: tuple[str, ...]
+    """Ids of the experiences that it was found in."""
+
+    called_by: tuple[str, ...]
+    """Ids of the concepts whose code calls it."""
+
+    part_of: tuple[str, ...]
+    """Ids of the concepts that were composed of it."""
+
+    n_uses: int
+    """Tasks that it was used for and whose outcome was recorded."""
+
+    n_successes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptVersion:
+    """A concept as it was before it was edited."""
+
+    concept: CodeConcept
+    replaced_at: datetime
+    actor: str
+    operation_id: str
+
+
+class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
+    """Reusable code, in a vector store."""
+
+    noun = "concept"
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        composition_strategy: CompositionStrategy | None = None,
+        compression_strategy: CompressionStrategy | None = None,
+        collection_name: str = COLLECTION,
+        *,
+        weights: RankingWeights = RankingWeights(),
+        clock: Clock = SystemClock(),
+    ) -> None:
+        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        self.composition_strategy = composition_strategy
+        self.compression_strategy = compression_strategy
+
+    # Adding
+
+    async def aadd(self, concept: CodeConcept) -> str:
+        """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
+
+        Raises:
+            InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code.
+        """
+        added = await self.aadd_many([concept])
+        if not added:
+            raise await self._known_already(concept)
+        return added[0]
+
+    async def aadd_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
+        """Add concepts as one operation, without those that the library has, by id or by code; the ids of the others.
+
+        Raises:
+            InvalidInput: One of them cannot be kept; nothing was added.
+        """
+        held = await self._store.present([concept.id for concept in concepts])
+        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
+        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
+        if not entries:
+            return []
+        new_ids = {entry.id for entry in entries}
+        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in new}
+        scoped = self._store if self.operation_id else self._store.within("store", reason)
+        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
+        return await scoped.add_unknown(*given, restored)
+
+    async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
+        """Add a loader's concepts as one operation; the ids of those that the library had not."""
+        return await self.aadd_many(list(loader.load().values()), "primitives")
+
+    # Changing
+
+    async def aedit(self, concept_id: str, **changes: Any) -> CodeConcept:
+        """Change a concept, and embed it anew if its name or description has changed; the changed one.
+
+        Its earlier versions stay in the history; see `versions`.
+
+        Args:
+            changes: New values of `name`, `description`, `code`, `signature`, `guidance`, `examples` or `metadata`.
+
+        Raises:
+            NotFound: It is not there.
+            InvalidInput: Another field, a value that cannot be stored, or code that another concept has.
+            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+        """
+        check_changes(changes, EDITABLE)
+        return await retried(lambda: self._edit(concept_id, changes))
+
+    async def aupdate_stats(self, concept_id: str, success: bool) -> None:
+        """Say how a task went that this concept was used for; `NotFound` where it is not there."""
+        await self.arecord_use(concept_id, success)
+
+    # Making new ones
+
+    async def acompose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
+        """What the composition strategy makes of concepts, for a person or an agent to `add`; None where nothing fits.
+
+        Raises:
+            NotFound: One of them is not there.
+            InvalidInput: Fewer than two, or the library has no strategy.
+        """
+        if self.composition_strategy is None:
+            raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
+        wanted = list(dict.fromkeys(concept_ids))
+        if len(wanted) < 2:
+            raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
+        concepts = [await self._whole_concept(concept_id) for concept_id in wanted]
+        return await self.composition_strategy.compose(concepts)
+
+    async def acompress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
+        """What the compression strategy finds in attempts, for a person or an agent to `add_many`.
+
+        Raises:
+            InvalidInput: The library has no strategy.
+        """
+        if self.compression_strategy is None:
+            raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
+        return await self.compression_strategy.compress(list(trajectories))
+
+    # Lineage
+
+    async def asearch(self, query: str, k: int = 5) -> list[CodeConcept]:
+        """The k concepts nearest to what is asked, best first."""
+        return [hit.item for hit in await self.asearch_hits(query, k)]
+
+    async def auses(self, concept_id: str) -> ConceptUses:
+        """Where a concept was found, who calls it, and how often it was used; `NotFound` where it is not there."""
+        concept = await self._whole_concept(concept_id)
+        usage = (await self._store.usage([concept_id]))[concept_id]
+        return ConceptUses(
+            found_in=concept.found_in,
+            called_by=tuple(await self._store.ids({"calls": concept_id})),
+            part_of=tuple(await self._store.ids({"composed_of": concept_id})),
+            n_uses=usage.n_uses,
+            n_successes=usage.n_successes,
+        )
+
+    async def adepends_on(self, concept_id: str) -> list[CodeConcept]:
+        """The concepts that one needs to run, directly or through others, and those that it was composed of.
+
+        Nearest first, each once; those that were deleted are left out.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        found: dict[str, CodeConcept] = {}
+        concept = await self._whole_concept(concept_id)
+        waiting = [concept]
+        while waiting:
+            ids = [i for one in waiting for i in (*one.calls, *one.composed_of) if i not in found and i != concept_id]
+            waiting = await self.aget_many(list(dict.fromkeys(ids)))
+            found |= {one.id: one for one in waiting}
+        return list(found.values())
+
+    async def aversions(self, concept_id: str) -> list[ConceptVersion]:
+        """A concept as it was before each edit, the last first; none where it was never edited."""
+        return [
+            ConceptVersion(
+                concept=decode_concept(version.content),
+                replaced_at=version.replaced_at,
+                actor=version.actor,
+                operation_id=version.operation_id,
+            )
+            for version in await self._store.versions(concept_id)
+        ]
+
+    # Steps of the above
+
+    async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
+        usage = await self._store.usage([row["id"] for row in rows])
+        return [from_row(row, usage[row["id"]]) for row in rows]
+
+    async def _whole_concept(self, concept_id: str) -> CodeConcept:
+        return (await self._read([await self._row(concept_id)]))[0]
+
+    async def _edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
+        """`aedit`, unless the concept changes between being read and being written."""
+        moment = await self._store.moment()
+        before = await self._whole_concept(concept_id)
+        changed = checked(replace(before, **changes))
+        if changed.code != before.code:
+            changed = (await self._with_calls([replace(changed, calls=())]))[0]
+        entry = to_entry(changed)
+        others = set(await self._store.ids({"content_hash": entry.metadata["content_hash"]})) - {concept_id}
+        if others:
+            raise await self._known_already(changed)
+        given = await columns([entry], self._store, self.embedder, {})
+        await self._store.update(*given, unchanged_since=moment)
+        return changed
+
+    async def _known_already(self, concept: CodeConcept) -> InvalidInput:
+        content_hash = to_entry(made_at(concept, self._clock.now())).metadata["content_hash"]
+        same = [*await self._store.ids({"content_hash": content_hash}), concept.id]
+        return InvalidInput(
+            f"the library has the code of {concept.name!r} already, but for layout and comments: "
+            f"concept {same[0]!r}; edit that one, or delete it first"
+        )
+
+    async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
+        """The concepts with the ids of what they call by name, of the library and of one another."""
+        titles = await self._store.column("title")
+        by_name = {name: record_id for record_id, name in titles.items()}
+        by_name |= {concept.name: concept.id for concept in concepts}
+        return [
+            concept
+            if concept.calls
+            else replace(concept, calls=tuple(by_name[n] for n in sorted(called_names(concept)) if n in by_name))
+            for concept in concepts
+        ]
