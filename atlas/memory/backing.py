@@ -212,10 +212,10 @@ class PlainStore:
         """None: it cannot look a text up."""
         return {}
 
-    async def known_hashes(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that some record has."""
-        held = {row["metadata"].get("content_hash") for row in await self.scan()}
-        return held & set(hashes)
+    async def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Those of the content hashes that some record has, each with the id of one."""
+        held = {row["metadata"].get("content_hash"): row["id"] for row in await self.scan()}
+        return {content_hash: held[content_hash] for content_hash in hashes if content_hash in held}
 
     async def present(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that some record has."""

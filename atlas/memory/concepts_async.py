@@ -232,8 +232,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         if changed.code != before.code:
             changed = (await self._with_calls([replace(changed, calls=())]))[0]
         entry = to_entry(changed)
-        others = set(await self._store.ids({"content_hash": entry.metadata["content_hash"]})) - {concept_id}
-        if others:
+        content_hash = entry.metadata["content_hash"]
+        if (await self._store.known_hashes([content_hash])).get(content_hash, concept_id) != concept_id:
             raise await self._known_already(changed)
         given = await columns([entry], self._store, self.embedder, {})
         await self._store.update(*given, unchanged_since=moment)
@@ -241,10 +241,10 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
 
     async def _known_already(self, concept: CodeConcept) -> InvalidInput:
         content_hash = to_entry(made_at(concept, self._clock.now())).metadata["content_hash"]
-        same = [*await self._store.ids({"content_hash": content_hash}), concept.id]
+        same = (await self._store.known_hashes([content_hash])).get(content_hash, concept.id)
         return InvalidInput(
             f"the library has the code of {concept.name!r} already, but for layout and comments: "
-            f"concept {same[0]!r}; edit that one, or delete it first"
+            f"concept {same!r}; edit that one, or delete it first"
         )
 
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:

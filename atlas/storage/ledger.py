@@ -160,8 +160,8 @@ class SqliteLedger:
             row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
         return np.fromstring(row[0] or "", np.int64, sep=",")
 
-    def known_hashes(self, collection: str, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that a live record has, or stands for."""
+    def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+        """Those of the content hashes that a live record has, or stands for, each with the id of one."""
         with self.database.read() as connection:
             return read_known_hashes(connection, collection, hashes)
 

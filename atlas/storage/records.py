@@ -288,10 +288,13 @@ _SAYING = (
 """Content hashes, and the live records that have or stand for them. Parameters: collection, hashes as JSON."""
 
 
-def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> set[str]:
-    """Those of the content hashes that a live record has, or stands for."""
-    rows = connection.execute(f"SELECT DISTINCT content_hash FROM ({_SAYING})", (collection, json.dumps(list(hashes))))
-    return {row[0] for row in rows.fetchall()}
+def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+    """Those of the content hashes that a live record has, or stands for, each with the id of one."""
+    rows = connection.execute(
+        f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
+        (collection, json.dumps(list(hashes))),
+    )
+    return dict(rows.fetchall())
 
 
 def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:

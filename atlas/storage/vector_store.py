@@ -196,8 +196,8 @@ class LedgerVectorStore:
         entries = await asyncio.to_thread(self._ledger.follow, self._name, 0)
         return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
 
-    async def known_hashes(self, hashes: Sequence[str]) -> set[str]:
-        """Those of the content hashes that some record has, or stands for."""
+    async def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
+        """Those of the content hashes that some record has, or stands for, each with the id of one."""
         return await asyncio.to_thread(self._ledger.known_hashes, self._name, hashes)
 
     async def present(self, ids: Sequence[str]) -> set[str]:

@@ -9,11 +9,12 @@ import pytest
 
 from atlas.core.errors import BlockingCall, InvalidInput
 from atlas.infra import aio
+from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystemImpl
 from tests.unit.memory.conftest import attempt, task
 
-CLASSES = [ChromaExperienceMemory, MemorySystemImpl]
+CLASSES = [ChromaConceptLibrary, ChromaExperienceMemory, MemorySystemImpl]
 
 
 def public(cls):

@@ -1,0 +1,265 @@
+"""The concept library: adding, finding, editing, lineage, statistics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
+from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
+from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.undo import undo
+from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.unit.memory.conftest import DictVectorStore
+
+CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
+CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.open(tmp_path / "store", clock=FixedClock())
+    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    yield made
+    made.ledger.close()
+
+
+@pytest.fixture
+def library(store):
+    return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
+
+
+def concept(name="crop", description="cut a box out of a grid", code=CROP, **fields):
+    return CodeConcept(name=name, description=description, code=code, **fields)
+
+
+def test_a_concept_comes_back_as_it_was_added(library):
+    given = concept(
+        signature="crop(grid, box)",
+        examples=(("crop([[1]], (0, 0, 1, 1))", "[[1]]"),),
+        source="learned",
+        guidance="when the answer is a part",
+        found_in=("e1",),
+        metadata={"arity": 2},
+    )
+    concept_id = library.add(given)
+    assert library.get(concept_id) == replace(given, created_at=FixedClock().now())
+    assert decode_concept(encode_concept(given)) == given
+
+
+@pytest.mark.parametrize("kind", [MemoryVectorStore, DictVectorStore])
+def test_a_plain_store_keeps_finds_and_counts_concepts(kind):
+    library = ChromaConceptLibrary(HashEmbedder(), kind())
+    concept_id = library.add(concept())
+    library.add(concept("flood", "fill a region with a colour", "def flood(g):\n    return g\n"))
+    assert len(library) == 2
+    assert library.search("cut a box out of a grid")[0].id == concept_id
+    assert library.versions(concept_id) == []
+
+
+def test_search_finds_by_description_and_by_words_of_the_code(library):
+    crop = library.add(concept())
+    library.add(concept("parse", "read a table", "def parse(text):\n    return text.splitlines()\n"))
+    assert library.search("cut a part out of a grid", k=1)[0].id == crop
+    assert [found.name for found in library.search_words("splitlines")] == ["parse"]
+    assert library.retrieve("qqzz xxyy").hits == []
+
+
+def test_the_passage_and_similar_are_there_as_for_every_memory(library):
+    crop = library.add(concept())
+    other = library.add(concept("crop_row", "cut a box out of a row", "def crop_row(row):\n    return row[1:]\n"))
+    assert [hit.item.id for hit in library.similar(crop)] == [other]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"code": "def crop(:\n"}, "is not Python, line 1"),
+        ({"code": "x\0"}, "NUL"),
+        ({"description": "  "}, "description should say something"),
+        ({"name": ""}, "name should say something"),
+        ({"name": "x" * 201}, "up to 200"),
+        ({"source": "stolen"}, "should be one of primitive"),
+        ({"usage_count": -1}, "0 or more"),
+        ({"success_rate": 2.0}, "in \\[0, 1\\]"),
+        ({"code": "(" * 5000 + ")" * 5000}, "is not Python"),
+    ],
+)
+def test_what_cannot_be_a_concept_is_refused_and_nothing_is_added(library, fields, said):
+    with pytest.raises(InvalidInput, match=said):
+        library.add(concept(**fields))
+    assert len(library) == 0
+
+
+def test_the_same_code_in_another_dress_is_refused_and_the_one_that_is_there_is_named(library):
+    there = library.add(concept())
+    dressed = 'def crop(grid: list, box: tuple) -> list:\n    """Cut."""\n    # a comment\n' + CROP.split("\n", 1)[1]
+    with pytest.raises(InvalidInput, match=there):
+        library.add(concept(description="something else", code=dressed))
+    with pytest.raises(InvalidInput, match=there):
+        library.add(replace(concept(code="def other():\n    return 1\n"), id=there))
+    assert len(library) == 1
+
+
+def test_code_of_another_language_is_kept_as_text(library):
+    voyager = concept("mineWood", "mine a log", "async function mineWood(bot) {}", language="javascript")
+    concept_id = library.add(voyager)
+    assert library.get(concept_id).language == "javascript"
+    assert library.search("mine wood")[0].id == concept_id
+
+
+def test_many_are_added_as_one_operation_and_undone_as_one(library, store):
+    library.add(concept())
+    added = library.add_many([concept(), concept("crop_twice", "cut twice", CROP_TWICE)], "compressed 3 programs")
+    assert len(added) == 1
+    assert len(library) == 2
+    latest = store.history()[0]
+    assert (latest.reason, dict(latest.counts)) == ("compressed 3 programs", {"added": 1})
+    undo(store.ledger, store.marks, latest.id, actor="t")
+    assert len(library) == 1
+
+
+def test_one_bad_concept_among_many_adds_none(library):
+    with pytest.raises(InvalidInput):
+        library.add_many([concept(), concept("bad", "bad", "def (")])
+    assert len(library) == 0
+
+
+def test_calls_are_found_by_name_also_within_one_batch(library):
+    library.add_many([concept("crop_twice", "cut twice", CROP_TWICE), concept()])
+    twice, crop = library.search("cut twice")[0], library.search("cut a box out of a grid")[0]
+    assert twice.calls == (crop.id,)
+    assert library.uses(crop.id).called_by == (twice.id,)
+    assert library.depends_on(twice.id) == [crop]
+
+
+def test_depending_is_followed_through_others_and_ends_in_a_circle(library):
+    a = concept("a", "the first", "def a():\n    return b()\n", id="a")
+    b = concept("b", "the second", "def b():\n    return c()\n", id="b")
+    c = concept("c", "the third", "def c():\n    return a()\n", id="c")
+    library.add_many([a, b, c])
+    assert [found.id for found in library.depends_on("a")] == ["b", "c"]
+    library.delete(["b"])
+    assert library.depends_on("a") == []
+
+
+def test_composed_concepts_know_their_parts(library):
+    crop = library.add(concept())
+    made = library.add(concept("frame", "draw a frame", "def frame(g):\n    return g\n", composed_of=(crop,)))
+    assert library.uses(crop).part_of == (made,)
+    assert [found.id for found in library.depends_on(made)] == [crop]
+
+
+def test_statistics_count_uses_and_how_they_went(library):
+    concept_id = library.add(concept(usage_count=4, success_rate=0.5))
+    library.update_stats(concept_id, True)
+    library.record_use(concept_id, False, task_id="t")
+    found, uses = library.get(concept_id), library.uses(concept_id)
+    assert (found.usage_count, found.success_rate) == (6, 0.5)
+    assert (uses.n_uses, uses.n_successes) == (6, 3)
+    with pytest.raises(NotFound):
+        library.update_stats("nobody", True)
+
+
+def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, store):
+    concept_id = library.add(concept())
+    changed = library.edit(concept_id, name="cut_out", description="take a rectangle from a picture")
+    assert library.get(concept_id) == changed
+    assert library.search("take a rectangle from a picture")[0].name == "cut_out"
+    library.edit(concept_id, code="def cut_out(grid):\n    return crop_it(grid)\n")
+    assert [version.concept.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
+    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    assert library.get(concept_id).code == CROP
+
+
+def test_marks_are_no_versions(library):
+    concept_id = library.add(concept())
+    library.change_marks([concept_id], pinned=True)
+    assert library.versions(concept_id) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"source": "learned"}, "cannot be edited"), ({"code": 3}, "should be str"), ({"code": "def ("}, "not Python")],
+)
+def test_an_edit_that_cannot_be_is_refused(library, changes, said):
+    concept_id = library.add(concept())
+    with pytest.raises(InvalidInput, match=said):
+        library.edit(concept_id, **changes)
+    assert library.versions(concept_id) == []
+
+
+def test_an_edit_cannot_make_two_of_one(library):
+    library.add(concept())
+    other = library.add(concept("b", "b", "def b():\n    return 1\n"))
+    with pytest.raises(InvalidInput, match="already"):
+        library.edit(other, code=CROP)
+    library.edit(other, code="def b():  # the one\n    return 1\n")
+
+
+def test_an_edit_of_what_is_not_there_says_so(library):
+    with pytest.raises(NotFound, match="no concept 'nobody'"):
+        library.edit("nobody", name="x")
+
+
+class TwoPrimitives:
+    def load(self):
+        crop, flood = concept(id="arc_crop", source="primitive"), concept("f", "fill", "def f(g):\n    return g\n")
+        return {"crop": crop, "f": replace(flood, id="arc_f", source="primitive")}
+
+
+def test_primitives_are_loaded_once_and_those_that_were_edited_stay(store):
+    def opened():
+        return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), TwoPrimitives(), clock=FixedClock())
+
+    opened().edit("arc_f", description="fill everything")
+    again = opened()
+    assert len(again) == 2
+    assert again.get("arc_f").description == "fill everything"
+    assert store.count_operations() == 2
+
+
+class Joined:
+    async def compose(self, concepts):
+        code = "\n".join(one.code for one in concepts)
+        return concept("joined", "both", code, source="composed", composed_of=tuple(one.id for one in concepts))
+
+    async def compress(self, trajectories):
+        return [concept(f"from_{len(trajectories)}", "found", source="learned")]
+
+
+def test_strategies_propose_and_the_library_is_as_it_was(store):
+    library = ChromaConceptLibrary(
+        HashEmbedder(),
+        store.vector_store(COLLECTION),
+        None,
+        composition_strategy=Joined(),
+        compression_strategy=Joined(),
+    )
+    ids = library.add_many([concept(), concept("f", "fill", "def f(g):\n    return g\n")])
+    assert library.compose(ids).composed_of == tuple(ids)
+    attempt = Trajectory(Task("t", "", "d"), (), Outcome(True))
+    assert [found.name for found in library.compress([attempt])] == ["from_1"]
+    assert len(library) == 2
+    with pytest.raises(InvalidInput, match="at least two"):
+        library.compose(ids[:1])
+    with pytest.raises(NotFound):
+        library.compose([ids[0], "nobody"])
+
+
+def test_without_a_strategy_it_says_what_to_give(library):
+    with pytest.raises(InvalidInput, match="composition_strategy"):
+        library.compose(["a", "b"])
+    with pytest.raises(InvalidInput, match="compression_strategy"):
+        library.compress([])
+
+
+def test_writes_within_are_one_operation(library, store):
+    scoped = library.within("import", "two files")
+    scoped.add(concept())
+    scoped.add(concept("f", "fill", "def f(g):\n    return g\n"))
+    assert store.count_operations() == 1
+    assert len(library) == 2
