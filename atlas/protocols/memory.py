@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from atlas.core.types import Experience, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Task, Trajectory
 
 
 @runtime_checkable
@@ -33,4 +33,37 @@ class ExperienceMemory(Protocol):
 
     def __len__(self) -> int:
         """How many experiences there are."""
+        ...
+
+
+@runtime_checkable
+class ConceptLibrary(Protocol):
+    """Reusable code, found by what it does."""
+
+    def add(self, concept: CodeConcept) -> str:
+        """Keep a concept; its id."""
+        ...
+
+    def search(self, query: str, k: int = 5) -> list[CodeConcept]:
+        """The k concepts nearest to what is asked, best first."""
+        ...
+
+    def get(self, concept_id: str, /) -> CodeConcept | None:
+        """One concept, or None."""
+        ...
+
+    def compose(self, concept_ids: list[str]) -> CodeConcept | None:
+        """One concept made of several, or None where nothing fits."""
+        ...
+
+    def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
+        """New concepts found in attempts."""
+        ...
+
+    def update_stats(self, concept_id: str, success: bool) -> None:
+        """Say how a task went that the concept was used for."""
+        ...
+
+    def __len__(self) -> int:
+        """How many concepts there are."""
         ...

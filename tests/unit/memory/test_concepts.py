@@ -10,6 +10,7 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
+from atlas.protocols.memory import ConceptLibrary
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.undo import undo
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
@@ -34,6 +35,10 @@ def library(store):
 
 def concept(name="crop", description="cut a box out of a grid", code=CROP, **fields):
     return CodeConcept(name=name, description=description, code=code, **fields)
+
+
+def test_it_is_a_concept_library(library):
+    assert isinstance(library, ConceptLibrary)
 
 
 def test_a_concept_comes_back_as_it_was_added(library):
