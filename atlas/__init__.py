@@ -25,6 +25,7 @@ from atlas.core.errors import (
 )
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import (
+    CodeConcept,
     Experience,
     Hit,
     Marks,
@@ -40,6 +41,7 @@ from atlas.memory.system import MemorySystem, open_memory
 
 __all__ = [
     "AtlasError",
+    "CodeConcept",
     "EmbeddingModelMismatch",
     "EmbeddingUnavailable",
     "Experience",
