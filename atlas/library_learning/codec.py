@@ -116,12 +116,8 @@ class _Encoder:
             return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
         rest = Term(END)
         for term in reversed(terms[1:]):
-            rest = Term(_joined(THEN, term), (term, rest))
-        return Term(_joined(DO, terms[0]), (terms[0], rest))
-
-
-def _joined(head: str, statement: Term) -> str:
-    return f"{head}/{STATEMENT}/{REST}"
+            rest = Term(f"{THEN}/{STATEMENT}/{REST}", (term, rest))
+        return Term(f"{DO}/{STATEMENT}/{REST}", (terms[0], rest))
 
 
 def _scalars(*values: Any) -> Part:
@@ -195,15 +191,22 @@ class Decoder:
 
     def block(self, term: Term) -> list[ast.stmt]:
         """The statements of a block."""
-        if term.head == END:
-            return []
-        if read_head(term.head).sort == DEFINITIONS:
-            return [self.node(child) for child in term.children]
         statements: list[ast.stmt] = []
         while term.head.startswith((DO, THEN)):
+            self.found_block(term, statements)
             statement, term = term.children
             statements += self.statements(statement)
-        return statements + self.block(term) if term.head != END else statements
+        self.found_block(term, statements)
+        if term.head != END:
+            statements += self.rest(term)
+        return statements
+
+    def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
+        """Told of each block, with the list that its statements are put into and those before them."""
+
+    def rest(self, term: Term) -> list[ast.stmt]:
+        """The statements of a block that is not a chain."""
+        return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:
         """The statements that stand for the term of one."""
