@@ -269,9 +269,9 @@ def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[
         ready = {_name(use, index) for index in inputs}.union(
             frozenset.intersection(*(position.bound for position in use.positions[hole]))
         )
-        if names <= ready and _is_lambda(use.argument(hole)):
+        if names and names <= ready and _is_lambda(use.argument(hole)):
             takes |= {use.numbers[name] for name in names}
-        else:
+        else:  # a function without arguments, only there to be evaluated later, is worse to read than what it saves
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"
     return Parameter(hole=hole, takes=tuple(sorted(takes)))
 

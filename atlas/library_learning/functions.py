@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ class Function:
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
     """Names for variables and parameters: those that the programs use most often for the same thing."""
-    taken = _plain_names(pattern.body) | set(keyword.kwlist)
+    taken = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     chosen: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
         if sort == SYMBOL_SORT:
