@@ -130,6 +130,8 @@ class Located(Decoder):
             other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
             return self._part(block, start, stop) if other is block and stop > start else None
         node = self._nodes[id(root)]
+        if rest is not None:
+            return None
         if not isinstance(node, ast.stmt):
             return Region(node=node, statements=())
         block = self.block_of(node)
