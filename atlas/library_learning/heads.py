@@ -1,0 +1,168 @@
+"""Heads: everything of a syntax node that is not a subtree, folded into one token.
+
+`e:BinOp/e/=Add/e` is an expression of the class BinOp with an expression, the operator Add and another expression. The
+sort of every child stands in the head, so which term may stand where is a table look-up, and equal terms have one sort.
+Tokens hold letters, digits and `_ : / = [ ] . , -` only: the library that compresses them ends on anything beyond ASCII.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from atlas.core.errors import InvalidInput
+
+EXPRESSION, SYMBOL_SORT, MODULE = "e", "sym", "module"
+STATEMENT, DEFINITION = "s", "d"
+BLOCK, REST, DEFINITIONS = "b", "t", "m"
+"""A block of statements, what follows one of its statements, and a block that defines or imports something."""
+
+DO, THEN, END = "b:Do", "t:Then", "t:End"
+ABSENT = "0"
+
+Scalar = str | int | float | complex | bytes | bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a head says of one field."""
+
+    sorts: tuple[str | None, ...] = ()
+    """Of the field's children; None where a list has a gap."""
+
+    scalars: tuple[Scalar, ...] = ()
+    is_list: bool = False
+    is_scalar: bool = False
+
+    def __str__(self) -> str:
+        if self.is_scalar:
+            written = ",".join(_scalar(value) for value in self.scalars)
+            return f"=[{written}]" if self.is_list else f"={written}"
+        written = ".".join(sort or ABSENT for sort in self.sorts)
+        return f"[{written}]" if self.is_list else written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A class of Python's syntax with what is folded into it."""
+
+    sort: str
+    name: str
+    """Of the class in `ast`, or of a kind of block."""
+
+    parts: tuple[Part, ...]
+
+    def __str__(self) -> str:
+        return "/".join([f"{self.sort}:{self.name}", *map(str, self.parts)])
+
+    @property
+    def child_sorts(self) -> tuple[str, ...]:
+        """The sort of each child, in order."""
+        return tuple(sort for part in self.parts for sort in part.sorts if sort)
+
+
+@lru_cache(maxsize=None)
+def read_head(text: str) -> Head:
+    """The head that a token stands for.
+
+    Raises:
+        InvalidInput: It is none.
+    """
+    kind, *parts = text.split("/")
+    sort, colon, name = kind.partition(":")
+    if not colon:
+        raise InvalidInput(f"expected a head such as 'e:BinOp/e/=Add/e', got {text!r}")
+    return Head(sort=sort, name=name, parts=tuple(_read_part(part) for part in parts))
+
+
+def _read_part(text: str) -> Part:
+    is_scalar, text = text.startswith("="), text.removeprefix("=")
+    is_list = text.startswith("[")
+    inside = text[1:-1] if is_list else text
+    if is_scalar:
+        values = tuple(_read_scalar(value) for value in inside.split(",")) if inside else ()
+        return Part(scalars=values, is_list=is_list, is_scalar=True)
+    sorts = tuple(None if sort == ABSENT else sort for sort in inside.split(".")) if inside else ()
+    return Part(sorts=sorts, is_list=is_list)
+
+
+def cost_of(text: str) -> int:
+    """What a head costs: 100 for each name, constant, operator or keyword in it, nothing for syntax alone."""
+    if text.startswith(("&", "#")):
+        return 100
+    return 100 * sum(value is not None for value in _counted(read_head(text)))
+
+
+UNCOUNTED = frozenset({"alias", "ImportFrom"})
+
+
+def _counted(head: Head) -> Iterator[Scalar]:
+    if head.name == "Name":  # its second scalar says where the name comes from
+        return iter(head.parts[0].scalars)
+    return (value for part in head.parts for value in part.scalars)
+
+
+def escaped(text: str) -> str:
+    """Text in the letters that a token may have."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", text)
+
+
+def unescaped(text: str) -> str:
+    """The text that was escaped."""
+    return re.sub(r"-([0-9a-f]+)-", lambda found: chr(int(found[1], 16)), text)
+
+
+def _scalar(value: Scalar) -> str:
+    """A letter for its type and then the value; not its repr, which has limits for long numbers and none for infinity."""
+    match value:
+        case None:
+            return "n"
+        case bool():
+            return f"t{int(value)}"
+        case int():
+            return f"i{escaped(hex(value))}"
+        case float():
+            return f"f{escaped(value.hex())}"
+        case complex():
+            return f"c{escaped(value.real.hex())}_{escaped(value.imag.hex())}"
+        case bytes():
+            return f"y{value.hex()}"
+        case str():
+            return f"u{escaped(value)}"
+    return "z"  # the ellipsis
+
+
+def _read_scalar(text: str) -> Scalar:
+    letter, value = text[0], text[1:]
+    match letter:
+        case "n":
+            return None
+        case "t":
+            return value == "1"
+        case "i":
+            return int(unescaped(value), 16)
+        case "f":
+            return float.fromhex(unescaped(value))
+        case "c":
+            real, imaginary = (float.fromhex(unescaped(part)) for part in value.split("_"))
+            return complex(real, imaginary)
+        case "y":
+            return bytes.fromhex(value)
+        case "u":
+            return unescaped(value)
+    return ...  # type: ignore[return-value]
+
+
+def class_of(head: Head) -> type[ast.AST]:
+    """The class of `ast` that a head is of.
+
+    Raises:
+        InvalidInput: Python's syntax has no such class.
+    """
+    found = getattr(ast, head.name, None)
+    if not (isinstance(found, type) and issubclass(found, ast.AST)):
+        raise InvalidInput(f"expected a class of Python's syntax, got {head.name!r}")
+    return found

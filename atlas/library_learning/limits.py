@@ -1,0 +1,40 @@
+"""What a compression may cost, and what it takes to keep a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Progress = Callable[[str, float], None]
+"""Told what is being done, and which share of it is done, in [0, 1]."""
+
+Cancelled = Callable[[], bool]
+"""Asked now and then whether to stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Time, memory, size, and the gates against trivia."""
+
+    seconds: float = 120
+    """For the search for abstractions; what was found by then is used."""
+
+    megabytes: int = 1_000
+    """Of address space for the search, in its own process."""
+
+    iterations: int = 60
+    """How many abstractions the search may propose."""
+
+    max_arity: int = 2
+    """Parameters of an abstraction that are not variables."""
+
+    max_programs: int = 400
+    max_heads: int = 40_000
+    """Of all programs together; beyond either, a sample of different ones is taken."""
+
+    max_depth: int = 100
+    """Of a program's term: the search does not end on deep nesting."""
+
+    min_body_tokens: int = 8
+    min_tasks: int = 3
+    """Different tasks that use a function, directly or through another one."""

@@ -1,0 +1,26 @@
+"""Programs that can be run with the functions they call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from atlas.library_learning.functions import Function, function_source, program_source
+from atlas.library_learning.shelf import Shelf
+
+
+def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
+    """The code of every function on a shelf, in an order in which each comes after those that it calls."""
+    return {
+        name: function_source(replace(functions[name], pattern=pattern), functions)
+        for name, pattern in shelf.patterns.items()
+    }
+
+
+def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
+    """A program after the functions that it needs; runs as it stands."""
+    needed = [
+        function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
+        for each in shelf.functions_of(name)
+    ]
+    return "\n\n\n".join([*needed, program_source(shelf.programs[name], functions)])

@@ -1,0 +1,181 @@
+"""What every name of a program refers to."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
+
+LOCAL, BUILTIN, OWN = "local", "builtin", "own"
+"""A variable of a function, one of Python's own names, and anything that only this program defines.
+
+An imported name is bound by its import statement, as text."""
+
+
+@dataclass(slots=True)
+class _Scope:
+    node: ast.AST
+    bound: dict[str, str] = field(default_factory=dict)
+    """Where each name that is bound here comes from."""
+
+    nonlocals: set[str] = field(default_factory=set)
+
+
+def bindings(module: ast.Module) -> dict[int, str]:
+    """Where each name comes from, by the `id` of its node: a Name, an argument or an `except … as`."""
+    found: dict[int, str] = {}
+    _resolve(module, [_module_scope(module)], found)
+    return found
+
+
+def _module_scope(module: ast.Module) -> _Scope:
+    """Variables of the module count as local unless a function or class could see them."""
+    scope = _bound_in(module)
+    seen = {
+        name.id
+        for node in ast.walk(module)
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef))
+        for name in ast.walk(node)
+        if isinstance(name, ast.Name)
+    }
+    seen |= {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
+    for name, binding in scope.bound.items():
+        if binding == LOCAL and (name in seen or name.startswith("__")):
+            scope.bound[name] = OWN
+    return scope
+
+
+def _bound_in(node: ast.AST) -> _Scope:
+    scope = _Scope(node)
+    for inner in own_nodes(node):
+        _bind(inner, scope)
+    for name in scope.nonlocals:
+        scope.bound.pop(name, None)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        for name in _changed_from_inside(node) & scope.bound.keys():
+            scope.bound[name] = OWN
+    return scope
+
+
+def _changed_from_inside(function: ast.AST) -> set[str]:
+    return {name for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for name in node.names}
+
+
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that a scope evaluates in itself: not those of the scopes inside it, but what these take from it."""
+    waiting = list(_inside(scope))
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(_outside(node) if isinstance(node, SCOPES) else ast.iter_child_nodes(node))
+        if isinstance(node, COMPREHENSIONS):  # `:=` binds in the function around a comprehension
+            waiting.extend(walrus.target for walrus in ast.walk(node) if isinstance(walrus, ast.NamedExpr))
+
+
+def _inside(scope: ast.AST) -> list[ast.AST]:
+    """The parts of a scope that are evaluated in it."""
+    match scope:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [*_arguments(scope), *scope.body]
+        case ast.Lambda():
+            return [*_arguments(scope), scope.body]
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            first, *others = scope.generators
+            elements = [scope.key, scope.value] if isinstance(scope, ast.DictComp) else [scope.elt]
+            return [first.target, *first.ifs, *others, *elements]
+    return list(ast.iter_child_nodes(scope))
+
+
+def _outside(scope: ast.AST) -> list[ast.AST]:
+    """The parts of a scope that are evaluated around it."""
+    inside = {id(node) for node in _inside(scope)}
+    if isinstance(scope, COMPREHENSIONS):
+        return [scope.generators[0].iter]
+    parts = [node for node in ast.iter_child_nodes(scope) if id(node) not in inside]
+    return [part for node in parts for part in (_defaults(node) if isinstance(node, ast.arguments) else [node])]
+
+
+def _arguments(scope: ast.AST) -> list[ast.AST]:
+    arguments = getattr(scope, "args", None)
+    return [node for node in ast.iter_child_nodes(arguments) if isinstance(node, ast.arg)] if arguments else []
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.AST]:
+    annotations = [node.annotation for node in ast.walk(arguments) if isinstance(node, ast.arg) and node.annotation]
+    return [*arguments.defaults, *(node for node in arguments.kw_defaults if node), *annotations]
+
+
+def _bind(node: ast.AST, scope: _Scope) -> None:
+    is_class = isinstance(scope.node, ast.ClassDef)
+    match node:
+        case ast.Name(ctx=ast.Store() | ast.Del()) as name:
+            _add(scope, name.id, OWN if is_class else LOCAL)
+        case ast.arg():
+            _add(scope, node.arg, LOCAL)
+        case ast.ExceptHandler(name=str(name)):
+            _add(scope, name, OWN if is_class else LOCAL)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            scope.bound[node.name] = OWN
+        case ast.Import() | ast.ImportFrom():
+            _bind_import(node, scope)
+        case ast.Global() | ast.Nonlocal():
+            scope.nonlocals.update(node.names)
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+            scope.bound[name] = OWN
+        case _:
+            pass
+
+
+def _add(scope: _Scope, name: str, binding: str) -> None:
+    """A name that is bound in two ways is the program's own affair."""
+    scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
+
+
+def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
+    for alias in node.names:
+        name = alias.asname or alias.name.partition(".")[0]
+        statement = (
+            ast.Import(names=[alias])
+            if isinstance(node, ast.Import)
+            else ast.ImportFrom(module=node.module, names=[alias], level=node.level)
+        )
+        _add(scope, name, ast.unparse(statement) if not getattr(node, "level", 0) else OWN)
+
+
+def _resolve(node: ast.AST, scopes: list[_Scope], found: dict[int, str]) -> None:
+    inner = [*scopes, _bound_in(node)] if isinstance(node, SCOPES) else scopes
+    for part in own_nodes(node) if isinstance(node, (*SCOPES, ast.Module)) else ():
+        name = _name_of(part)
+        if name is not None:
+            found[id(part)] = _binding(name, inner)
+        if isinstance(part, SCOPES):
+            _resolve(part, inner, found)
+
+
+def _name_of(node: ast.AST) -> str | None:
+    match node:
+        case ast.Name():
+            return node.id
+        case ast.arg():
+            return node.arg
+        case ast.ExceptHandler():
+            return node.name
+    return None
+
+
+def _binding(name: str, scopes: list[_Scope]) -> str:
+    """Class scopes are seen from directly inside only."""
+    *around, innermost = scopes
+    for scope in [innermost, *reversed(around)]:
+        if scope is not innermost and isinstance(scope.node, ast.ClassDef):
+            continue
+        if name in scope.bound:
+            return scope.bound[name]
+        if name in scope.nonlocals and isinstance(scope.node, FUNCTIONS):
+            return OWN
+    return BUILTIN if hasattr(builtins, name) and "*" not in scopes[0].bound else OWN

@@ -1,0 +1,71 @@
+"""Runs Stitch, alone in a process: it cannot be interrupted, and ends the process where its memory does not suffice.
+
+Run as a file with the path of a directory: `request.json` is read there, and `answer.json` is written after each step,
+so that a search that is ended has left what it found.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main(directory: Path) -> None:
+    """Search step by step, each on the programs as the last one rewrote them."""
+    request = json.loads((directory / "request.json").read_text("ascii"))
+    _limit_memory(request["megabytes"])
+    answer: dict[str, Any] = {"patterns": [], "programs": request["programs"], "unchecked": False, "error": ""}
+    _write(directory, answer)
+    for number in range(request["iterations"]):
+        found = _step(directory, request, answer, number)
+        _write(directory, answer)
+        if not found:
+            return
+
+
+def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], number: int) -> bool:
+    import stitch_core
+
+    automaton = request["automaton"]
+    for pattern in answer["patterns"]:
+        automaton.setdefault(pattern["sort"], {})[pattern["name"]] = pattern["hole_sorts"]
+    (directory / "automaton.json").write_text(json.dumps(automaton), "ascii")
+    options = dict(request["options"], iterations=1, previous_abstractions=number, tasks=request["tasks"])
+    try:
+        result = stitch_core.compress(answer["programs"], **options)
+    except stitch_core.StitchException as error:  # its own check of costs ends it on some real code
+        answer["error"] = str(error)[:500]
+        _write(directory, answer)
+        result = stitch_core.compress(answer["programs"], **options, no_mismatch_check=True)
+        answer.update(unchecked=True, error="")
+    answer["programs"] = result.rewritten
+    answer["patterns"] += [
+        {
+            "name": found.name,
+            "body": found.body,
+            "sort": found.tdfa_annotation["root_state"],
+            "hole_sorts": found.tdfa_annotation["metavariable_states"],
+        }
+        for found in result.abstractions
+    ]
+    return bool(result.abstractions)
+
+
+def _write(directory: Path, answer: dict[str, Any]) -> None:
+    begun = directory / "answer.begun"
+    begun.write_text(json.dumps(answer), "ascii")
+    begun.replace(directory / "answer.json")
+
+
+def _limit_memory(megabytes: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

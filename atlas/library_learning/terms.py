@@ -1,0 +1,105 @@
+"""Trees of heads: the s-expressions that programs are compared as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from atlas.core.errors import InvalidInput
+
+SYMBOL = "&"
+"""Begins the head of a local variable's name."""
+
+HOLE = "#"
+"""Begins the head of a parameter of an abstraction: `#0`, `#1`."""
+
+CALL = "fn_"
+"""Begins the head of a call of an abstraction: `fn_0`."""
+
+
+class Term:
+    """A head and the terms under it; immutable, hashed once, equal where it looks equal."""
+
+    __slots__ = ("_hash", "children", "depth", "head", "size")
+
+    def __init__(self, head: str, children: Sequence[Term] = ()) -> None:
+        self.head = head
+        self.children = tuple(children)
+        self.size: int = 1 + sum(child.size for child in self.children)
+        self.depth: int = 1 + max((child.depth for child in self.children), default=0)
+        self._hash = hash((head, tuple(hash(child) for child in self.children)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (
+            isinstance(other, Term)
+            and self._hash == other._hash
+            and self.head == other.head
+            and self.children == other.children
+        )
+
+    def __repr__(self) -> str:
+        return f"Term({self})"
+
+    def __str__(self) -> str:
+        """The s-expression."""
+        if not self.children:
+            return self.head
+        return f"({self.head} {' '.join(map(str, self.children))})"
+
+    def walk(self) -> Iterator[Term]:
+        """This term and all under it, parents first."""
+        waiting = [self]
+        while waiting:
+            term = waiting.pop()
+            yield term
+            waiting.extend(reversed(term.children))
+
+
+def read_term(text: str) -> Term:
+    """The term of an s-expression.
+
+    Raises:
+        InvalidInput: The parentheses do not match, or there is more than one expression.
+    """
+    opened: list[list[Term | str]] = [[]]
+    for token in text.replace("(", " ( ").replace(")", " ) ").split():
+        if token == "(":
+            opened.append([])
+        elif token == ")" and len(opened) > 1 and opened[-1]:
+            head, *children = opened.pop()
+            opened[-1].append(Term(_head(head), [child for child in children if isinstance(child, Term)]))
+        elif token == ")":
+            raise InvalidInput(f"expected balanced parentheses, got {text[:80]!r}")
+        else:
+            opened[-1].append(Term(token) if opened[-1] or len(opened) == 1 else token)
+    if len(opened) != 1 or len(opened[0]) != 1 or not isinstance(opened[0][0], Term):
+        raise InvalidInput(f"expected one s-expression, got {text[:80]!r}")
+    return opened[0][0]
+
+
+def _head(item: Term | str) -> str:
+    return item if isinstance(item, str) else item.head
+
+
+def index_of(head: str) -> int | None:
+    """Which parameter a head stands for; None where it is none."""
+    return int(head[1:]) if head.startswith(HOLE) else None
+
+
+def is_call(term: Term) -> bool:
+    """Whether it calls an abstraction; no head of Python is written like that."""
+    return term.head.startswith(CALL)
+
+
+def filled(body: Term, arguments: Sequence[Term]) -> Term:
+    """A body with its parameters replaced by terms."""
+    index = index_of(body.head)
+    if index is not None:
+        return arguments[index]
+    if not body.children:
+        return body
+    return Term(body.head, [filled(child, arguments) for child in body.children])
