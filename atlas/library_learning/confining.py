@@ -28,13 +28,13 @@ _AUDIT_ARCH_X86_64, _X32_NUMBERS = 0xC000003E, 0x40000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has them
 _CLONE, _CLONE3, _CLONE_THREAD, _KILL_CALL, _TGKILL, _PRLIMIT = 56, 435, 0x10000, 62, 234, 302
 _REFUSED = (
-    (57, 58, 59, 322)  # fork, vfork, execve, execveat
-    + (41, 425)  # socket, io_uring_setup; a socketpair reaches nobody, and asyncio needs it
-    + (101, 310, 311, 200, 129, 297, 424, 434, 438)  # ptrace, process_vm_*, tkill, *sigqueueinfo, pidfd_*
-    + (109, 155, 161, 165, 166, 272, 308, 160)  # setpgid, pivot_root, chroot, mount, umount2, unshare, setns, setrlimit
-    + (90, 91, 268, 452, 92, 93, 94, 260, 188, 189, 190)  # chmod, chown and setxattr, which Landlock lets through
-    + (29, 64, 68, 240, 248, 249, 250)  # shared memory, semaphores, queues and keys, which outlive a process
-    + (164, 227, 169, 170, 175, 176, 246, 313, 298, 321)  # clocks, reboot, host name, modules, kexec, perf, bpf
+    *(57, 58, 59, 322),  # fork, vfork, execve, execveat
+    *(41, 425),  # socket, io_uring_setup; a socketpair reaches nobody, and asyncio needs it
+    *(101, 310, 311, 200, 129, 297, 424, 434, 438),  # ptrace, process_vm_*, tkill, *sigqueueinfo, pidfd_*
+    *(109, 155, 161, 165, 166, 272, 308, 160),  # setpgid, pivot_root, chroot, mount, umount2, unshare, setns, setrlimit
+    *(90, 91, 268, 452, 92, 93, 94, 260, 188, 189, 190),  # chmod, chown and setxattr, which Landlock lets through
+    *(29, 64, 68, 240, 248, 249, 250),  # shared memory, semaphores, queues and keys, which outlive a process
+    *(164, 227, 169, 170, 175, 176, 246, 313, 298, 321),  # clocks, reboot, host name, modules, kexec, perf, bpf
 )
 """Of x86-64; see the kernel's `syscall_64.tbl`."""
 
@@ -61,7 +61,11 @@ def confine(directory: str) -> frozenset[str]:
 
 
 def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int, is_alone: bool) -> None:
-    """Set resource limits, before `confine` refuses to change them; `is_alone` where the process can start no others, whose number is limited otherwise."""
+    """Set resource limits, before `confine` refuses to change them.
+
+    Args:
+        is_alone: The process will start no others; otherwise their number is limited, which root does not heed.
+    """
     _set(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
     _set(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
     _set(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
@@ -87,19 +91,21 @@ def guard() -> None:
     import _posixsubprocess
     import _socket
 
-    names = "fork forkpty kill killpg system posix_spawn posix_spawnp execv execve setsid setpgid".split()
+    names = "fork forkpty kill killpg system posix_spawn posix_spawnp execv execve setsid setpgid".split()  # noqa: SIM905
     for module, refused in ((os, names), (_posixsubprocess, ["fork_exec"])):
         for name in refused:
             if hasattr(module, name):
                 setattr(module, name, refuse)
 
     class Socket(_socket.socket):
+        __slots__ = ()
+
         def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
             if fileno is None:
                 refuse()
             super().__init__(family, type, proto, fileno)
 
-    _socket.socket = Socket  # type: ignore[misc]
+    _socket.socket = Socket  # type: ignore[misc, assignment]
     sys.modules.pop("socket", None)
     sys.modules["multiprocessing"] = None  # type: ignore[assignment]  # importing it raises
 
@@ -123,7 +129,7 @@ def _filter_calls(libc: ctypes.CDLL) -> bool:
     steps = ctypes.create_string_buffer(code, len(code))
 
     class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]  # noqa: RUF012
+        _fields_ = [("length", ctypes.c_ushort), ("steps", ctypes.c_void_p)]
 
     program = Program(len(code) // 8, ctypes.addressof(steps))
     return bool(libc.prctl(_PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)

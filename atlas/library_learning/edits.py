@@ -1,7 +1,7 @@
 """Files that an agent wrote from nothing, as its edit actions left them.
 
-Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. A file that was
-there before is not known as a whole, and an edit that the environment refused has changed nothing.
+Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. A file that
+was there before is not known as a whole, and an edit that the environment refused has changed nothing.
 """
 
 from __future__ import annotations

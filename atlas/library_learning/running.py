@@ -1,7 +1,7 @@
-"""Running programs of unknown making: each in a process of its own, with limits, and with what the kernel can refuse it.
+"""Running programs of unknown making: each in a process of its own, with limits, and cut off by the kernel.
 
-What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start and
-signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
+What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start
+and signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
 Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on time, memory
 (not on macOS), file sizes and output; nothing of the environment is handed on; what a program leaves running is killed.
 None of it is a jail for a program written to break out.
@@ -27,7 +27,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
-import atlas
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
 from atlas.protocols.infra import Progress
 
@@ -40,6 +39,7 @@ MAX_WORKERS = 2
 GRACE_SECONDS = 20.0
 CANCEL_CHECK_SECONDS = 0.1
 
+_HERE = Path(__file__).resolve().parent
 _START = """
 import sys, types
 for name, path in {packages!r}.items():
@@ -257,7 +257,7 @@ class _Worker:
     def _start(self) -> None:
         if not hasattr(os, "fork"):
             raise AtlasError(f"programs can be run on Linux and macOS only, but this is {sys.platform}")
-        packages = {"atlas": str(Path(atlas.__file__).parent), __package__: str(Path(__file__).parent)}
+        packages = {"atlas": str(_HERE.parent), "atlas.library_learning": str(_HERE)}
         code = _START.format(packages=packages, preloaded=self._preloaded, is_confined=self._is_confined)
         self._child = subprocess.Popen(
             [sys.executable, "-s", "-P", "-W", "ignore", "-X", "utf8", "-c", code],
@@ -266,7 +266,12 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd=self._directory.name,
-            env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1", "LC_ALL": "C.UTF-8"},
+            env={
+                "PYTHONHASHSEED": "0",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "LC_ALL": "C.UTF-8",
+            },
             start_new_session=True,
         )
         ready = self._heard(GRACE_SECONDS * 3)

@@ -20,6 +20,7 @@ import time
 import types
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from atlas.library_learning.confining import PROCESSES, confine, end_with_parent, guard, limit
@@ -69,7 +70,7 @@ def _kept() -> frozenset[str]:
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        os.write(writing, " ".join(confine(os.getcwd())).encode())
+        os.write(writing, " ".join(confine(str(Path.cwd()))).encode())
         os._exit(0)
     os.close(writing)
     said = os.read(reading, _READ_BYTES)
@@ -79,7 +80,7 @@ def _kept() -> frozenset[str]:
 
 
 def _serve(request: Answer, asked: int) -> Answer:
-    directory = tempfile.mkdtemp(dir=os.getcwd())
+    directory = tempfile.mkdtemp(dir=Path.cwd())
     results, results_end = os.pipe()
     printed, printed_end = os.pipe()
     token = os.urandom(16).hex()

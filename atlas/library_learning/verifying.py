@@ -34,9 +34,9 @@ class Verdict:
 class Verifier:
     """Runs originals twice, once and for all, and rewritten programs against them.
 
-    An original is a proof where it passes its tests, and prints the same, both times. One without tests defines functions
-    that nobody calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows` says that
-    what such a program prints and the values that it leaves behind will do.
+    An original is a proof where it passes its tests, and prints the same, both times. One without tests defines
+    functions that nobody calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows`
+    says that what such a program prints and the values that it leaves behind will do.
     """
 
     def __init__(self, sandbox: Sandbox, *, by_what_it_shows: bool = False) -> None:
