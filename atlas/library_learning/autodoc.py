@@ -123,16 +123,17 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], given: Mapping[str, str]
     """What is asked, as one JSON object, which nothing in the texts can end."""
     shown = {
         "names_given_so_far": dict(list(given.items())[-MAX_NAMES_SHOWN:]),
-        "code": _cut(code, MAX_CODE_CHARACTERS),
+        "code": cut(code, MAX_CODE_CHARACTERS),
         "uses": [
-            {"task": _cut(task, MAX_TASK_CHARACTERS), "program": _cut(program, MAX_PROGRAM_CHARACTERS)}
+            {"task": cut(task, MAX_TASK_CHARACTERS), "program": cut(program, MAX_PROGRAM_CHARACTERS)}
             for task, program in uses
         ],
     }
     return json.dumps(shown, indent=1, ensure_ascii=False)
 
 
-def _cut(text: str, characters: int) -> str:
+def cut(text: str, characters: int) -> str:
+    """The beginning of a text that is longer."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 
@@ -200,9 +201,13 @@ def _type(given: Any, field: str) -> str:
 
 
 def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> str:
-    """A text on one line, cut where it is too long."""
-    given = answer.get(field)
-    text = " ".join("".join(c if c.isprintable() else " " for c in given).split()) if isinstance(given, str) else ""
+    text = one_line(answer.get(field))
     if required and not text:
         raise InvalidInput(f"{field} should say what the function does, but is empty")
+    return text
+
+
+def one_line(given: Any) -> str:
+    """A model's text without line breaks and control characters, cut where it is too long; empty where it is none."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in given).split()) if isinstance(given, str) else ""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

@@ -2,8 +2,9 @@
 
 One program an attempt. It is the solution where that is Python: as it stands, in a fenced block, or as what completes
 the task's prompt. Where it is not, it is the last whole program among the steps: an action, a fenced block in one, a
-file that was written from one, or a file that edits have built up. A program defines a function; one that defines none but
-does something counts where there is nothing better. A patch is no program: the files around it are not there.
+file that was written from one, or a file that edits have built up. A program defines a function; one that defines
+none but does something counts where there is nothing better. A patch is no program: the files around it are not
+there.
 """
 
 from __future__ import annotations
@@ -91,9 +92,9 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 def tests_of(task: Task, source: str) -> str:
     """The task's tests as Python that follows a program and raises where it is wrong; empty where there are none.
 
-    They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or in
-    the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call follows
-    with the context's `entry_point`.
+    They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
+    in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
+    with the context's `entry_point` follows.
     """
     given: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
     tests = next((text for text in map(_joined, [*given, task.verification.parameters.get("tests")]) if text), "")

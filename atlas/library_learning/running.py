@@ -2,9 +2,9 @@
 
 What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start
 and signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
-Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on time, memory
-(not on macOS), file sizes and output; nothing of the environment is handed on; what a program leaves running is killed.
-None of it is a jail for a program written to break out.
+Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on
+time, memory (not on macOS), file sizes and output; nothing of the environment is handed on; what a program leaves
+running is killed. None of it is a jail for a program written to break out.
 
 Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
 `program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
