@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import warnings
 from dataclasses import dataclass
 
 
@@ -10,7 +12,7 @@ class Program:
     """Python source that solved a task, and what shows that it did."""
 
     id: str
-    """Of the trajectory that it came from."""
+    """Of the trajectory, or the experience, that it came from."""
 
     task_id: str
     description: str
@@ -19,3 +21,22 @@ class Program:
     source: str
     tests: str = ""
     """Python that follows the source and raises where it is wrong; empty where there is none."""
+
+
+def parsed(source: str) -> ast.Module | None:
+    """The syntax tree of Python source; None where it is none, or is nested too deeply to be read."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+            return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def is_runnable(source: str) -> bool:
+    """Whether Python accepts the source as a module: unlike its parser, not with a `return` outside of functions."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            compile(source, "<program>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
