@@ -6,7 +6,6 @@ import ast
 import hashlib
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +15,8 @@ from atlas.core.codec import check_text, dump
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Usage
+from atlas.library_learning import normal_forms
+from atlas.library_learning.normalising import NotPython, parse
 from atlas.memory.columns import Entry
 
 SOURCES = ("primitive", "learned", "composed", "imported")
@@ -23,8 +24,6 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 PYTHON = "python"
-
-Documented = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def checked(concept: CodeConcept) -> CodeConcept:
@@ -47,34 +46,24 @@ def checked(concept: CodeConcept) -> CodeConcept:
 
 
 def normal_form(concept: CodeConcept) -> str:
-    """The same for code that differs in layout, comments, docstrings and annotations alone.
+    """The same for code that does the same in the same way, but for layout, comments and its function's name.
 
     Raises:
         InvalidInput: Its language is Python, and it does not parse.
     """
     if concept.language != PYTHON:
         return "\n".join(line.rstrip() for line in concept.code.strip().splitlines())
-    return ast.dump(_bare(parsed(concept)))
-
-
-def parsed(concept: CodeConcept) -> ast.Module:
-    """The syntax tree of a concept's Python; `InvalidInput` where it does not parse."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of unknown escapes, which the author cannot mend here
-            return ast.parse(concept.code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        said = error.msg if isinstance(error, SyntaxError) else str(error) or type(error).__name__
-        raise InvalidInput(
-            f"the code of concept {concept.name!r} is not Python{line}: {said}; mend it, or name its language"
-        ) from error
+        return normal_forms.normal_form(concept.code)
+    except NotPython as error:
+        raise InvalidInput(f"the code of concept {concept.name!r}: {error}; mend it, or name its language") from error
 
 
 def called_names(concept: CodeConcept) -> set[str]:
     """Names of functions that its Python calls and does not define; none for other languages."""
     if concept.language != PYTHON:
         return set()
-    tree = parsed(concept)
+    tree = parse(concept.code)
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return called - defined
@@ -124,18 +113,6 @@ def usage_of(concept: CodeConcept) -> Usage:
 def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
     """The concept with the time at which it was made."""
     return concept if concept.created_at else replace(concept, created_at=now)
-
-
-def _bare(tree: ast.Module) -> ast.Module:
-    """Without docstrings and annotations."""
-    for node in ast.walk(tree):
-        if isinstance(node, Documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.returns = None
-        if isinstance(node, ast.arg):
-            node.annotation = None
-    return tree
 
 
 def _words(name: str) -> str:

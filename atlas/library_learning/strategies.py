@@ -1,0 +1,286 @@
+"""Finding concepts in attempts: their programs compressed, what was found named, and everything run once more."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept, Experience, Trajectory
+from atlas.library_learning.compressing import Abstraction, Compression, Rewritten, compress
+from atlas.library_learning.documenting import HeuristicDocumenter
+from atlas.library_learning.engines import Engine
+from atlas.library_learning.extracting import programs_of
+from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.normal_forms import normal_form
+from atlas.library_learning.programs import Program, parsed
+from atlas.library_learning.renaming import identifiers, renamed, unused
+from atlas.library_learning.running import RunLimits, Sandbox
+from atlas.library_learning.verifying import Verifier
+from atlas.protocols.strategies import ConceptDocumenter
+
+MAX_EXAMPLES = 10
+"""Of a concept's uses, for its documenter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """A concept that compression found, and what speaks for it."""
+
+    concept: CodeConcept
+    saving: int
+    """Tokens by which programs and library are shorter for it, itself counted."""
+
+    arity: int
+    n_tasks: int
+    n_verified: int
+    """Of its programs: those that were run and did the same as before."""
+
+    n_checked: int
+    """Of its programs: those that could be run."""
+
+    is_known: bool
+    """Whether the library has it already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting:
+    """A program before and after it was rewritten."""
+
+    program: Program
+    before: str
+    """Without docstrings, annotations and comments."""
+
+    after: str
+    concepts: tuple[str, ...]
+    """Ids of the concepts that it needs."""
+
+    does_the_same: bool | None
+    """None where it has nothing that could show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What compressing attempts would add to a library."""
+
+    learned: tuple[Learned, ...]
+    """Each after those that it calls."""
+
+    rewritings: tuple[Rewriting, ...]
+    compression: Compression
+    dropped: Mapping[str, int]
+    """How many attempts gave no program, by the reason why."""
+
+    @property
+    def concepts(self) -> list[CodeConcept]:
+        """What the library has not yet, in an order in which each comes after those that it calls."""
+        return [one.concept for one in self.learned if not one.is_known]
+
+
+class StitchCompressionStrategy:
+    """Symbolic: functions that several programs have in common (Stitch), named (LILO), each proven by running it.
+
+    Source:
+        Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
+    """
+
+    def __init__(
+        self,
+        documenter: ConceptDocumenter | None = None,
+        *,
+        engine: Engine | None = None,
+        limits: Limits = Limits(),
+        run_limits: RunLimits = RunLimits(),
+    ) -> None:
+        """Compress later.
+
+        Args:
+            documenter: Names what is found; names are derived from code and uses where there is none.
+            engine: What searches; Stitch where it is installed.
+            limits: Of the search.
+            run_limits: Of each program that is run to prove that it still does the same.
+        """
+        self._documenter = documenter
+        self._engine = engine
+        self._limits = limits
+        self._run_limits = run_limits
+
+    async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
+        """Concepts that shorten the successful programs of these attempts, each after those that it calls."""
+        return (await self.propose(trajectories)).concepts
+
+    async def propose(
+        self,
+        attempts: Sequence[Trajectory | Experience],
+        library: Sequence[CodeConcept] = (),
+        *,
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> Proposal:
+        """What `compress` finds, with the savings, the rewritten programs and how far they were proven.
+
+        Args:
+            library: Concepts that are there: their names are not given again, and one that is found again is known.
+
+        Raises:
+            CompressionCancelled: `cancelled` said so.
+            EngineFailed: The search ended without an answer.
+        """
+        extraction = await asyncio.to_thread(programs_of, attempts)
+        programs = {program.id: program for program in extraction.programs}
+        with Sandbox(self._run_limits) as sandbox:
+            verifier = Verifier(sandbox)
+            compression = await asyncio.to_thread(
+                compress,
+                extraction.programs,
+                engine=self._engine,
+                limits=self._limits,
+                verify=partial(_does_the_same, verifier),
+                progress=progress,
+                cancelled=cancelled,
+            )
+            concepts, known = await self._named(compression, programs, library)
+            rewritings = await asyncio.to_thread(_rewritings, compression, programs, concepts, verifier)
+        return Proposal(
+            learned=tuple(_learned(one, concepts, known, rewritings) for one in compression.abstractions),
+            rewritings=tuple(rewritings),
+            compression=compression,
+            dropped=extraction.dropped,
+        )
+
+    async def _named(
+        self, compression: Compression, programs: Mapping[str, Program], library: Sequence[CodeConcept]
+    ) -> tuple[dict[str, CodeConcept], set[str]]:
+        """Concepts by placeholder, and the placeholders of those that the library has."""
+        taken = {concept.name for concept in library} | set(dir(builtins))
+        for rewritten in compression.rewritten.values():
+            taken |= _identifiers(rewritten.before)
+        documenter = self._documenter or HeuristicDocumenter(taken)
+        held = {normal_form(concept.code): concept for concept in library if concept.language == "python"}
+        concepts: dict[str, CodeConcept] = {}
+        known: set[str] = set()
+        for abstraction in compression.abstractions:
+            found = _concept(abstraction, concepts)
+            there = held.get(normal_form(found.code))
+            if there is not None:
+                known.add(abstraction.name)
+                concepts[abstraction.name] = there
+                continue
+            named = await documenter.document(found, _examples(abstraction, compression, programs, concepts))
+            concepts[abstraction.name] = _with_free_name(named, taken)
+            taken.add(concepts[abstraction.name].name)
+        return concepts, known
+
+
+def _does_the_same(verifier: Verifier, program: Program, source: str) -> bool | None:
+    verdict = verifier.verdicts([(program, source)])[program.id]
+    return {"same": True, "different": False, "unproven": None}[verdict.state]
+
+
+def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
+    """What was found, under its placeholder, calling the others by their names."""
+    names = {placeholder: concepts[placeholder].name for placeholder in abstraction.calls}
+    return CodeConcept(
+        name=abstraction.name,
+        description=abstraction.name,
+        code=renamed(abstraction.source, names),
+        source="learned",
+        calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
+        found_in=abstraction.uses,
+        metadata={"n_tasks": abstraction.n_tasks, "saving": abstraction.saving},
+    )
+
+
+def _examples(
+    abstraction: Abstraction,
+    compression: Compression,
+    programs: Mapping[str, Program],
+    concepts: Mapping[str, CodeConcept],
+) -> list[tuple[str, str]]:
+    """Tasks, and the programs that solved them with this function."""
+    direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
+    shown = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
+    return [(programs[name].description, _renamed(compression.rewritten[name], concepts)[0]) for name in shown]
+
+
+def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
+    """A documenter knows the names that it gave, but not every name that is taken."""
+    free = unused(concept.name, taken)
+    if free == concept.name:
+        return concept
+    return replace(
+        concept,
+        name=free,
+        code=renamed(concept.code, {concept.name: free}),
+        signature=concept.signature.replace(f"{concept.name}(", f"{free}(", 1),
+    )
+
+
+def _renamed(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
+    """A rewritten program that calls concepts by their names, as far as it has not taken those for something else.
+
+    Returns:
+        Its source, and the names under which it calls each concept, by placeholder.
+    """
+    own = _identifiers(rewritten.after)
+    names = {one: concepts[one].name for one in rewritten.functions if one in concepts}
+    names = {placeholder: name for placeholder, name in names.items() if name not in own}
+    with suppress(InvalidInput):  # it looks names up as texts
+        return renamed(rewritten.after, names), names
+    return rewritten.after, {}
+
+
+def _rewritings(
+    compression: Compression,
+    programs: Mapping[str, Program],
+    concepts: Mapping[str, CodeConcept],
+    verifier: Verifier,
+) -> list[Rewriting]:
+    """Every rewritten program with its concepts as they are proposed, run once more."""
+    shown = {name: _renamed(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
+    sources = {
+        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
+    }
+    verdicts = verifier.verdicts([(programs[name], source) for name, source in sources.items()])
+    return [
+        Rewriting(
+            program=programs[name],
+            before=rewritten.before,
+            after=shown[name][0],
+            concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
+            does_the_same=None if verdicts[name].state == "unproven" else verdicts[name].is_proven,
+        )
+        for name, rewritten in compression.rewritten.items()
+    ]
+
+
+def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+    """The program after the code of the concepts that it needs, under the names that it calls them by."""
+    called_by = {concepts[one].name: names.get(one, one) for one in rewritten.functions}
+    code = [renamed(concepts[one].code, called_by) for one in rewritten.functions]
+    return "\n\n\n".join([*code, after])
+
+
+def _learned(
+    abstraction: Abstraction, concepts: Mapping[str, CodeConcept], known: set[str], rewritings: Sequence[Rewriting]
+) -> Learned:
+    concept = concepts[abstraction.name]
+    proofs = [one.does_the_same for one in rewritings if concept.id in one.concepts]
+    return Learned(
+        concept=concept,
+        saving=abstraction.saving,
+        arity=abstraction.arity,
+        n_tasks=abstraction.n_tasks,
+        n_verified=proofs.count(True),
+        n_checked=len(proofs) - proofs.count(None),
+        is_known=abstraction.name in known,
+    )
+
+
+def _identifiers(source: str) -> set[str]:
+    tree = parsed(source)
+    return identifiers(tree) if tree is not None else set()
