@@ -17,11 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.abc import InspectLoader
 from importlib.util import resolve_name
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
+
+_Name = tuple[ModuleType, str]
+"""A module and a name that it defines."""
 
 NO_METADATA: Mapping[str, Any] = MappingProxyType({})
 
@@ -31,9 +36,17 @@ _SECTION = re.compile(r"^(Args|Raises|Returns|Examples|Source):$", re.MULTILINE)
 def concepts_of(
     domain: str, modules: Sequence[ModuleType], metadata: Mapping[str, Any] = NO_METADATA
 ) -> dict[str, CodeConcept]:
-    """A concept for every public function that the modules define, by name; their ids are `<domain>_<name>`."""
-    ids = {name: f"{domain}_{name}" for module in modules for name in _public_functions(module)}
-    return {name: _concept(module, name, ids, metadata) for module in modules for name in _public_functions(module)}
+    """A concept for every public function that the modules define, by name; their ids are `<domain>_<name>`.
+
+    Args:
+        modules: Of one package. What they use of it besides, they import by its own name.
+        metadata: Of each concept.
+
+    Raises:
+        InvalidInput: A function uses something of its package that its code cannot bring along.
+    """
+    ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
+    return {name: _concept(module, name, ids, metadata) for module, name in ids}
 
 
 def _public_functions(module: ModuleType) -> list[str]:
@@ -41,14 +54,14 @@ def _public_functions(module: ModuleType) -> list[str]:
     return [name for name, node in bound if isinstance(node, ast.FunctionDef) and not name.startswith("_")]
 
 
-def _concept(module: ModuleType, name: str, ids: Mapping[str, str], metadata: Mapping[str, Any]) -> CodeConcept:
+def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: Mapping[str, Any]) -> CodeConcept:
     node = _bindings(module)[name]
     assert isinstance(node, ast.FunctionDef)
     text = inspect.cleandoc(ast.get_docstring(node) or "")
     parts = _Parts(ids)
     parts.add(module, name)
     return CodeConcept(
-        id=ids[name],
+        id=ids[module, name],
         name=name,
         description=" ".join(_SECTION.split(text, maxsplit=1)[0].split()),
         code=parts.code(),
@@ -57,7 +70,7 @@ def _concept(module: ModuleType, name: str, ids: Mapping[str, str], metadata: Ma
             (example.source.strip(), example.want.strip()) for example in doctest.DocTestParser().get_examples(text)
         ),
         source="primitive",
-        calls=tuple(sorted(parts.calls - {ids[name]})),
+        calls=tuple(sorted(parts.calls - {ids[module, name]})),
         metadata=dict(metadata),
     )
 
@@ -66,40 +79,49 @@ def _concept(module: ModuleType, name: str, ids: Mapping[str, str], metadata: Ma
 class _Parts:
     """What a function's code consists of, in the order in which it has to stand."""
 
-    ids: Mapping[str, str]
-    """The primitives' ids by name."""
+    ids: Mapping[_Name, str]
+    """Those of the primitives."""
 
     imports: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
 
     def add(self, module: ModuleType, name: str) -> None:
-        """Add what a name stands for in a module, after all that this needs itself."""
-        node = _bindings(module)[name]
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self._add_import(module, node, name)
-        elif name not in self.definitions:
-            source = _source(module, name)
+        """Add what a module defines under a name, after all that this needs itself."""
+        source = _source(module, name)
+        if self.definitions.get(name, source) != source:
+            raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
+        if name not in self.definitions:
             for needed in sorted(_free_names(source) & _bindings(module).keys() - {name}):
                 self._refer(module, needed)
             self.definitions[name] = source
 
     def _refer(self, module: ModuleType, name: str) -> None:
-        if name in self.ids:
-            self.calls.add(self.ids[name])
-        else:
+        node = _bindings(module)[name]
+        if (module, name) in self.ids:
+            self.calls.add(self.ids[module, name])
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
             self.add(module, name)
+        else:
+            self._follow(module, node, name)
 
-    def _add_import(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
+    def _follow(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
+        """Add an import; of the module's own package, what is imported."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
-            self.imports[ast.unparse(ast.Import([alias]))] = None
-            return
-        origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
-        if origin.partition(".")[0] == module.__name__.partition(".")[0]:
-            self.add(import_module(origin), alias.name)
+            origin, statement = alias.name, ast.unparse(ast.Import([alias]))
         else:
-            self.imports[ast.unparse(ast.ImportFrom(origin, [alias], 0))] = None
+            origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
+            statement = ast.unparse(ast.ImportFrom(origin, [alias], 0))
+        if origin.partition(".")[0] != module.__name__.partition(".")[0]:
+            self.imports[statement] = None
+        elif isinstance(node, ast.ImportFrom) and not alias.asname and name in _bindings(import_module(origin)):
+            self._refer(import_module(origin), name)
+        else:
+            raise InvalidInput(
+                f"{module.__name__} has {statement!r}, which the code of a primitive cannot bring along; import what "
+                "it uses of its own package by name, and under its own name"
+            )
 
     def code(self) -> str:
         """The parts as one text."""
@@ -121,8 +143,17 @@ def _names_from_outside(table: symtable.SymbolTable, *, is_top: bool) -> Iterato
 
 
 @cache
+def _text(module: ModuleType) -> str:
+    loader = module.__spec__.loader if module.__spec__ else None
+    text = loader.get_source(module.__name__) if isinstance(loader, InspectLoader) else None
+    if text is None:
+        raise InvalidInput(f"the source of {module.__name__} is not installed, so its functions cannot become concepts")
+    return text
+
+
+@cache
 def _tree(module: ModuleType) -> ast.Module:
-    return ast.parse(inspect.getsource(module))
+    return ast.parse(_text(module))
 
 
 @cache
@@ -150,4 +181,4 @@ def _source(module: ModuleType, name: str) -> str:
     explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)
     first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
     last = (after[0] if explains else node).end_lineno
-    return "\n".join(inspect.getsource(module).splitlines()[first - 1 : last])
+    return "\n".join(_text(module).splitlines()[first - 1 : last])
