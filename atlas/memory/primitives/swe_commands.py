@@ -136,7 +136,11 @@ def _ends_before(process: subprocess.Popen[bytes], until: float) -> bool:
 
 
 def run_tests(
-    root: Path, tests: Sequence[str] = (), runner: Sequence[str] = ("-m", "pytest", "-q"), seconds: float = 300.0
+    root: Path,
+    tests: Sequence[str] = (),
+    runner: Sequence[str] = ("-m", "pytest", "-q"),
+    seconds: float = 300.0,
+    environment: Mapping[str, str] | None = None,
 ) -> CommandResult:
     """Run a project's tests with this Python, in the root directory; exit code 0 says that all passed.
 
@@ -152,4 +156,4 @@ def run_tests(
         >>> run_tests(root, ["test_missing"], runner=["-m", "unittest", "-q"])["exit_code"]
         1
     """
-    return run_command(root, [sys.executable, "-B", *runner, *tests], seconds)
+    return run_command(root, [sys.executable, "-B", *runner, *tests], seconds, environment)
