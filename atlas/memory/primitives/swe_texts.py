@@ -13,6 +13,8 @@ from atlas.memory.primitives.swe_paths import list_files, read_bytes, write_byte
 MAX_LINE = 500
 """Characters of a line that a search shows."""
 
+MAX_PYTHON_FILES = 50_000
+
 
 class Match(TypedDict):
     """A line that was found."""
@@ -244,6 +246,7 @@ def find_definition(root: Path, name: str, seconds: float = 20.0) -> list[Defini
 
     Raises:
         TimeoutError: It takes longer.
+        ValueError: There are too many files to say so for certain.
 
     Examples:
         >>> find_definition(root, "greet")
@@ -253,13 +256,16 @@ def find_definition(root: Path, name: str, seconds: float = 20.0) -> list[Defini
     """
     until = monotonic() + seconds
     found: list[Definition] = []
-    for path in list_files(root, "*.py")["files"]:
+    listing = list_files(root, "*.py", max_files=MAX_PYTHON_FILES)
+    if not listing["complete"]:
+        raise ValueError(f"more than {MAX_PYTHON_FILES:,} Python files, or too deep a tree; use search_codebase")
+    for path in listing["files"]:
         if monotonic() > until:
             raise TimeoutError(f"searching for the definition of {name!r} took longer than {seconds} s")
         if any(name.rpartition(".")[2] in line for line in _lines(root, path)):
             try:
                 outline = file_outline(root, path)
-            except ValueError:
+            except (OSError, ValueError):
                 continue
             found += [part for part in outline if f".{part['name']}".endswith(f".{name}")]
     return found

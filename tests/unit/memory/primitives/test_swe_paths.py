@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -108,32 +107,50 @@ def test_a_root_that_is_itself_reached_over_a_link_is_fine(root, tmp_path):
     assert read_bytes(tmp_path / "short", "notes.txt") == b"first\nsecond\n"
 
 
-def test_a_directory_that_becomes_a_link_meanwhile_never_leads_out(root, outside):
+@pytest.fixture
+def turn_into_link(root, outside, monkeypatch):
+    """Lets `turning`, a directory, become a link that leads out at the moment before something in or of it is opened."""
     (root / "turning").mkdir()
     (root / "turning" / "secret.txt").write_text("harmless\n")
-    stop = threading.Event()
+    really_open = os.open
 
-    def turn():
-        while not stop.is_set():
-            (root / "turning").rename(root / "aside")
-            (root / "turning").symlink_to(outside)
-            (root / "turning").unlink()
-            (root / "aside").rename(root / "turning")
+    def turn_before(opened):
+        def turning(path, *arguments, **options):
+            if path == opened and not (root / "turning").is_symlink():
+                (root / "turning").rename(root / "aside")
+                (root / "turning").symlink_to(outside)
+            return really_open(path, *arguments, **options)
 
-    turner = threading.Thread(target=turn)
-    turner.start()
-    seen = set()
-    try:
-        for _ in range(2000):
-            try:
-                seen.add(read_bytes(root, "turning/secret.txt"))
-            except OSError as error:
-                seen.add(type(error))
-    finally:
-        stop.set()
-        turner.join()
-    assert b"secret\n" not in seen
-    assert seen <= {b"harmless\n", PermissionError, FileNotFoundError, NotADirectoryError, OSError}
+        monkeypatch.setattr(os, "open", turning)
+
+    return turn_before
+
+
+def test_a_directory_that_becomes_a_link_before_it_is_opened_is_refused(root, outside, turn_into_link):
+    turn_into_link("turning")
+    for act in (lambda: read_bytes(root, "turning/secret.txt"), lambda: write_bytes(root, "turning/secret.txt", b"")):
+        with pytest.raises(PermissionError, match="'turning' is a symbolic link"):
+            act()
+    assert (outside / "secret.txt").read_text() == "secret\n"
+
+
+def test_a_directory_that_becomes_a_link_after_it_was_opened_is_still_the_one_that_was_there(root, turn_into_link):
+    turn_into_link("secret.txt")
+    assert read_bytes(root, "turning/secret.txt") == b"harmless\n"
+
+
+def test_a_file_that_becomes_a_link_before_it_is_opened_is_refused(root, outside, monkeypatch):
+    really_open = os.open
+
+    def turning(path, *arguments, **options):
+        if path == "notes.txt":
+            (root / path).unlink()
+            (root / path).symlink_to(outside / "secret.txt")
+        return really_open(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", turning)
+    with pytest.raises(PermissionError, match="'notes.txt' is a symbolic link"):
+        read_bytes(root, "notes.txt")
 
 
 @pytest.mark.parametrize("path", [".git/config", ".git/hooks/pre-commit", ".GIT/config", "package/.git/config"])

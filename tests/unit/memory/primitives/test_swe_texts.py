@@ -175,6 +175,12 @@ def test_a_definition_is_found_by_its_name_or_with_what_it_is_in(root):
     assert find_definition(root, "alk") == []
 
 
+def test_a_definition_is_not_said_to_be_missing_where_not_all_was_seen(root):
+    (root / ("d/" * 101)).mkdir(parents=True)
+    with pytest.raises(ValueError, match="too deep a tree; use search_codebase"):
+        find_definition(root, "missing")
+
+
 def test_looking_for_a_definition_ends_in_time(root):
     with pytest.raises(TimeoutError, match="took longer than 0 s"):
         find_definition(root, "greet", seconds=0)
