@@ -43,10 +43,13 @@ def concepts_of(
         metadata: Of each concept.
 
     Raises:
-        InvalidInput: A function uses something of its package that its code cannot bring along.
+        InvalidInput: A function uses something of its package that its code cannot bring along, or two have one name.
     """
     ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
-    return {name: _concept(module, name, ids, metadata) for module, name in ids}
+    concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
+    if len(concepts) < len(ids):
+        raise InvalidInput(f"two modules of {domain!r} define a function of the same name; rename one of them")
+    return concepts
 
 
 def _public_functions(module: ModuleType) -> list[str]:
@@ -84,14 +87,18 @@ class _Parts:
 
     imports: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
+    begun: dict[str, str] = field(default_factory=dict)
+    """Those definitions and the ones whose needs are being added: two functions may call each other."""
+
     calls: set[str] = field(default_factory=set)
 
     def add(self, module: ModuleType, name: str) -> None:
         """Add what a module defines under a name, after all that this needs itself."""
         source = _source(module, name)
-        if self.definitions.get(name, source) != source:
+        if self.begun.get(name, source) != source:
             raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
-        if name not in self.definitions:
+        if name not in self.begun:
+            self.begun[name] = source
             for needed in sorted(_free_names(source) & _bindings(module).keys() - {name}):
                 self._refer(module, needed)
             self.definitions[name] = source

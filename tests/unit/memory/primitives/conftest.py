@@ -1,12 +1,25 @@
-"""A small project to work in, and every primitive there is."""
+"""Grids to draw from, a small project to work in, and every primitive there is."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 from atlas.memory.primitives.arc import ARCPrimitiveLoader
 from atlas.memory.primitives.discovery import known_primitives
 from atlas.memory.primitives.swe import SWEPrimitiveLoader
+
+COLORS = st.integers(0, 9)
+FEW = settings(max_examples=25, deadline=None)
+
+
+def grids(colors=COLORS):
+    """Grids of up to six rows and columns."""
+    shapes = array_shapes(min_dims=2, max_dims=2, max_side=6)
+    return arrays(np.int64, shapes, elements=colors, fill=st.nothing()).map(np.ndarray.tolist)
 
 
 @pytest.fixture(scope="session")

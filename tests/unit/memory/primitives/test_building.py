@@ -146,6 +146,24 @@ def test_what_the_code_could_not_bring_along_is_refused(brought, text):
         brought(text)
 
 
+def test_private_functions_may_call_each_other(brought):
+    concepts = brought(
+        "def _odd(n):\n    return n > 0 and _even(n - 1)\n\n\n"
+        "def _even(n):\n    return n == 0 or _odd(n - 1)\n\n\n"
+        "def is_even(n):\n    return _even(n)\n"
+    )
+    namespace = {}
+    exec(concepts["is_even"].code, namespace)
+    assert [namespace["is_even"](n) for n in range(3)] == [True, False, True]
+
+
+def test_two_functions_of_one_name_are_refused(brought):
+    brought("def halved(number):\n    return number\n")
+    modules = [importlib.import_module(name) for name in ("brought.operations", "brought.shared")]
+    with pytest.raises(InvalidInput, match="two modules of 'brought' define a function of the same name"):
+        concepts_of("brought", modules)
+
+
 def test_two_definitions_of_one_name_are_refused(brought):
     with pytest.raises(InvalidInput, match="two different definitions of 'LIMIT'"):
         brought("from brought.shared import LARGE\nLIMIT = 8\ndef most():\n    return LIMIT + LARGE\n")

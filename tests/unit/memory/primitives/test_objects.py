@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.memory.primitives.arc_grids import find_color, get_shape, new_grid
@@ -28,9 +28,8 @@ from atlas.memory.primitives.arc_objects import (
     touches_border,
 )
 from atlas.memory.primitives.arc_transforms import crop, pad
-from tests.unit.memory.primitives.test_grids import grids
+from tests.unit.memory.primitives.conftest import FEW, grids
 
-FEW = settings(max_examples=25, deadline=None)
 SMALL = grids(colors=st.integers(0, 2))
 RING = [[1, 1, 1, 1, 1], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]]
 

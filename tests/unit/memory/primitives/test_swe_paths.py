@@ -109,7 +109,7 @@ def test_a_root_that_is_itself_reached_over_a_link_is_fine(root, tmp_path):
 
 @pytest.fixture
 def turn_into_link(root, outside, monkeypatch):
-    """Lets `turning`, a directory, become a link that leads out at the moment before something in or of it is opened."""
+    """Lets the directory `turning` become a link that leads out, just before it or something in it is opened."""
     (root / "turning").mkdir()
     (root / "turning" / "secret.txt").write_text("harmless\n")
     really_open = os.open
@@ -149,7 +149,7 @@ def test_a_file_that_becomes_a_link_before_it_is_opened_is_refused(root, outside
         return really_open(path, *arguments, **options)
 
     monkeypatch.setattr(os, "open", turning)
-    with pytest.raises(PermissionError, match="'notes.txt' is a symbolic link"):
+    with pytest.raises(PermissionError, match=r"'notes\.txt' is a symbolic link"):
         read_bytes(root, "notes.txt")
 
 
