@@ -1,0 +1,191 @@
+"""Concepts from functions: their code so that it runs without this package, their signature, examples and calls.
+
+The code of a primitive is the source of its function, and before it whatever else of its package it needs: imports,
+type aliases, constants, private functions. What it does not repeat are other primitives; their ids are the concept's
+`calls`, found in the code. So a namespace in which a concept's code and the codes of its calls (and theirs) have been
+executed, in any order, can run it; nothing else has to be there but Python and what the codes import.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import re
+import symtable
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.abc import InspectLoader
+from importlib.util import resolve_name
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+
+_Name = tuple[ModuleType, str]
+"""A module and a name that it defines."""
+
+NO_METADATA: Mapping[str, Any] = MappingProxyType({})
+
+_SECTION = re.compile(r"^(Args|Raises|Returns|Examples|Source):$", re.MULTILINE)
+
+
+def concepts_of(
+    domain: str, modules: Sequence[ModuleType], metadata: Mapping[str, Any] = NO_METADATA
+) -> dict[str, CodeConcept]:
+    """A concept for every public function that the modules define, by name; their ids are `<domain>_<name>`.
+
+    Args:
+        modules: Of one package. What they use of it besides, they import by its own name.
+        metadata: Of each concept.
+
+    Raises:
+        InvalidInput: A function uses something of its package that its code cannot bring along, or two have one name.
+    """
+    ids = {(module, name): f"{domain}_{name}" for module in modules for name in _public_functions(module)}
+    concepts = {name: _concept(module, name, ids, metadata) for module, name in ids}
+    if len(concepts) < len(ids):
+        raise InvalidInput(f"two modules of {domain!r} define a function of the same name; rename one of them")
+    return concepts
+
+
+def _public_functions(module: ModuleType) -> list[str]:
+    bound = _bindings(module).items()
+    return [name for name, node in bound if isinstance(node, ast.FunctionDef) and not name.startswith("_")]
+
+
+def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: Mapping[str, Any]) -> CodeConcept:
+    node = _bindings(module)[name]
+    assert isinstance(node, ast.FunctionDef)
+    text = inspect.cleandoc(ast.get_docstring(node) or "")
+    parts = _Parts(ids)
+    parts.add(module, name)
+    return CodeConcept(
+        id=ids[module, name],
+        name=name,
+        description=" ".join(_SECTION.split(text, maxsplit=1)[0].split()),
+        code=parts.code(),
+        signature=f"{name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns) if node.returns else None}",
+        examples=tuple(
+            (example.source.strip(), example.want.strip()) for example in doctest.DocTestParser().get_examples(text)
+        ),
+        source="primitive",
+        calls=tuple(sorted(parts.calls - {ids[module, name]})),
+        metadata=dict(metadata),
+    )
+
+
+@dataclass
+class _Parts:
+    """What a function's code consists of, in the order in which it has to stand."""
+
+    ids: Mapping[_Name, str]
+    """Those of the primitives."""
+
+    imports: dict[str, None] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    begun: dict[str, str] = field(default_factory=dict)
+    """Those definitions and the ones whose needs are being added: two functions may call each other."""
+
+    calls: set[str] = field(default_factory=set)
+
+    def add(self, module: ModuleType, name: str) -> None:
+        """Add what a module defines under a name, after all that this needs itself."""
+        source = _source(module, name)
+        if self.begun.get(name, source) != source:
+            raise InvalidInput(f"a primitive's code needs two different definitions of {name!r}; rename one of them")
+        if name not in self.begun:
+            self.begun[name] = source
+            for needed in sorted(_free_names(source) & _bindings(module).keys() - {name}):
+                self._refer(module, needed)
+            self.definitions[name] = source
+
+    def _refer(self, module: ModuleType, name: str) -> None:
+        node = _bindings(module)[name]
+        if (module, name) in self.ids:
+            self.calls.add(self.ids[module, name])
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
+            self.add(module, name)
+        else:
+            self._follow(module, node, name)
+
+    def _follow(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
+        """Add an import; of the module's own package, what is imported."""
+        alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
+        if isinstance(node, ast.Import):
+            origin, statement = alias.name, ast.unparse(ast.Import([alias]))
+        else:
+            origin = resolve_name("." * node.level + (node.module or ""), module.__package__)
+            statement = ast.unparse(ast.ImportFrom(origin, [alias], 0))
+        if origin.partition(".")[0] != module.__name__.partition(".")[0]:
+            self.imports[statement] = None
+        elif isinstance(node, ast.ImportFrom) and not alias.asname and name in _bindings(import_module(origin)):
+            self._refer(import_module(origin), name)
+        else:
+            raise InvalidInput(
+                f"{module.__name__} has {statement!r}, which the code of a primitive cannot bring along; import what "
+                "it uses of its own package by name, and under its own name"
+            )
+
+    def code(self) -> str:
+        """The parts as one text."""
+        imports = "\n".join(sorted(self.imports))
+        return "\n\n\n".join(filter(None, [imports, *self.definitions.values()])) + "\n"
+
+
+def _free_names(source: str) -> set[str]:
+    """The names that a definition takes from around it, in annotations and defaults too."""
+    return set(_names_from_outside(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
+
+
+def _names_from_outside(table: symtable.SymbolTable, *, is_top: bool) -> Iterator[str]:
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (is_top or symbol.is_global()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _names_from_outside(child, is_top=False)
+
+
+@cache
+def _text(module: ModuleType) -> str:
+    loader = module.__spec__.loader if module.__spec__ else None
+    text = loader.get_source(module.__name__) if isinstance(loader, InspectLoader) else None
+    if text is None:
+        raise InvalidInput(f"the source of {module.__name__} is not installed, so its functions cannot become concepts")
+    return text
+
+
+@cache
+def _tree(module: ModuleType) -> ast.Module:
+    return ast.parse(_text(module))
+
+
+@cache
+def _bindings(module: ModuleType) -> dict[str, ast.stmt]:
+    """The statements that bind a module's names, by name."""
+    bound: dict[str, ast.stmt] = {}
+    for node in _tree(module).body:
+        bound.update(dict.fromkeys(_bound_by(node), node))
+    return bound
+
+
+def _bound_by(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [alias.asname or alias.name for alias in node.names]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _source(module: ModuleType, name: str) -> str:
+    """The text of a definition, with the string after it that says what an alias or a constant is."""
+    node, body = _bindings(module)[name], _tree(module).body
+    after = body[body.index(node) + 1 : body.index(node) + 2]
+    explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    last = (after[0] if explains else node).end_lineno
+    return "\n".join(_text(module).splitlines()[first - 1 : last])
