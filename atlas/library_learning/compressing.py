@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from atlas.library_learning.codec import encode
 from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.engines import CompressionCancelled, Corpus, Engine
-from atlas.library_learning.functions import Function, called, program_source
+from atlas.library_learning.functions import Function, program_source
 from atlas.library_learning.limits import Cancelled, Limits, Progress
 from atlas.library_learning.normalising import NotPython, normalise
 from atlas.library_learning.programs import Program
@@ -249,7 +249,7 @@ def _proven(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> dict[
 
 def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
     """The functions with which a program does something else."""
-    rewritten = [name for name, term in shelf.programs.items() if any(called(term))]
+    rewritten = [name for name, term in shelf.programs.items() if term.calls]
     wrong: set[str] = set()
     for number, name in enumerate(rewritten):
         run.progress("verifying", number / len(rewritten))
@@ -305,7 +305,7 @@ def _result(
                 functions=tuple(functions[each].name for each in shelf.functions_of(name)),
             )
             for name, term in shelf.programs.items()
-            if any(called(term))
+            if term.calls
         },
         n_programs=len(shelf.programs),
         n_found=n_found,
@@ -333,7 +333,7 @@ def _abstraction(
         name=functions[name].name,
         source=source,
         arity=len(functions[name].interface.parameters),
-        calls=tuple(functions[each].name for each in dict.fromkeys(called(shelf.term(name)))),
+        calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
         uses=tuple(sorted(used)),
         n_tasks=len({run.programs[program].task_id for program in used}),
         saving=saving,
