@@ -13,6 +13,7 @@
     ├── PlanOutdated            the store has changed since a plan was made
     ├── EmbeddingUnavailable    no weights for an embedding model
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
+    ├── Cancelled               work that whoever asked for it has stopped
     └── BlockingCall            a sync method called from the loop that would have to run it
 
 Messages say what was expected, what came, and what to do.
@@ -71,6 +72,10 @@ class EmbeddingUnavailable(AtlasError):
 
 class ImportFailed(AtlasError):
     """A file that cannot be imported; the message names the file, and the row where there is one."""
+
+
+class Cancelled(AtlasError):
+    """Whoever asked for this work has stopped it; nothing was changed."""
 
 
 class BlockingCall(AtlasError, RuntimeError):

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from atlas.library_learning.engines import Pattern
 from atlas.library_learning.flows import Flow, Flows, Names
-from atlas.library_learning.heads import EXPRESSION, REST, SYMBOL_SORT, read_head
+from atlas.library_learning.heads import EXPRESSION, REST, read_head
 from atlas.library_learning.occurrences import Located, Occurrence, Region, Site
 from atlas.library_learning.positions import Position, is_atomic, is_repeatable, positions
-from atlas.library_learning.scopes import BUILTIN, COMPREHENSIONS, FUNCTIONS, LOCAL, OWN
+from atlas.library_learning.scopes import BUILTIN, LOCAL, OWN
 from atlas.library_learning.surroundings import assigned_before, captured, live_after
 from atlas.library_learning.terms import is_call
 
@@ -52,10 +52,12 @@ class Judgement:
     """The calls that have to be replaced by what they stand for, and why."""
 
 
-REFUSED_SYNTAX = frozenset(
-    "Yield YieldFrom Await NamedExpr Delete Global Nonlocal FunctionDef AsyncFunctionDef ClassDef Import ImportFrom "
-    "Match AsyncFor AsyncWith TryStar".split()
-)
+# fmt: off
+REFUSED_SYNTAX = frozenset({
+    "Yield", "YieldFrom", "Await", "NamedExpr", "Delete", "Global", "Nonlocal", "FunctionDef",
+    "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
+})
+# fmt: on
 LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that see the variables of whoever calls them."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.functions import Function, body_source, function_source, program_source
-from atlas.library_learning.limits import Cancelled, Limits
+from atlas.library_learning.limits import IsCancelled, Limits
 from atlas.library_learning.shelf import Shelf, users, without
 from atlas.library_learning.terms import Term
 
@@ -70,7 +70,7 @@ class Lengths:
 
 
 def prune(
-    shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: Cancelled
+    shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: IsCancelled
 ) -> dict[str, int]:
     """Take off what is too small, too rare, or does not pay, the worst first; the saving of each that stays.
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from atlas.library_learning.dataflow import Judgement, by_pattern, judge
 from atlas.library_learning.engines import EngineFailed, Pattern
 from atlas.library_learning.functions import Function, name_holes
-from atlas.library_learning.limits import Cancelled
+from atlas.library_learning.limits import IsCancelled
 from atlas.library_learning.occurrences import Located, Occurrence, Site, expand
 from atlas.library_learning.terms import Term, filled, is_call
 
@@ -114,7 +114,7 @@ def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Locate
     return by_pattern(occurrences), programs
 
 
-def settle(shelf: Shelf, prefix: str, cancelled: Cancelled) -> Settled:
+def settle(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> Settled:
     """Put back whatever is not a Python function, until all that is left is."""
     reasons: list[str] = []
     while True:

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from atlas.core.errors import Cancelled
 from atlas.library_learning import stitch_worker
 from atlas.library_learning.engines import (
-    CompressionCancelled,
     Corpus,
     EngineFailed,
     Pattern,
@@ -21,7 +21,7 @@ from atlas.library_learning.engines import (
     nothing_found,
 )
 from atlas.library_learning.heads import BLOCK, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, Progress
 from atlas.library_learning.terms import SYMBOL, read_term
 
 CALL_COST = 200
@@ -34,7 +34,7 @@ class StitchEngine:
     name = "Stitch"
 
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: Cancelled | None = None
+        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: IsCancelled | None = None
     ) -> Proposal:
         """See `Engine.abstractions`."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
@@ -89,7 +89,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return automaton
 
 
-def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: Cancelled | None) -> str:
+def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: IsCancelled | None) -> str:
     """Why the search ended before its end; empty where it did not."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
@@ -98,7 +98,7 @@ def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: 
     try:
         while process.poll() is None:
             if cancelled is not None and cancelled():
-                raise CompressionCancelled("the compression was cancelled; nothing was changed")
+                raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
                 return f"stopped after {limits.seconds:.0f} s, with what was found by then"
             _tell(directory, limits, progress)
