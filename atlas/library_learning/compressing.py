@@ -13,7 +13,7 @@ from atlas.library_learning.codec import encode
 from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.engines import Corpus, Engine
 from atlas.library_learning.functions import Function, program_source
-from atlas.library_learning.limits import IsCancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.normalising import NotPython, normalise
 from atlas.library_learning.programs import Program
 from atlas.library_learning.pruning import Lengths, prune
@@ -124,7 +124,7 @@ class _Run:
     engine: Engine
     limits: Limits
     verify: Verify | None
-    progress: Progress
+    progress: StageProgress
     cancelled: IsCancelled
     refused: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
@@ -137,7 +137,7 @@ def compress(
     engine: Engine | None = None,
     limits: Limits | None = None,
     verify: Verify | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Compression:
     """Find functions that several programs have in common, and rewrite the programs to call them.
@@ -301,16 +301,7 @@ def _result(
             _abstraction(name, source, shelf, functions, savings[name], used[name], run)
             for name, source in sources(shelf, functions).items()
         ),
-        rewritten={
-            name: Rewritten(
-                before=program_source(shelf.originals[name], {}),
-                after=program_source(term, functions),
-                standalone=standalone(name, shelf, functions),
-                functions=tuple(functions[each].name for each in shelf.functions_of(name)),
-            )
-            for name, term in shelf.programs.items()
-            if term.calls
-        },
+        rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
         n_programs=len(shelf.programs),
         n_found=n_found,
         n_valid=n_valid,
@@ -320,6 +311,16 @@ def _result(
         refused=dict(run.refused),
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
+    )
+
+
+def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
+    """A program as it was and as it is."""
+    return Rewritten(
+        before=program_source(shelf.originals[name], {}),
+        after=program_source(shelf.programs[name], functions),
+        standalone=standalone(name, shelf, functions),
+        functions=tuple(functions[each].name for each in shelf.functions_of(name)),
     )
 
 

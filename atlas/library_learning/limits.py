@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Progress = Callable[[str, float], None]
+StageProgress = Callable[[str, float], None]
 """Told what is being done, and which share of it is done, in [0, 1]."""
 
 IsCancelled = Callable[[], bool]

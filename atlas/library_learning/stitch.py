@@ -21,7 +21,7 @@ from atlas.library_learning.engines import (
     nothing_found,
 )
 from atlas.library_learning.heads import BLOCK, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
-from atlas.library_learning.limits import IsCancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.terms import SYMBOL, read_term
 
 CALL_COST = 200
@@ -34,7 +34,12 @@ class StitchEngine:
     name = "Stitch"
 
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: IsCancelled | None = None
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """See `Engine.abstractions`."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
@@ -89,7 +94,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return automaton
 
 
-def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: IsCancelled | None) -> str:
+def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
     """Why the search ended before its end; empty where it did not."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
@@ -109,7 +114,7 @@ def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: 
     return "" if process.returncode == 0 else _last_words(directory, limits, process.returncode)
 
 
-def _tell(directory: Path, limits: Limits, progress: Progress | None) -> None:
+def _tell(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
     if progress is not None and (answer := _answer(directory)) is not None:
         progress("searching", len(answer["patterns"]) / limits.iterations)
 

@@ -42,7 +42,7 @@ def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], numb
         answer.update(unchecked=True, error="")
     answer["programs"] = result.rewritten
     answer["patterns"] += [_pattern(found) for found in result.json["abstractions"]]
-    return bool(result.abstractions)
+    return bool(result.json["abstractions"])
 
 
 def _pattern(found: dict[str, Any]) -> dict[str, Any]:

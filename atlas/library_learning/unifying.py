@@ -14,7 +14,7 @@ from atlas.library_learning.engines import (
     Proposal,
 )
 from atlas.library_learning.heads import EXPRESSION, SYMBOL_SORT, cost_of
-from atlas.library_learning.limits import IsCancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.matching import match, rewrite
 from atlas.library_learning.terms import CALL, HOLE, SYMBOL, Term, index_of
 
@@ -31,7 +31,12 @@ class AntiUnificationEngine:
     name = "Anti-unification"
 
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: IsCancelled | None = None
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """See `Engine.abstractions`; the limits of memory and time are not needed here."""
         terms = list(corpus.terms)
