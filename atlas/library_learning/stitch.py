@@ -26,6 +26,7 @@ from atlas.library_learning.terms import SYMBOL, read_term
 
 CALL_COST = 200
 POLL_SECONDS = 0.05
+IN_TIME = "with what was found by then"
 
 
 class StitchEngine:
@@ -105,7 +106,7 @@ def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancel
             if cancelled is not None and cancelled():
                 raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
-                return f"stopped after {limits.seconds:.0f} s, with what was found by then"
+                return f"stopped after {limits.seconds:.0f} s, {IN_TIME}"
             _tell(directory, limits, progress)
             time.sleep(POLL_SECONDS)
     finally:
@@ -130,13 +131,15 @@ def _answer(directory: Path) -> dict[str, Any] | None:
 def _last_words(directory: Path, limits: Limits, code: int) -> str:
     said = (directory / "errors.txt").read_text("utf-8", "replace")
     if "memory allocation" in said or "MemoryError" in said:
-        return f"stopped at {limits.megabytes:,} MB, with what was found by then"
+        return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
     return f"ended with code {code}: {said.strip()[-300:]!r}"
 
 
 def _proposal(directory: Path, corpus: Corpus, ended: str) -> Proposal:
     answer = _answer(directory)
-    if answer is None or (ended and "found by then" not in ended and not answer["patterns"]):
+    if answer is None and IN_TIME in ended:
+        return nothing_found(corpus, [f"the search {ended}"])
+    if answer is None or (ended and IN_TIME not in ended and not answer["patterns"]):
         raise EngineFailed(f"the search {ended or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()")
     patterns = [
         Pattern(

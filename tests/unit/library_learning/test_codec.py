@@ -38,7 +38,7 @@ SYNTAX = [
     "a[1:2, ::3, ...]\na[:]\na[b]\na[b, *c]\na.b.c = 1",
     "f'{a!r:>{b}} {{}} {c=}'\nb'\\x00\\xff'\n'é\\n\\t \"(#$' 'lam'\nu'x'",
     "1e400\n-0.0\n1j\n10 ** 20\n0xfffffffffffffffffffffffffffffff\nTrue\nNone\n...",
-    "match a:\n    case [1, *b] if b: pass\n    case {'k': c, **d}: pass\n    case E(f, g=h) | None: pass\n    case _: pass",
+    "match a:\n    case [1, *b] if b: pass\n    case {'k': c, **d}: pass\n    case E(f, g=h) | None: pass",
     "try:\n    import é\nexcept ImportError:\n    fn_0 = lam = app = 0",
 ]
 
@@ -111,7 +111,9 @@ def test_local_variables_are_terms_and_other_names_are_not() -> None:
     assert {"e:Name/=ulen/=ubuiltin", "e:Name/=uos/=uimport-20-os", "e:Name/=ug/=uown"} <= heads
 
 
-@pytest.mark.parametrize("name", ["humaneval_py_reflexion_gpt4", "mbpp_py_simple_gpt4", "leetcode_hard_py_reflexion_gpt4"])
+@pytest.mark.parametrize(
+    "name", ["humaneval_py_reflexion_gpt4", "mbpp_py_simple_gpt4", "leetcode_hard_py_reflexion_gpt4"]
+)
 def test_every_program_of_the_given_logs_comes_back_as_it_was(real_data: Path, name: str) -> None:
     n = 0
     for line in (real_data / "reflexion" / f"{name}.jsonl").read_text("utf-8").splitlines():

@@ -104,7 +104,11 @@ REFUSED = [
     ("def g(a): return a\ndef f(a):\n    return g(a) + 1", ("g(a) + 1", ""), "only its program defines"),
     ("def f(a):\n    x = locals()\n    y = x\n    return y", ("x = locals()", "y = x"), "its caller's variables"),
     ("def f(a):\n    if a:\n        x = 1\n    y = a\n    return x", ("if a:", "y = a"), "before it has a value"),
-    ("def f(a):\n    x = 1\n    def g(): return x\n    x = a\n    y = x\n    return g()", ("x = a", "y = x"), "nested"),
+    (
+        "def f(a):\n    x = 1\n    if a:\n        def g(): return x\n    x = a\n    y = x\n    return g()",
+        ("x = a", "y = x"),
+        "nested",
+    ),
     ("def f(a):\n    x = a\n    h = lambda: x\n    return h", ("x = a", "h = lambda: x"), "outlives"),
     ("def f(a):\n    return (b := a) + b", ("(b := a) + b", ""), "NamedExpr"),
     ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),

@@ -6,23 +6,22 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.library_learning import stitch_worker
-from atlas.library_learning.engines import Corpus, Engine, EngineFailed, Proposal
-from atlas.library_learning.heads import read_head
+from atlas.library_learning.engines import Corpus, Engine, Proposal
 from atlas.library_learning.limits import Limits
 from atlas.library_learning.shelf import Shelf, located
 from atlas.library_learning.stitch import StitchEngine
-from atlas.library_learning.terms import Term
 from atlas.library_learning.unifying import AntiUnificationEngine
 from tests.unit.library_learning.carving import term_of
 
-COUNTING = "def {name}({arg}):\n    n = 0\n    for x in {arg}:\n        if x {test}:\n            n += 1\n    return n + {k}"
+COUNTING = (
+    "def {name}({arg}):\n    n = 0\n    for x in {arg}:\n        if x {test}:\n            n += 1\n    return n + {k}"
+)
 PROGRAMS = [
     COUNTING.format(name=f"f{number}", arg=arg, test=test, k=number)
     for number, (arg, test) in enumerate([("xs", "> 1"), ("rows", "== 'a'"), ("q", "in {2, 3}"), ("s", "% 2")])
@@ -37,7 +36,9 @@ def corpus(programs: list[str]) -> Corpus:
 def gives_back(before: Corpus, found: Proposal) -> bool:
     """Whether the rewritten programs are the originals once every call is replaced by what it stands for."""
     names = [str(number) for number in range(len(before.terms))]
-    shelf = Shelf(dict(zip(names, before.terms, strict=True)), dict(zip(names, found.terms, strict=True)), found.patterns)
+    shelf = Shelf(
+        dict(zip(names, before.terms, strict=True)), dict(zip(names, found.terms, strict=True)), found.patterns
+    )
     located(shelf)  # raises where one is not
     return True
 
@@ -57,12 +58,17 @@ def test_both_engines_find_what_programs_have_in_common(engine: Engine) -> None:
     assert gives_back(before, found)
 
 
-def test_both_engines_find_the_same_best_expression() -> None:
-    before = corpus([f"def f{n}(a, b):\n    return sorted(set(a) & set(b[{n}:])) + [{n}]" for n in range(4)])
-    bodies = [e.abstractions(before, SMALL).patterns[0].body for e in (StitchEngine(), AntiUnificationEngine())]
-    assert [sorted(read_head(p.head).name for p in body.walk() if ":" in p.head) for body in bodies][0] == [
-        *["BinOp", "Call", "Call", "Call", "List", "Name", "Name", "Name", "Slice", "Subscript"]
-    ] or bodies[0].size == bodies[1].size
+def test_both_engines_save_as_much_on_expressions() -> None:
+    statements = ["return {}", "b = {}", "if {}: pass", "assert {}", "print({})"]
+    before = corpus(
+        [
+            f"def f{n}(a, b):\n    " + text.format(f"sorted(set(a) & set(b[{n}:])) + [a[0] - b[1]]")
+            for n, text in enumerate(statements)
+        ]
+    )
+    found = [engine.abstractions(before, Limits(iterations=1)) for engine in (StitchEngine(), AntiUnificationEngine())]
+    sizes = [sum(term.size for term in each.terms) + each.patterns[0].body.size for each in found]
+    assert sizes[0] == sizes[1]
 
 
 def test_an_engine_finds_nothing_in_nothing(engine: Engine) -> None:
@@ -70,17 +76,25 @@ def test_an_engine_finds_nothing_in_nothing(engine: Engine) -> None:
 
 
 def test_one_program_is_left_as_it_is(engine: Engine) -> None:
-    assert gives_back(one := corpus(PROGRAMS[:1]), engine.abstractions(one, SMALL))
+    before = corpus(PROGRAMS[:1])
+    assert gives_back(before, engine.abstractions(before, SMALL))
 
 
 def test_text_beyond_ascii_and_text_that_looks_like_syntax_is_kept(engine: Engine) -> None:
     texts = ["é (x) #0 $1 'q\" \\ \n fn_0", "日本", "lam app", "%0 &a"]
-    before = corpus([f"def f{n}(a, é):\n    return a.replace({text!r}, é) + a.strip() + {n} * '(é)'" for n, text in enumerate(texts)])
+    before = corpus(
+        [
+            f"def f{n}(a, é):\n    return a.replace({text!r}, é) + a.strip() + {n} * '(é)'"
+            for n, text in enumerate(texts)
+        ]
+    )
     assert gives_back(before, engine.abstractions(before, SMALL))
 
 
 def test_programs_with_names_like_those_of_abstractions_are_not_mistaken(engine: Engine) -> None:
-    before = corpus([f"def fn_{n}(fn_0, fn_1):\n    return fn_0(fn_1(fn_0 + 1) * 2) + fn_{n}(1, {n})" for n in range(4)])
+    before = corpus(
+        [f"def fn_{n}(fn_0, fn_1):\n    return fn_0(fn_1(fn_0 + 1) * 2) + fn_{n}(1, {n})" for n in range(4)]
+    )
     found = engine.abstractions(before, SMALL)
     assert found.patterns
     assert gives_back(before, found)
@@ -102,51 +116,35 @@ def test_directories_with_spaces_do_no_harm(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_search_that_is_cancelled_is_ended_at_once() -> None:
-    deep = _chain(400)
-    asked = []
-
-    def cancelled() -> bool:
-        asked.append(time.monotonic())
-        return len(asked) > 3
-
     with pytest.raises(Cancelled, match="nothing was changed"):
-        StitchEngine().abstractions(Corpus(terms=(deep, deep), tasks=("a", "b")), Limits(seconds=300), cancelled=cancelled)
+        StitchEngine().abstractions(corpus(PROGRAMS), SMALL, cancelled=lambda: True)
     assert not _children()
 
 
 def test_a_search_that_takes_too_long_is_ended_and_says_so() -> None:
-    before = Corpus(terms=tuple(_chain(1000 + n) for n in range(8)), tasks=tuple("abcdefgh"))
-    found = StitchEngine().abstractions(before, Limits(seconds=2))
-    assert found.patterns == ()
+    before = corpus(PROGRAMS)
+    found = StitchEngine().abstractions(before, Limits(seconds=0))
     assert found.terms == before.terms
-    assert "2 s" in found.notes[0]
+    assert "stopped after 0 s" in found.notes[0]
     assert not _children()
 
 
 def test_a_search_without_enough_memory_is_ended_and_says_so() -> None:
-    try:
-        found = StitchEngine().abstractions(corpus(PROGRAMS), Limits(megabytes=30, seconds=60))
-    except EngineFailed as error:
-        assert "AntiUnificationEngine" in str(error)
-    else:
-        assert "30 MB" in found.notes[0]
+    before = corpus([program.replace("def f", f"def f{n}_") for n in range(20) for program in PROGRAMS])
+    found = StitchEngine().abstractions(before, Limits(megabytes=22, seconds=60))
+    assert "stopped at 22 MB" in found.notes[0]
+    assert gives_back(before, found)
 
 
 def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) -> None:
-    class Panics:
-        class StitchException(Exception):
-            pass
-
-        calls: list[dict[str, object]] = []
-
-        @classmethod
-        def compress(cls, programs: list[str], **options: object) -> object:
-            cls.calls.append(options)
-            if "no_mismatch_check" not in options:
-                raise cls.StitchException("cost mismatch of 3")
-            return type("Result", (), {"rewritten": programs, "json": {"abstractions": []}})
-
-    request = {"programs": ["(a b)"], "tasks": ["t"], "automaton": {}, "options": {}, "iterations": 1, "megabytes": 8000}
+    request = {
+        "programs": ["(a b)"],
+        "tasks": ["t"],
+        "automaton": {},
+        "options": {},
+        "iterations": 1,
+        "megabytes": 8000,
+    }
     (tmp_path / "request.json").write_text(json.dumps(request))
     code = (
         f"import sys, types; sys.path[:0] = {sys.path!r}\n"
@@ -155,20 +153,13 @@ def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) ->
         "    if 'no_mismatch_check' not in options: raise E('cost mismatch of 3')\n"
         "    return types.SimpleNamespace(rewritten=programs, json={'abstractions': []})\n"
         "sys.modules['stitch_core'] = types.SimpleNamespace(compress=compress, StitchException=E)\n"
-        f"import runpy; sys.argv = ['x', {str(tmp_path)!r}]; runpy.run_path({stitch_worker.__file__!r}, run_name='__main__')"
+        f"import runpy; sys.argv = ['x', {str(tmp_path)!r}]\n"
+        f"runpy.run_path({stitch_worker.__file__!r}, run_name='__main__')"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert answer["unchecked"]
     assert answer["error"] == ""
-
-
-def _chain(n: int) -> Term:
-    """A program of a block in which one expression is nested n deep."""
-    text = "(e:UnaryOp/=uNot/e " * n + "(e:Name/sym &x)" + ")" * n
-    from atlas.library_learning.terms import read_term
-
-    return read_term(f"(module:Module/b/[] (b:Do/s/t (s:Expr/e {text}) t:End))")
 
 
 def _children() -> list[str]:
