@@ -8,7 +8,7 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
@@ -150,6 +150,7 @@ statements = st.one_of(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.lists(statements, min_size=1, max_size=5))
 def test_any_function_comes_back_as_it_was(lines: list[str]) -> None:
     source = "def f(a):\n    " + "\n    ".join(lines)

@@ -131,8 +131,8 @@ def test_a_search_that_takes_too_long_is_ended_and_says_so() -> None:
 
 def test_a_search_without_enough_memory_is_ended_and_says_so() -> None:
     before = corpus([program.replace("def f", f"def f{n}_") for n in range(20) for program in PROGRAMS])
-    found = StitchEngine().abstractions(before, Limits(megabytes=22, seconds=60))
-    assert "stopped at 22 MB" in found.notes[0]
+    found = StitchEngine().abstractions(before, Limits(megabytes=14, seconds=60))
+    assert "stopped at 14 MB" in found.notes[0]
     assert gives_back(before, found)
 
 
