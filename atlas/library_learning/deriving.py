@@ -48,7 +48,7 @@ _SAID = {
     **{"print": "Prints"},
 }
 _INGREDIENTS = {
-    **{"len": "length", "bin": "binary", "hex": "hexadecimal", "range": "range", "sorted": "sorted", "set": "distinct"},
+    **{"len": "length", "bin": "binary", "hex": "hexadecimal", "range": "range", "set": "distinct"},
     **{"int": "whole", "str": "text", "ord": "code", "chr": "letter", "zip": "pairs", "enumerate": "positions"},
     **{"abs": "distance", "sum": "sum", "max": "largest", "min": "smallest", "round": "rounded", "list": "items"},
     **{"pow": "power", "divmod": "digits", "filter": "selected", "map": "mapped", "dict": "mapping"},

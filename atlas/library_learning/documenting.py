@@ -191,13 +191,14 @@ def _candidates(function: Function, does: Doing, shared: Sequence[str], paramete
         yield shared[0]
         yield "_".join(shared[:2])
         yield "_".join([does.verb, *shared[:2]])
-    known = start.split("_")
-    qualifiers = [*shared[:2], *calls[:1], *ingredients(function)[:1], *nouns, *calls[1:], *ingredients(function)[1:]]
-    fresh = [word for word in dict.fromkeys(qualifiers) if not set(word.split("_")) & set(known)]
+    known = set(start.split("_"))
+    inside = [word for word in ingredients(function) if word not in known]
+    qualifiers = dict.fromkeys([*shared[:2], *calls[:1], *inside[:1], *nouns, *calls[1:], *inside[1:]])
+    fresh = [word for word in qualifiers if not set(word.split("_")) & known]
     for n in (min(2, len(shared)) or 1, 1, 2, 3, 4):
         if len(fresh) >= n:
             yield "_".join(dict.fromkeys("_".join([start, *fresh[:n]]).split("_")))
-    yield start if "_" in start else f"{start}_value"
+    yield f"{start}_value"
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:

@@ -19,12 +19,9 @@ from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.library_learning.edits import edited_files
-from atlas.library_learning.programs import Program, is_runnable, parsed
+from atlas.library_learning.programs import MAX_CHARACTERS, Program, is_runnable, parsed
 
 Attempt = Trajectory | Experience
-
-MAX_CHARACTERS = 100_000
-"""Of a program; longer ones are left out."""
 
 NOT_SUCCESSFUL = "the attempt did not succeed"
 UNKNOWN = "nobody said whether the attempt succeeded"
@@ -142,13 +139,14 @@ def _pieces(text: str, prompt: str = "") -> Iterator[str]:
     """What of a text may be a program, most likely first."""
     if not text.strip():
         return
-    if prompt and parsed(text) is None:
+    if prompt and not is_runnable(text):
         yield f"{prompt}{text}"
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
+    if "<<" in text.lstrip().partition("\n")[0]:  # a shell's command, which may well parse as a comparison
+        yield from (block for _, _, block in reversed(_HEREDOC.findall(text)))
     yield text
     fenced = [block for _, label, block in _FENCE.findall(text) if label.lower() in _PYTHON]
-    yield from map(textwrap.dedent, reversed(fenced))
-    yield from (block for _, _, block in reversed(_HEREDOC.findall(text)))
+    yield from reversed(fenced)
 
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
@@ -160,8 +158,6 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 def _whole(text: str) -> str | None:
     """The text as a program without blank lines around it; None where it is no Python, or does nothing."""
-    if len(text) > MAX_CHARACTERS:
-        return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
     tree = parsed(source)
     return source if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source) else None
@@ -187,6 +183,6 @@ def _why_none(attempt: Attempt) -> str:
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
         OTHER_LANGUAGE: bool(blocks) and not any(label in _PYTHON for label in blocks),
-        NO_STATEMENT: parsed(solution) is not None and bool(solution.strip()),
+        NO_STATEMENT: bool(solution.strip()) and is_runnable(solution),
     }
     return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)
