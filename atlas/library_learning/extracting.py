@@ -10,6 +10,7 @@ there.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
 from collections import Counter
@@ -34,8 +35,8 @@ TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
 REPEATED = "the same program for the same task as another"
 
 _PYTHON = ("", "py", "python", "python3")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*?)^\s*\2\s*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
 
 
@@ -142,11 +143,33 @@ def _pieces(text: str, prompt: str = "") -> Iterator[str]:
     if prompt and not is_runnable(text):
         yield f"{prompt}{text}"
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
-    if "<<" in text.lstrip().partition("\n")[0]:  # a shell's command, which may well parse as a comparison
-        yield from (block for _, _, block in reversed(_HEREDOC.findall(text)))
+    yield from _heredoc(text)
     yield text
-    fenced = [block for _, label, block in _FENCE.findall(text) if label.lower() in _PYTHON]
-    yield from reversed(fenced)
+    yield from reversed([block for label, block in _fenced(text) if label in _PYTHON])
+
+
+def _heredoc(text: str) -> Iterator[str]:
+    """What a shell's command passes as a document, which is to be read before the command: that may parse as well."""
+    command, _, rest = text.lstrip().partition("\n")
+    if opened := _HEREDOC.search(command):
+        lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
+        yield "\n".join(lines)
+
+
+def _fenced(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a text, each after its label in small letters; one that is never closed is none."""
+    blocks: list[tuple[str, str]] = []
+    label, mark, lines = "", "", list[str]()
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if not mark and fence:
+            mark, label, lines = fence[1], fence[2].lower(), []
+        elif mark and line.strip() == mark:
+            blocks.append((label, "\n".join(lines)))
+            mark = ""
+        else:
+            lines.append(line)
+    return blocks
 
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
@@ -158,6 +181,8 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 def _whole(text: str) -> str | None:
     """The text as a program without blank lines around it; None where it is no Python, or does nothing."""
+    if len(text) > MAX_CHARACTERS:
+        return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
     tree = parsed(source)
     return source if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source) else None
@@ -177,12 +202,12 @@ def _defines(source: str) -> bool:
 def _why_none(attempt: Attempt) -> str:
     solution = _solution(attempt)
     said = [solution, *(step.action for step in attempt.steps)]
-    blocks = [label.lower() for text in said for _, label, _ in _FENCE.findall(text)]
+    labels = [label for text in said for label, _ in _fenced(text)]
     checks = {
         NO_CODE: not any(text.strip() for text in said),
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
-        OTHER_LANGUAGE: bool(blocks) and not any(label in _PYTHON for label in blocks),
+        OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
         NO_STATEMENT: bool(solution.strip()) and is_runnable(solution),
     }
     return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)

@@ -174,7 +174,11 @@ def _become(request: Answer, results: int, printed: int, directory: str, token: 
     """Be the fork: confine it, run the program, say how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
-        _settle(request, results, printed, directory)
+        try:
+            _settle(request, results, printed, directory)
+        except (OSError, ValueError) as error:
+            write(results, f"{token} {encode(_answer('error', f'it cannot be confined here: {error}'))}\n".encode())
+            leave(0)
         answer = _run(request["source"], request["tests"])
         line = f"{token} {encode(answer)}\n".encode()
         while line:

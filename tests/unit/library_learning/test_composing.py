@@ -42,7 +42,7 @@ def test_what_one_returns_is_what_the_next_takes_and_other_parameters_are_the_wh
     assert found.examples == (("words_of_then_count_of_then_double('a b a', 'a')", "4"),)
     assert (found.source, found.composed_of) == ("composed", (WORDS.id, COUNT.id, DOUBLE.id))
     assert found.calls == found.composed_of
-    assert found.description.startswith("Does words_of; then Does count_of; then Does double. Composed by types")
+    assert found.description.startswith("Does words_of. Then: Does count_of. Then: Does double. Composed by types")
 
 
 def test_its_code_runs_beside_that_of_its_parts():

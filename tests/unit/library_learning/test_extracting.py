@@ -97,6 +97,10 @@ def test_a_script_counts_where_nothing_defines_a_function():
     assert only_source(attempt(actions=(SOLVE, script))) == SOLVE
 
 
+def test_fences_that_nothing_closes_take_no_time():
+    assert reason(attempt("```a\n" * 50_000)) == extracting.TOO_LONG
+
+
 @pytest.mark.parametrize(
     ("solution", "why"),
     [

@@ -252,6 +252,16 @@ def test_cancelling_ends_what_runs():
         assert sandbox.run("x = 1").outcome == "passed"
 
 
+def test_whoever_is_told_of_progress_may_raise_and_nothing_goes_on():
+    def stop(done: int, total: int) -> None:
+        raise InvalidInput(f"enough after {done} of {total}")
+
+    with Sandbox(LIMITS) as sandbox:
+        with pytest.raises(InvalidInput, match="enough after 1 of 4"):
+            sandbox.run_all([(f"print({n})", "") for n in range(4)], on_progress=stop)
+        assert sandbox.run("print('next')").output == "next\n"
+
+
 def test_no_programs_have_no_results():
     with Sandbox(LIMITS) as sandbox:
         assert sandbox.run_all([]) == []
