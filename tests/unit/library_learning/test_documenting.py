@@ -84,6 +84,16 @@ def test_without_uses_the_code_alone_names_it(code, name):
     assert document(concept(code)).name == name
 
 
+def test_a_function_that_changes_something_says_what():
+    code = "def fn_0(x0, x1):\n    for one in x0:\n        x1[one] = x1.get(one, 0) + 1"
+    uses = [
+        (f"The frequency of each {one}.", f"def f({one}, seen):\n    fn_0({one}, seen)") for one in ("word", "mark")
+    ]
+    found = document(concept(code), uses)
+    assert found.signature == "update_frequency(mark, seen)"
+    assert found.description.startswith("Changes `seen`.")
+
+
 def test_parameters_are_named_after_what_is_passed():
     code = "def fn_0(x0, x1, x2): return x0[x1:x1 + x2]"
     uses = [

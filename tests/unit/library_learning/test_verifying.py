@@ -103,6 +103,14 @@ def test_what_a_program_without_tests_shows_may_count(sandbox):
     )
 
 
-def test_cancelling_is_passed_on(verifier):
+def test_the_short_form_says_yes_no_or_nothing(verifier):
+    others = [program(TWICE.source, TWICE.tests, name="other"), program("x = 1", name="untested")]
+    sources = ["def twice(x): return x + x", "def twice(x): return x", "x = 2"]
+    found = verifier.same(list(zip([TWICE, *others], sources, strict=True)))
+    assert found == {"p": True, "other": False, "untested": None}
+
+
+def test_cancelling_is_passed_on(sandbox):
+    verifier = Verifier(sandbox, is_cancelled=lambda: True)
     with pytest.raises(Cancelled):
-        verifier.verdicts([(TWICE, "x = 1")], is_cancelled=lambda: True)
+        verifier.verdicts([(TWICE, "x = 1")])
