@@ -230,7 +230,8 @@ def _wanted(function: Function, own: str, position: int, uses: Uses) -> Iterator
         yield own
     if position < len(uses.arguments):
         passed = uses.arguments[position]
-        ordered = sorted((name.strip("_").lower() for name in passed), key=lambda name: (-passed[name], len(name), name))
+        by_share = sorted(passed, key=lambda name: (-passed[name], len(name), name))
+        ordered = [name.strip("_").lower() for name in by_share]
         telling = [name for name in ordered if not _MADE_UP.fullmatch(name) and len(name) > 1]
         yield from (_IN_PLACE_OF.get(name, name) for name in telling[:2])
         yield from (name for name, _ in uses.kinds[position].most_common(1) if _needed(function, own) == "value")

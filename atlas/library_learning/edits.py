@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from atlas.core.types import Step
 
+END_OF_EDIT = "end_of_edit"
+
 _CREATE = re.compile(r"^create\s+(\S+\.py)\s*$", re.MULTILINE)
 _OPEN = re.compile(r"^(?:open|goto)\s+(\S+)", re.MULTILINE)
 _EDIT = re.compile(r"\s*edit\s+(\d+):(\d+)[^\n]*\n")
-_END = "end_of_edit"
 _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
 
 
@@ -35,7 +36,7 @@ def edited_files(steps: Sequence[Step]) -> list[str]:
         elif opened and not opened[0].startswith("goto"):
             current = opened[1]
         elif edit and current in files:
-            text = step.action[edit.end() :].rpartition(_END)[0].removesuffix("\n")
+            text = step.action[edit.end() :].rpartition(END_OF_EDIT)[0].removesuffix("\n")
             files[current] = _replaced(files.pop(current), int(edit[1]), int(edit[2]), text)
         else:
             files |= _written(step.action)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
-from atlas.library_learning.edits import edited_files
+from atlas.library_learning.edits import END_OF_EDIT, edited_files
 from atlas.library_learning.programs import MAX_CHARACTERS, Program, is_runnable, parsed
 
 Attempt = Trajectory | Experience
@@ -176,7 +176,8 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
     """What of the steps may be a program, the last first."""
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
-        yield from _pieces(step.action)
+        if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
+            yield from _pieces(step.action)
 
 
 def _whole(text: str) -> str | None:

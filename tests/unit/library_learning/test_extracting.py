@@ -88,6 +88,7 @@ def test_files_are_as_the_edits_left_them():
 
 def test_edits_of_a_file_that_was_there_before_make_no_program():
     steps = (Step(action="open there.py"), Step(action="edit 3:4\n    y = x + 1\nend_of_edit"))
+    assert reason(attempt(steps=(Step(action="edit\ny = 1\nend_of_edit"),))) == extracting.NOT_PYTHON
     assert reason(attempt(steps=steps)) == extracting.NOT_PYTHON
 
 
