@@ -94,7 +94,7 @@ class RunResult:
     """A digest of all that it printed."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """A digest of each public value that a program without tests left behind, by name; `callable` for functions."""
+    """A digest of each public value that a program without tests left behind, by name; empty for functions."""
 
     seconds: float = field(default=0.0, compare=False)
 

@@ -10,7 +10,6 @@ from atlas.library_learning.programs import Program
 from atlas.library_learning.running import RunResult, Sandbox
 from atlas.protocols.infra import Progress
 
-_CALLABLE = "callable"
 Ending = RunResult | str
 """How an original ends, each time; or why it proves nothing."""
 
@@ -108,7 +107,7 @@ def _ending(first: RunResult, second: RunResult, *, has_tests: bool) -> Ending:
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
     if (first.printed, first.values) != (second.printed, second.values):
         return "two runs of it differ"
-    if not has_tests and not first.output and all(value == _CALLABLE for value in first.values.values()):
+    if not has_tests and not first.output and not any(first.values.values()):
         return "it has no tests, prints nothing and leaves no values behind"
     return first
 
