@@ -7,7 +7,8 @@ import pytest
 
 from atlas.analysis import domains
 from atlas.analysis.domains import UNCLUSTERED, default_min_size, find_domains, match_domains
-from atlas.analysis.naming import domain_name, name_domains, words
+from atlas.analysis.naming import domain_name, name_domains
+from atlas.core.words import words
 
 
 def blobs(sizes, seed=0):

@@ -1,0 +1,43 @@
+"""The words of a text that may name what it is about."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"\w+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also although always am among an and another any anybody anyone anything are
+    args around as ask asked asks at away back be because been before behind being below best better between both but
+    by called came can cannot case come comes could current currently def did different do does doesn doing don done
+    down during each either else end ends even ever every everything example expected false few find finds first
+    following for found from full further gave get gets getting give given gives giving go goes going good got had
+    happens has have having he help her here hers herself him himself his how however if in inside instead int into is
+    isn it its itself just keep keeps kept knew know known knows kwargs last later least less let lets like likely
+    long look looking looks lot made main make makes making many may maybe me mean means might more most much must my
+    myself name named near need needed needs never new next no nobody none nor not nothing now of off often old on
+    once one ones only onto or other others otherwise our ours out outside over own part per perhaps please possible
+    provide provided put quite rather really reply return returned returning returns right said same say saying says
+    see seems seen self several shall she should show shown shows since single so some somebody someone something soon
+    still str such sure take taken takes taking tell than thank thanks that the their theirs them themselves then
+    there these they thing things this those though three through thus time times to together told too took toward
+    true try trying two under unless until up upon us use used user uses using usual usually value values various very
+    via want wanted wants was wasn way ways we well went were what whatever when whenever where whether which while
+    who whole whom whose why will wish wishes with within without won work working works would write writing written
+    wrote yes yet you your yours yourself
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+
+
+def words(text: str) -> set[str]:
+    """The words of a text that may name something: no stop words, and nothing with a digit in it, as ids have."""
+    found = set()
+    for token in _WORD.findall(text):
+        if any(character.isdigit() for character in token):
+            continue
+        for part in _CAMEL.sub("_", token).lower().split("_"):
+            if 3 <= len(part) <= 24 and part not in STOP_WORDS:
+                found.add(part)
+    return found

@@ -1,0 +1,233 @@
+"""New concepts out of several: one function after the other, where what one returns is what the next one takes."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+from atlas.library_learning.annotations import Typed, fits, typed
+from atlas.library_learning.documenting import MAX_NAME_CHARACTERS
+from atlas.library_learning.programs import parsed
+from atlas.library_learning.renaming import unused
+from atlas.library_learning.running import RunLimits, RunResult, Sandbox
+
+Find = Callable[[str], CodeConcept | None]
+"""A concept by its id; None where there is none."""
+
+MAX_REORDERED = 5
+"""Of more concepts, only the order in which they are given is tried."""
+
+MAX_EXAMPLES = 5
+MAX_RESULT_CHARACTERS = 2_000
+
+
+def nothing_found(_: str) -> None:
+    """Finds no concept: for concepts that call no others."""
+
+
+class PipelineCompositionStrategy:
+    """Passes what one function returns to the next, without a model: in the order given, or in another that fits."""
+
+    def __init__(self, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
+        """Use `find` for the concepts that others call."""
+        self._find = find
+        self._limits = limits
+
+    async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
+        """The functions as one, with what came of running their examples through; None where they do not fit.
+
+        Of a next function, the first parameter that takes what comes is given it; others become parameters of the
+        whole. The examples are those of the first function, with the other arguments from the examples of theirs.
+        Where there are some and none runs, the functions do not fit either.
+        """
+        if len({concept.id for concept in concepts}) < 2 or any(one.language != "python" for one in concepts):
+            return None
+        try:
+            given = [typed(concept) for concept in concepts]
+        except InvalidInput:
+            return None
+        n_tried = None if len(given) <= MAX_REORDERED else 1
+        for order in itertools.islice(itertools.permutations(given), n_tried):
+            chain = _chain(order)
+            if chain is not None:
+                return await asyncio.to_thread(self._tried, chain)
+        return None
+
+    def _tried(self, chain: _Chain) -> CodeConcept | None:
+        calls = _example_calls(chain)
+        source = sources([link.typed.concept for link in chain.links], self._find) + "\n\n" + chain.code
+        results = run_calls(source, calls, self._limits)
+        examples = tuple((call, value) for call, value in zip(calls, results, strict=True) if value is not None)
+        return None if calls and not examples else _concept(chain, examples)
+
+
+def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
+    """The code of concepts and of all that they call, each once, those called before those that call them."""
+    codes: dict[str, str] = {}
+    entered: set[str] = set()
+
+    def add(concept: CodeConcept) -> None:
+        if concept.id in entered:
+            return
+        entered.add(concept.id)
+        for called in concept.calls:
+            if (found := find(called)) is not None:
+                add(found)
+        codes[concept.id] = concept.code
+
+    for concept in concepts:
+        add(concept)
+    return "\n\n".join(codes.values())
+
+
+def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[str | None]:
+    """What each call returns, as Python writes it; None where it raises, or returns what cannot be written down."""
+    if not calls:
+        return []
+    with Sandbox(limits) as sandbox:
+        results = sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
+    return [_written(result) for result in results]
+
+
+def _written(result: RunResult) -> str | None:
+    text = result.output.strip()
+    if result.outcome != "passed" or not text or len(text) > MAX_RESULT_CHARACTERS:
+        return None
+    try:
+        ast.literal_eval(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Link:
+    typed: Typed
+    position: int
+    """Of the parameter that is given what comes; -1 in the first link, which takes all of its own."""
+
+    names: tuple[str, ...]
+    """What its parameters are called in the whole; one that is given what comes has no name there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chain:
+    links: tuple[_Link, ...]
+    name: str
+    code: str
+    """With quoted annotations, because what they name need not be there where the code is run."""
+
+    signature: str
+    parameters: tuple[str, ...]
+
+
+def _chain(order: Sequence[Typed]) -> _Chain | None:
+    """The functions in this order, where each takes what the one before it returns."""
+    taken = {one.concept.name for one in order}
+    links: list[_Link] = []
+    for before, one in zip([None, *order], order, strict=False):
+        position = -1 if before is None else _position(before, one)
+        if position is None:
+            return None
+        own = []
+        for place, parameter in enumerate(one.parameters):
+            own.append("" if place == position else unused(parameter.name, taken))
+            taken.add(own[-1])
+        links.append(_Link(typed=one, position=position, names=tuple(own)))
+    return _written_down(tuple(links), taken)
+
+
+def _position(before: Typed, after: Typed) -> int | None:
+    places = (place for place, parameter in enumerate(after.parameters) if fits(before.returns, parameter.type))
+    return next(places, None)
+
+
+def _written_down(links: tuple[_Link, ...], taken: set[str]) -> _Chain:
+    parameters = tuple(
+        (name, parameter.type)
+        for link in links
+        for name, parameter in zip(link.names, link.typed.parameters, strict=True)
+        if name
+    )
+    names = [link.typed.concept.name for link in links]
+    long = "_then_".join(names)
+    short = long if len(long) <= MAX_NAME_CHARACTERS else f"{names[0]}_to_{names[-1]}"
+    name = unused(short[:MAX_NAME_CHARACTERS].rstrip("_"), taken)
+    returns = links[-1].typed.returns
+    quoted = _head(name, [(one, _quoted(kind)) for one, kind in parameters], _quoted(returns))
+    return _Chain(
+        links=links,
+        name=name,
+        code=f"def {quoted}:\n    return {_call(links)}\n",
+        signature=_head(name, parameters, returns),
+        parameters=tuple(one for one, _ in parameters),
+    )
+
+
+def _head(name: str, parameters: Iterable[tuple[str, ast.expr | None]], returns: ast.expr | None) -> str:
+    shown = ", ".join(f"{one}: {ast.unparse(kind)}" if kind else one for one, kind in parameters)
+    return f"{name}({shown}){f' -> {ast.unparse(returns)}' if returns else ''}"
+
+
+def _quoted(annotation: ast.expr | None) -> ast.expr | None:
+    return ast.Constant(ast.unparse(annotation)) if annotation is not None else None
+
+
+def _call(links: Sequence[_Link]) -> str:
+    """The call of the last function, with that of those before it inside."""
+    last = links[-1]
+    arguments = [name or _call(links[:-1]) for name in last.names]
+    return f"{last.typed.concept.name}({', '.join(arguments)})"
+
+
+def _example_calls(chain: _Chain) -> list[str]:
+    """Calls of the whole, with the arguments of its functions' examples."""
+    calls = []
+    others = [_arguments(link)[:1] for link in chain.links[1:]]
+    for first in _arguments(chain.links[0])[:MAX_EXAMPLES]:
+        arguments = [*first]
+        for link, examples in zip(chain.links[1:], others, strict=True):
+            given = examples[0] if examples else []
+            arguments += [text for place, text in enumerate(given) if place != link.position]
+        if len(arguments) == len(chain.parameters):
+            calls.append(f"{chain.name}({', '.join(arguments)})")
+    return calls
+
+
+def _arguments(link: _Link) -> list[list[str]]:
+    """The arguments of each example that passes as many as the function needs, as they are written."""
+    found = []
+    for call, _ in link.typed.concept.examples:
+        tree = parsed(call)
+        value = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
+        is_own = isinstance(value, ast.Call) and getattr(value.func, "id", "") == link.typed.concept.name
+        if is_own and isinstance(value, ast.Call) and not value.keywords and len(value.args) == len(link.names):
+            found.append([ast.unparse(argument) for argument in value.args])
+    return found
+
+
+def _concept(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:
+    concepts = [link.typed.concept for link in chain.links]
+    steps = ". Then: ".join(_first_sentence(concept) for concept in concepts)
+    ran = "" if examples else " No example of it was run: its functions have none that fit."
+    ids = tuple(concept.id for concept in concepts)
+    return CodeConcept(
+        name=chain.name,
+        description=f"{steps}. Composed by types, not written by a person or a model.{ran}",
+        code=chain.code,
+        signature=chain.signature,
+        examples=examples,
+        source="composed",
+        calls=ids,
+        composed_of=ids,
+        metadata={"composed_by": "types", "n_examples_run": len(examples)},
+    )
+
+
+def _first_sentence(concept: CodeConcept) -> str:
+    return concept.description.partition(". ")[0].strip().rstrip(".") or concept.name

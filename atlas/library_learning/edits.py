@@ -1,0 +1,60 @@
+"""Files that an agent wrote from nothing, as its edit actions left them.
+
+Read are SWE-agent's `create`, line-wise `edit first:last … end_of_edit` and `str_replace_editor create`. A file that
+was there before is not known as a whole, and an edit that the environment refused has changed nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from atlas.core.types import Step
+
+END_OF_EDIT = "end_of_edit"
+
+_CREATE = re.compile(r"^create\s+(\S+\.py)\s*$", re.MULTILINE)
+_OPEN = re.compile(r"^(?:open|goto)\s+(\S+)", re.MULTILINE)
+_EDIT = re.compile(r"\s*edit\s+(\d+):(\d+)[^\n]*\n")
+_REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
+
+
+def edited_files(steps: Sequence[Step]) -> list[str]:
+    """The Python files that were made and edited, as they were in the end; the one that was changed last comes last."""
+    files: dict[str, list[str]] = {}
+    current = ""
+    for step in steps:
+        if _REFUSED.search(step.observation):
+            continue
+        made = _CREATE.search(step.action)
+        opened = _OPEN.search(step.action)
+        edit = _EDIT.match(step.action)
+        if made:
+            current = made[1]
+            files[current] = [""]
+        elif opened and not opened[0].startswith("goto"):
+            current = opened[1]
+        elif edit and current in files:
+            text = step.action[edit.end() :].rpartition(END_OF_EDIT)[0].removesuffix("\n")
+            files[current] = _replaced(files.pop(current), int(edit[1]), int(edit[2]), text)
+        else:
+            files |= _written(step.action)
+    return ["\n".join(lines) for lines in files.values() if any(lines)]
+
+
+def _replaced(lines: list[str], first: int, last: int, text: str) -> list[str]:
+    return [*lines[: max(first - 1, 0)], *text.split("\n"), *lines[last:]]
+
+
+def _written(action: str) -> dict[str, list[str]]:
+    """The file that `str_replace_editor create PATH --file_text TEXT` writes."""
+    if not action.startswith("str_replace_editor create"):
+        return {}
+    try:
+        words = shlex.split(action)
+    except ValueError:  # a quotation that never ends
+        return {}
+    if len(words) < 5 or "--file_text" not in words[:-1] or not words[2].endswith(".py"):
+        return {}
+    return {words[2]: words[words.index("--file_text") + 1].split("\n")}
