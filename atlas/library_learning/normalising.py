@@ -7,9 +7,7 @@ import warnings
 from typing import TypeVar
 
 from atlas.core.errors import InvalidInput
-
-MAX_CHARACTERS = 100_000
-"""A longer program is not looked at: parsing it may take seconds."""
+from atlas.library_learning.programs import MAX_CHARACTERS
 
 
 class NotPython(InvalidInput):
@@ -25,15 +23,24 @@ def normalise(source: str) -> ast.Module:
     Raises:
         NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
     """
-    module = parse(source)
-    module = ast.fix_missing_locations(_Stripping().visit_Module(module))
-    module.type_ignores = []
+    module = stripped(source)
     try:
         same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
     except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
         raise NotPython(f"expected code that can be written down again, got: {error}") from error
     if not same:
         raise NotPython("expected code that reads the same when it is written down again")
+    return module
+
+
+def stripped(source: str) -> ast.Module:
+    """`normalise`, also where the code cannot be written down again as it was.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested.
+    """
+    module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
+    module.type_ignores = []
     return module
 
 

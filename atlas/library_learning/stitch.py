@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,16 @@ IN_TIME = "with what was found by then"
 
 
 class StitchEngine:
-    """Stitch with types, variables closed over, and the costs of code that is read."""
+    """Stitch with types, variables closed over, and the costs of code that is read.
+
+    Args:
+        costs: Of each head; Stitch itself counts 100 for every one.
+    """
 
     name = "Stitch"
+
+    def __init__(self, costs: Callable[[str], int] = cost_of) -> None:
+        self._costs = costs
 
     def abstractions(
         self,
@@ -47,7 +55,7 @@ class StitchEngine:
             return nothing_found(corpus)
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "request.json").write_text(json.dumps(_request(corpus, limits)), "ascii")
+            (directory / "request.json").write_text(json.dumps(_request(corpus, limits, self._costs)), "ascii")
             ended = _run(directory, limits, progress, cancelled)
             return _proposal(directory, corpus, ended)
 
@@ -57,11 +65,11 @@ def is_installed() -> bool:
     return importlib.util.find_spec("stitch_core") is not None
 
 
-def _request(corpus: Corpus, limits: Limits) -> dict[str, Any]:
+def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
     heads = sorted({term.head for program in corpus.terms for term in program.walk()})
     options = {
         "max_arity": limits.max_arity,
-        "cost_prim": _compact({head: cost_of(head) for head in heads}),
+        "cost_prim": _compact({head: costs(head) for head in heads}),
         "cost_prim_default": CALL_COST,
         "tdfa_json_path": "automaton.json",
         "tdfa_root": MODULE,
