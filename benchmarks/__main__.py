@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import mapping, remembering, searching, storing, visiting, windows
+from benchmarks import compressing, mapping, remembering, searching, storing, visiting, windows
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -20,6 +20,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "mapping": mapping.figures,
     "visiting": visiting.figures,
     "windows": windows.figures,
+    "compressing": compressing.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

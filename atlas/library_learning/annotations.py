@@ -24,7 +24,7 @@ _WIDER = {
     "Iterator": ("Iterable",),
     "Generator": ("Iterator", "Iterable"),
 }
-_TELLS_NOTHING = ("Any", "object", "None")
+_TELLS_NOTHING = ("Any", "object")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Typed:
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """None where the signature says nothing."""
+    """None where the signature says nothing, or that there is nothing."""
 
 
 def typed(concept: CodeConcept) -> Typed:
@@ -57,7 +57,9 @@ def typed(concept: CodeConcept) -> Typed:
     positional = [*given.posonlyargs, *given.args]
     required = positional[: len(positional) - len(given.defaults)]
     parameters = tuple(Parameter(name=arg.arg, type=_read(arg.annotation)) for arg in required)
-    return Typed(concept=concept, parameters=parameters, returns=_read(function.returns))
+    returns = _read(function.returns)
+    is_nothing = returns is not None and ast.unparse(returns) == "None"
+    return Typed(concept=concept, parameters=parameters, returns=None if is_nothing else returns)
 
 
 def _signed(signature: str, name: str) -> Function | None:

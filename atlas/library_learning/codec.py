@@ -145,19 +145,27 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
     for sort, kind in CONTEXTS.items():
         if isinstance(context, kind):
             return sort
-    match node, parent:
-        case ast.Starred(), _:
+    match node:
+        case ast.Starred():
             return "starred"
-        case ast.Slice(), _:
+        case ast.Slice():
             return "slice"
-        case ast.Tuple(), _ if any(isinstance(element, ast.Slice) for element in node.elts):
+        case ast.Tuple() if any(isinstance(element, ast.Slice) for element in node.elts):
             return "slice"
+    return _place_sort(node, parent)
+
+
+def _place_sort(node: ast.expr, parent: ast.AST) -> str:
+    """Inside f-strings and patterns not every expression may stand."""
+    match node, parent:
         case ast.FormattedValue(), _:
             return "format"
         case ast.Constant(), ast.JoinedStr():
             return "text"
         case ast.JoinedStr(), ast.FormattedValue() if node is parent.format_spec:
             return "spec"
+        case _, ast.pattern():
+            return "fixed"
     return EXPRESSION
 
 

@@ -213,7 +213,7 @@ def _arguments(link: _Link) -> list[list[str]]:
 
 def _concept(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:
     concepts = [link.typed.concept for link in chain.links]
-    steps = "; then ".join(_first_sentence(concept) for concept in concepts)
+    steps = ". Then: ".join(_first_sentence(concept) for concept in concepts)
     ran = "" if examples else " No example of it was run: its functions have none that fit."
     ids = tuple(concept.id for concept in concepts)
     return CodeConcept(

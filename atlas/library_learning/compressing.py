@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from atlas.core.errors import Cancelled
 from atlas.library_learning.codec import encode
 from atlas.library_learning.description_length import n_tokens
-from atlas.library_learning.engines import CompressionCancelled, Corpus, Engine
-from atlas.library_learning.functions import Function, called, program_source
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.engines import Corpus, Engine
+from atlas.library_learning.functions import Function, program_source
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.normalising import NotPython, normalise
 from atlas.library_learning.programs import Program
 from atlas.library_learning.pruning import Lengths, prune
@@ -23,8 +24,8 @@ from atlas.library_learning.stitch import StitchEngine, is_installed
 from atlas.library_learning.terms import Term
 from atlas.library_learning.unifying import AntiUnificationEngine
 
-Verify = Callable[[Program, str], bool | None]
-"""Runs a program as it is and its rewritten source: whether both do the same; None where that cannot be told."""
+Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
+"""Runs programs as they are and as rewritten sources: by id, whether both do the same; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,8 @@ class _Run:
     engine: Engine
     limits: Limits
     verify: Verify | None
-    progress: Progress
-    cancelled: Cancelled
+    progress: StageProgress
+    cancelled: IsCancelled
     refused: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     verdicts: dict[tuple[str, str], bool | None] = field(default_factory=dict)
@@ -136,8 +137,8 @@ def compress(
     engine: Engine | None = None,
     limits: Limits | None = None,
     verify: Verify | None = None,
-    progress: Progress | None = None,
-    cancelled: Cancelled | None = None,
+    progress: StageProgress | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> Compression:
     """Find functions that several programs have in common, and rewrite the programs to call them.
 
@@ -149,7 +150,7 @@ def compress(
         verify: Runs a program and its rewritten source. Without it nothing is run.
 
     Raises:
-        CompressionCancelled: `cancelled` said so. Nothing is changed by then or later.
+        Cancelled: `cancelled` said so. Nothing is changed by then or later.
         EngineFailed: The search ended without an answer.
     """
     run = _Run(
@@ -177,10 +178,10 @@ def default_engine() -> Engine:
     return StitchEngine() if is_installed() else AntiUnificationEngine()
 
 
-def _raising(cancelled: Cancelled | None) -> Cancelled:
+def _raising(cancelled: IsCancelled | None) -> IsCancelled:
     def ask() -> bool:
         if cancelled is not None and cancelled():
-            raise CompressionCancelled("the compression was cancelled; nothing was changed")
+            raise Cancelled("the compression was cancelled; nothing was changed")
         return False
 
     return ask
@@ -249,23 +250,26 @@ def _proven(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> dict[
 
 def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
     """The functions with which a program does something else."""
-    rewritten = [name for name, term in shelf.programs.items() if any(called(term))]
-    wrong: set[str] = set()
-    for number, name in enumerate(rewritten):
-        run.progress("verifying", number / len(rewritten))
-        if _does_the_same(name, shelf, functions, run) is False:
-            wrong |= _culprits(name, shelf, functions, run)
-    return wrong
+    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+    run.progress("verifying", 0)
+    verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
+    run.progress("verifying", 1)
+    return {
+        culprit
+        for name, same in zip(rewritten, verdicts, strict=True)
+        if same is False
+        for culprit in _culprits(name, shelf, functions, run)
+    }
 
 
-def _does_the_same(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> bool | None:
+def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
+    """The verdict on each source of a program; what was run before is not run again."""
     run.cancelled()
-    if run.verify is None:
-        return None
-    source = standalone(name, shelf, functions)
-    if (name, source) not in run.verdicts:
-        run.verdicts[name, source] = run.verify(run.programs[name], source)
-    return run.verdicts[name, source]
+    new = {name: source for name, source in sources if (name, source) not in run.verdicts}
+    if run.verify is not None and new:
+        found = run.verify([(run.programs[name], source) for name, source in new.items()])
+        run.verdicts |= {(name, source): found.get(name) for name, source in new.items()}
+    return [run.verdicts.get(key) for key in sources]
 
 
 def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
@@ -277,7 +281,7 @@ def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _
     for kept in needed:
         alone = shelf.copy()
         alone.inline([other for other in alone.patterns if other != kept])
-        if _does_the_same(name, alone, functions, run) is False:
+        if _run_all([(name, standalone(name, alone, functions))], run) == [False]:
             wrong.add(kept)
     return wrong or set(needed)
 
@@ -297,16 +301,7 @@ def _result(
             _abstraction(name, source, shelf, functions, savings[name], used[name], run)
             for name, source in sources(shelf, functions).items()
         ),
-        rewritten={
-            name: Rewritten(
-                before=program_source(shelf.originals[name], {}),
-                after=program_source(term, functions),
-                standalone=standalone(name, shelf, functions),
-                functions=tuple(functions[each].name for each in shelf.functions_of(name)),
-            )
-            for name, term in shelf.programs.items()
-            if any(called(term))
-        },
+        rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
         n_programs=len(shelf.programs),
         n_found=n_found,
         n_valid=n_valid,
@@ -316,6 +311,16 @@ def _result(
         refused=dict(run.refused),
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
+    )
+
+
+def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
+    """A program as it was and as it is."""
+    return Rewritten(
+        before=program_source(shelf.originals[name], {}),
+        after=program_source(shelf.programs[name], functions),
+        standalone=standalone(name, shelf, functions),
+        functions=tuple(functions[each].name for each in shelf.functions_of(name)),
     )
 
 
@@ -333,11 +338,10 @@ def _abstraction(
         name=functions[name].name,
         source=source,
         arity=len(functions[name].interface.parameters),
-        calls=tuple(functions[each].name for each in dict.fromkeys(called(shelf.term(name)))),
+        calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
         uses=tuple(sorted(used)),
         n_tasks=len({run.programs[program].task_id for program in used}),
         saving=saving,
         n_verified=verdicts.count(True),
         n_checked=sum(verdict is not None for verdict in verdicts),
     )
-

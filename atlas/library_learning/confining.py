@@ -60,18 +60,14 @@ def confine(directory: str) -> frozenset[str]:
     return frozenset(kept | {NETWORK, PROCESSES} if _filter_calls(libc) else kept)
 
 
-def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int, is_alone: bool) -> None:
-    """Set resource limits, before `confine` refuses to change them.
-
-    Args:
-        is_alone: The process will start no others; otherwise their number is limited, which root does not heed.
-    """
+def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> None:
+    """Set resource limits, before `confine` refuses to change them."""
     _set(resource.RLIMIT_CPU, cpu_seconds, cpu_seconds + 1)
     _set(resource.RLIMIT_AS, memory_megabytes * MEGABYTE)
     _set(resource.RLIMIT_FSIZE, file_megabytes * MEGABYTE)
     _set(resource.RLIMIT_NOFILE, MAX_OPEN_FILES)
     _set(resource.RLIMIT_CORE, 0)
-    if not is_alone:
+    if not sys.platform.startswith("linux"):  # where threads would count as processes, and root would not be held
         _set(resource.RLIMIT_NPROC, 0)
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from atlas.library_learning.engines import Pattern
 from atlas.library_learning.flows import Flow, Flows, Names
-from atlas.library_learning.heads import EXPRESSION, REST, SYMBOL_SORT, read_head
+from atlas.library_learning.heads import EXPRESSION, REST, read_head
 from atlas.library_learning.occurrences import Located, Occurrence, Region, Site
 from atlas.library_learning.positions import Position, is_atomic, is_repeatable, positions
-from atlas.library_learning.scopes import BUILTIN, COMPREHENSIONS, FUNCTIONS, LOCAL, OWN
+from atlas.library_learning.scopes import BUILTIN, LOCAL, OWN
 from atlas.library_learning.surroundings import assigned_before, captured, live_after
 from atlas.library_learning.terms import is_call
 
@@ -52,10 +52,12 @@ class Judgement:
     """The calls that have to be replaced by what they stand for, and why."""
 
 
-REFUSED_SYNTAX = frozenset(
-    "Yield YieldFrom Await NamedExpr Delete Global Nonlocal FunctionDef AsyncFunctionDef ClassDef Import ImportFrom "
-    "Match AsyncFor AsyncWith TryStar".split()
-)
+# fmt: off
+REFUSED_SYNTAX = frozenset({
+    "Yield", "YieldFrom", "Await", "NamedExpr", "Delete", "Global", "Nonlocal", "FunctionDef",
+    "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
+})
+# fmt: on
 LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that see the variables of whoever calls them."""
 
@@ -244,6 +246,35 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
     )
 
 
+def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool:
+    """Whether a pattern may be called at a place by an interface that was made for others."""
+    use = _look(occurrence, program)
+    if isinstance(use, str):
+        return False
+    outputs = {use.numbers[name] for name in use.flow.touched & use.live}
+    inputs = {each.hole for each in interface.parameters if each.hole in occurrence.symbols}
+    if not use.flow.ends and not outputs <= set(interface.outputs):
+        return False
+    if not {_name(use, index) for index in inputs} <= use.known:
+        return False
+    return all(_takes(each, use, inputs) for each in interface.parameters if each.hole in use.positions)
+
+
+def _takes(parameter: Parameter, use: _Use, inputs: set[int]) -> bool:
+    if parameter.takes is None:
+        return _is_value(parameter.hole, use)
+    numbers = {use.numbers[name] for name in _conflicts(parameter.hole, use)}
+    return numbers <= set(parameter.takes) and _is_ready(parameter.hole, use, inputs)
+
+
+def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
+    """Whether an argument can be a function: each of the abstraction's variables in it has a value by then."""
+    ready = {_name(use, index) for index in inputs}.union(
+        frozenset.intersection(*(position.bound for position in use.positions[hole]))
+    )
+    return _conflicts(hole, use) <= ready and _is_lambda(use.argument(hole))
+
+
 def _name(use: _Use, index: int) -> str:
     return use.occurrence.symbols[index]
 
@@ -266,10 +297,7 @@ def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[
     takes: set[int] = set()
     for use in uses:
         names = _conflicts(hole, use)
-        ready = {_name(use, index) for index in inputs}.union(
-            frozenset.intersection(*(position.bound for position in use.positions[hole]))
-        )
-        if names and names <= ready and _is_lambda(use.argument(hole)):
+        if names and _is_ready(hole, use, inputs):
             takes |= {use.numbers[name] for name in names}
         else:  # a function without arguments, only there to be evaluated later, is worse to read than what it saves
             refused[use.occurrence.site] = "would be evaluated before its variables have a value"

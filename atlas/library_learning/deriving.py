@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from atlas.core.words import words
-from atlas.library_learning.renaming import Function
+from atlas.library_learning.renaming import Function, parameters_of
 
 TELLS, MAKES, CHANGES = "tells", "makes", "changes"
 
@@ -48,13 +48,13 @@ _SAID = {
     **{"print": "Prints"},
 }
 _INGREDIENTS = {
-    **{"len": "length", "bin": "binary", "hex": "hexadecimal", "range": "range", "sorted": "sorted", "set": "distinct"},
+    **{"len": "length", "bin": "binary", "hex": "hexadecimal", "range": "range", "set": "distinct"},
     **{"int": "whole", "str": "text", "ord": "code", "chr": "letter", "zip": "pairs", "enumerate": "positions"},
     **{"abs": "distance", "sum": "sum", "max": "largest", "min": "smallest", "round": "rounded", "list": "items"},
     **{"pow": "power", "divmod": "digits", "filter": "selected", "map": "mapped", "dict": "mapping"},
 }
 VAGUE = frozenset(
-    "add choose combine compute difference item make number product set text update whole".split()  # noqa: SIM905
+    "add choose combine compute difference item make number product set text whole".split()  # noqa: SIM905
 )
 """Verbs that say less than a word which the uses share."""
 _METHOD = re.compile(r"^(?:is|has|starts|ends)([a-z]+)$")
@@ -72,6 +72,11 @@ class Doing:
 
     returned: str = ""
     """The expression that it returns, where it does nothing else."""
+
+    @property
+    def is_noun(self) -> bool:
+        """Whether the verb rather names what is made, as in `range of`."""
+        return self.kind == MAKES and self.verb not in _SAID and self.verb not in VAGUE
 
     def said(self, of: str, name: str) -> str:
         """One sentence, without the stop, on the function of this name."""
@@ -100,8 +105,20 @@ def doing(function: Function) -> Doing:
 def called(function: Function) -> list[str]:
     """The functions and methods that the code calls, builtins and their methods aside, in order, each once."""
     names = [_callee(node) for node in ast.walk(function) if isinstance(node, ast.Call)]
-    common = {function.name, *dir(builtins), *(name for kind in (str, list, dict, set) for name in dir(kind))}
+    own = {function.name, *parameters_of(function)}
+    common = {*own, *dir(builtins), *(name for kind in (str, list, dict, set) for name in dir(kind))}
     return list(dict.fromkeys(name for name in names if name and name not in common))
+
+
+def changed(function: Function) -> str:
+    """The first parameter that the code puts something into; empty where there is none."""
+    given = parameters_of(function)
+    for node in _own(function):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()) | ast.Attribute(value=ast.Name(id=name)):
+                if name in given:
+                    return name
+    return ""
 
 
 def ingredients(function: Function) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.core.words import words
-from atlas.library_learning.deriving import TELLS, VAGUE, Doing, called, doing, ingredients
+from atlas.library_learning.deriving import CHANGES, TELLS, VAGUE, Doing, called, changed, doing, ingredients
 from atlas.library_learning.renaming import (
     Function,
     function_of,
@@ -30,7 +30,12 @@ MAX_TASK_CHARACTERS = 120
 SHARED_BY = 0.5
 """Share of the programs, and at least two of them, whose words name a function."""
 
-_MADE_UP = re.compile(r"_*[a-z]{0,2}_?\d+|_+|fn_?\d*|arg(ument)?_?\d*|param(eter)?_?\d*|(?:x|v|var)_?\d+")
+SECOND_WORD = 0.75
+"""How often, beside the most shared word, a second one has to be shared to be in the name as well."""
+
+_MADE_UP = re.compile(
+    r"_*[a-z]{0,2}_?\d+|_+|(?:fn|func|function|concept|abstraction|arg|argument|param|parameter|value|var|v|x)_?\d*"
+)
 _IN_PLACE_OF = {
     **{"list": "items", "str": "text", "string": "text", "dict": "mapping", "int": "number", "float": "number"},
     **{"set": "members", "tuple": "parts", "sum": "total", "max": "largest", "min": "smallest", "len": "length"},
@@ -97,11 +102,11 @@ def derive(concept: CodeConcept, examples: Sequence[tuple[str, str]], *, taken: 
     name = _name(function, does, shared, parameters, held - {function.name})
     return Documentation(
         name=name,
-        description=_description(function, does, name, uses.n_programs, parameters, shared),
+        description=_description(function, does, name, uses.n_programs, parameters, list(shared)),
         parameters=parameters,
         types=_types(function, uses),
         returns=returned_type(function, uses) or ("bool" if does.kind == TELLS else ""),
-        guidance=_guidance(examples, shared),
+        guidance=_guidance(examples, list(shared)),
     )
 
 
@@ -161,21 +166,25 @@ def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
     return code
 
 
-def _shared(uses: Uses) -> list[str]:
-    """The words that enough of the programs share in names or tasks, those first that both share."""
+def _shared(uses: Uses) -> dict[str, int]:
+    """The words that enough of the programs share in names or tasks, the most shared first, with how often."""
     enough = max(2, SHARED_BY * uses.n_programs)
     results = Counter({word: n for name, n in uses.results.items() for word in words(name)})
     counts: Counter[str] = Counter()
     for one in (uses.owners, uses.tasks, results):
         counts.update({word: n for word, n in one.items() if n >= enough and word not in _GENERIC})
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    return [word for word in ordered if word.removesuffix("s") not in counts or not word.endswith("s")]
+    return {word: counts[word] for word in ordered if not (word.endswith("s") and word[:-1] in counts)}
 
 
-def _name(function: Function, does: Doing, shared: Sequence[str], parameters: Sequence[str], taken: set[str]) -> str:
+def _name(
+    function: Function, does: Doing, shared: Mapping[str, int], parameters: Sequence[str], taken: set[str]
+) -> str:
     if not _MADE_UP.fullmatch(function.name) and is_free(function.name) and function.name not in taken:
         return function.name
-    candidates = list(_candidates(function, does, shared, parameters))
+    most = max(shared.values(), default=0)
+    telling = [word for word, n in shared.items() if n >= SECOND_WORD * most][: 1 if does.kind == TELLS else 2]
+    candidates = list(_candidates(function, does, telling, parameters))
     fitting = [name for name in candidates if is_free(name) and name not in taken and len(name) <= MAX_NAME_CHARACTERS]
     return fitting[0] if fitting else unused(candidates[0][:MAX_NAME_CHARACTERS].strip("_"), taken)
 
@@ -189,15 +198,18 @@ def _candidates(function: Function, does: Doing, shared: Sequence[str], paramete
         yield start
     if does.verb in VAGUE and shared:
         yield shared[0]
-        yield "_".join(shared[:2])
-        yield "_".join([does.verb, *shared[:2]])
-    known = start.split("_")
-    qualifiers = [*shared[:2], *calls[:1], *ingredients(function)[:1], *nouns, *calls[1:], *ingredients(function)[1:]]
-    fresh = [word for word in dict.fromkeys(qualifiers) if not set(word.split("_")) & set(known)]
-    for n in (min(2, len(shared)) or 1, 1, 2, 3, 4):
+        yield "_".join(shared)
+        yield "_".join([does.verb, *shared])
+    known = set(start.split("_"))
+    inside = [word for word in ingredients(function) if word not in known]
+    qualifiers = dict.fromkeys([*shared, *calls[:1], *inside[:1], *nouns, *calls[1:], *inside[1:]])
+    fresh = [word for word in qualifiers if not set(word.split("_")) & known]
+    for n in (len(shared) or 1, 1, 2, 3, 4):
         if len(fresh) >= n:
             yield "_".join(dict.fromkeys("_".join([start, *fresh[:n]]).split("_")))
-    yield start if "_" in start else f"{start}_value"
+    if parameters and does.is_noun:
+        yield f"{start.removesuffix('_of')}_of_{parameters[0]}"
+    yield f"{start}_value"
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
@@ -218,7 +230,8 @@ def _wanted(function: Function, own: str, position: int, uses: Uses) -> Iterator
         yield own
     if position < len(uses.arguments):
         passed = uses.arguments[position]
-        ordered = sorted((name.strip("_").lower() for name in passed), key=lambda name: (-passed[name], name))
+        by_share = sorted(passed, key=lambda name: (-passed[name], len(name), name))
+        ordered = [name.strip("_").lower() for name in by_share]
         telling = [name for name in ordered if not _MADE_UP.fullmatch(name) and len(name) > 1]
         yield from (_IN_PLACE_OF.get(name, name) for name in telling[:2])
         yield from (name for name, _ in uses.kinds[position].most_common(1) if _needed(function, own) == "value")
@@ -261,10 +274,11 @@ def _types(function: Function, uses: Uses) -> tuple[str, ...]:
 def _description(
     function: Function, does: Doing, name: str, n_programs: int, parameters: Sequence[str], shared: Sequence[str]
 ) -> str:
-    said = does.said(f"`{parameters[0]}`" if parameters else "what it is given", name)
+    new = dict(zip(parameters_of(function), parameters, strict=False))
+    of = new.get(changed(function), "") if does.kind == CHANGES else next(iter(parameters), "")
+    said = does.said(f"`{of}`" if of else "what it is given", name)
     exactly = does.returned if len(does.returned) <= MAX_RETURNED_CHARACTERS else ""
-    for old, new in zip(parameters_of(function), parameters, strict=False):
-        exactly = re.sub(rf"(?<![\w.]){re.escape(old)}\b", new, exactly)
+    exactly = re.sub(r"(?<![\w.])[^\W\d]\w*", lambda found: new.get(found[0], found[0]), exactly)
     calls = called(function)[:4]
     about = f", about {', '.join(shared[:5])}" if shared else ""
     sentences = [

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 
 from atlas.core.types import Step
 
+END_OF_EDIT = "end_of_edit"
+
 _CREATE = re.compile(r"^create\s+(\S+\.py)\s*$", re.MULTILINE)
 _OPEN = re.compile(r"^(?:open|goto)\s+(\S+)", re.MULTILINE)
-_EDIT = re.compile(r"^edit\s+(\d+):(\d+)[^\n]*\n(.*?)\n?^\s*end_of_edit\s*$", re.DOTALL | re.MULTILINE)
+_EDIT = re.compile(r"\s*edit\s+(\d+):(\d+)[^\n]*\n")
 _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new syntax error", re.IGNORECASE)
 
 
@@ -27,14 +29,15 @@ def edited_files(steps: Sequence[Step]) -> list[str]:
             continue
         made = _CREATE.search(step.action)
         opened = _OPEN.search(step.action)
-        edit = _EDIT.search(step.action)
+        edit = _EDIT.match(step.action)
         if made:
             current = made[1]
             files[current] = [""]
         elif opened and not opened[0].startswith("goto"):
             current = opened[1]
         elif edit and current in files:
-            files[current] = _replaced(files.pop(current), int(edit[1]), int(edit[2]), edit[3])
+            text = step.action[edit.end() :].rpartition(END_OF_EDIT)[0].removesuffix("\n")
+            files[current] = _replaced(files.pop(current), int(edit[1]), int(edit[2]), text)
         else:
             files |= _written(step.action)
     return ["\n".join(lines) for lines in files.values() if any(lines)]

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from atlas.core.errors import AtlasError
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.terms import Term
 
 
 class EngineFailed(AtlasError):
     """The search ended without an answer."""
-
-
-class CompressionCancelled(AtlasError):
-    """Somebody asked for the compression to stop; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +60,17 @@ class Engine(Protocol):
         ...
 
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: Cancelled | None = None
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """The abstractions that pay most, each allowed to call those before it.
 
         Raises:
-            CompressionCancelled: `cancelled` said so.
+            Cancelled: `cancelled` said so.
             EngineFailed: The search ended without an answer.
         """
         ...

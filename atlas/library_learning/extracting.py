@@ -10,6 +10,7 @@ there.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import textwrap
 from collections import Counter
@@ -18,13 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
-from atlas.library_learning.edits import edited_files
-from atlas.library_learning.programs import Program, is_runnable, parsed
+from atlas.library_learning.edits import END_OF_EDIT, edited_files
+from atlas.library_learning.programs import MAX_CHARACTERS, Program, is_runnable, parsed
 
 Attempt = Trajectory | Experience
-
-MAX_CHARACTERS = 100_000
-"""Of a program; longer ones are left out."""
 
 NOT_SUCCESSFUL = "the attempt did not succeed"
 UNKNOWN = "nobody said whether the attempt succeeded"
@@ -37,8 +35,8 @@ TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
 REPEATED = "the same program for the same task as another"
 
 _PYTHON = ("", "py", "python", "python3")
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n(.*?)^\s*\2\s*$", re.DOTALL | re.MULTILINE)
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
 
 
@@ -142,20 +140,44 @@ def _pieces(text: str, prompt: str = "") -> Iterator[str]:
     """What of a text may be a program, most likely first."""
     if not text.strip():
         return
-    if prompt and parsed(text) is None:
+    if prompt and not is_runnable(text):
         yield f"{prompt}{text}"
         yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
+    yield from _heredoc(text)
     yield text
-    fenced = [block for _, label, block in _FENCE.findall(text) if label.lower() in _PYTHON]
-    yield from map(textwrap.dedent, reversed(fenced))
-    yield from (block for _, _, block in reversed(_HEREDOC.findall(text)))
+    yield from reversed([block for label, block in _fenced(text) if label in _PYTHON])
+
+
+def _heredoc(text: str) -> Iterator[str]:
+    """What a shell's command passes as a document, which is to be read before the command: that may parse as well."""
+    command, _, rest = text.lstrip().partition("\n")
+    if opened := _HEREDOC.search(command):
+        lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
+        yield "\n".join(lines)
+
+
+def _fenced(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a text, each after its label in small letters; one that is never closed is none."""
+    blocks: list[tuple[str, str]] = []
+    label, mark, lines = "", "", list[str]()
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if not mark and fence:
+            mark, label, lines = fence[1], fence[2].lower(), []
+        elif mark and line.strip() == mark:
+            blocks.append((label, "\n".join(lines)))
+            mark = ""
+        else:
+            lines.append(line)
+    return blocks
 
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
     """What of the steps may be a program, the last first."""
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
-        yield from _pieces(step.action)
+        if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
+            yield from _pieces(step.action)
 
 
 def _whole(text: str) -> str | None:
@@ -181,12 +203,12 @@ def _defines(source: str) -> bool:
 def _why_none(attempt: Attempt) -> str:
     solution = _solution(attempt)
     said = [solution, *(step.action for step in attempt.steps)]
-    blocks = [label.lower() for text in said for _, label, _ in _FENCE.findall(text)]
+    labels = [label for text in said for label, _ in _fenced(text)]
     checks = {
         NO_CODE: not any(text.strip() for text in said),
         TOO_LONG: len(solution) > MAX_CHARACTERS,
         PATCH: _PATCH.search(solution) is not None,
-        OTHER_LANGUAGE: bool(blocks) and not any(label in _PYTHON for label in blocks),
-        NO_STATEMENT: parsed(solution) is not None and bool(solution.strip()),
+        OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
+        NO_STATEMENT: bool(solution.strip()) and is_runnable(solution),
     }
     return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)

@@ -41,13 +41,10 @@ class Flow:
 
     def either(self, other: Flow) -> Flow:
         """One of the two."""
-        if self.ends or other.ends:
-            written = (other if self.ends else self).written
-        else:
-            written = self.written & other.written
+        going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
-            written=written,
+            written=frozenset.intersection(*going),
             touched=self.touched | other.touched,
             ends=self.ends and other.ends,
         )

@@ -6,7 +6,7 @@ import ast
 import builtins
 import keyword
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,11 +197,6 @@ def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.s
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:
     """The code inside a function, for counting."""
     return _written(ast.Module(body=body_of(function, functions), type_ignores=[]))
-
-
-def called(term: Term) -> Iterable[str]:
-    """The heads of the calls in a term."""
-    return (part.head for part in term.walk() if is_call(part))
 
 
 def _written(module: ast.Module) -> str:

@@ -1,8 +1,8 @@
 """Heads: everything of a syntax node that is not a subtree, folded into one token.
 
-`e:BinOp/e/=Add/e` is an expression of the class BinOp with an expression, the operator Add and another expression. The
-sort of every child stands in the head, so which term may stand where is a table look-up, and equal terms have one sort.
-Tokens hold letters, digits and `_ : / = [ ] . , -` only: the library that compresses them ends on anything beyond ASCII.
+`e:BinOp/e/=uAdd/e` is an expression of the class BinOp: an expression, the operator Add and another expression. The
+sort of every child is in the head, so which term may stand where is a table look-up, and equal terms have one sort.
+Tokens hold letters, digits and `_ : / = [ ] . , -` only: Stitch ends its process on anything beyond ASCII.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from atlas.core.errors import InvalidInput
 
@@ -64,7 +64,7 @@ class Head:
         return tuple(sort for part in self.parts for sort in part.sorts if sort)
 
 
-@lru_cache(maxsize=None)
+@cache
 def read_head(text: str) -> Head:
     """The head that a token stands for.
 
@@ -96,9 +96,6 @@ def cost_of(text: str) -> int:
     return 100 * sum(value is not None for value in _counted(read_head(text)))
 
 
-UNCOUNTED = frozenset({"alias", "ImportFrom"})
-
-
 def _counted(head: Head) -> Iterator[Scalar]:
     if head.name == "Name":  # its second scalar says where the name comes from
         return iter(head.parts[0].scalars)
@@ -116,7 +113,7 @@ def unescaped(text: str) -> str:
 
 
 def _scalar(value: Scalar) -> str:
-    """A letter for its type and then the value; not its repr, which has limits for long numbers and none for infinity."""
+    """A letter for its type, and the value; not its repr: that has no infinity, and refuses long numbers."""
     match value:
         case None:
             return "n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-Progress = Callable[[str, float], None]
+StageProgress = Callable[[str, float], None]
 """Told what is being done, and which share of it is done, in [0, 1]."""
 
-Cancelled = Callable[[], bool]
+IsCancelled = Callable[[], bool]
 """Asked now and then whether to stop."""
 
 

@@ -7,9 +7,7 @@ import warnings
 from typing import TypeVar
 
 from atlas.core.errors import InvalidInput
-
-MAX_CHARACTERS = 100_000
-"""A longer program is not looked at: parsing it may take seconds."""
+from atlas.library_learning.programs import MAX_CHARACTERS
 
 
 class NotPython(InvalidInput):
@@ -41,7 +39,7 @@ def stripped(source: str) -> ast.Module:
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.
     """
-    module = ast.fix_missing_locations(_Stripping().visit(parse(source)))
+    module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
     module.type_ignores = []
     return module
 
@@ -69,23 +67,23 @@ def parse(source: str) -> ast.Module:
 class _Stripping(ast.NodeTransformer):
     """Annotations of classes stay: a dataclass is made of them."""
 
-    def visit_Module(self, node: ast.Module) -> ast.Module:  # noqa: N802 - ast's own names
+    def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
         node.body = _without_docstring(node.body, keep_one=False)
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:  # noqa: N802
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return self._function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:  # noqa: N802
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         return self._function(node)
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:  # noqa: N802
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
         kept = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
         node.body = _without_docstring(kept)
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:  # noqa: N802
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
         """Without a value it stays, for it makes a local."""
         self.generic_visit(node)
         return node if node.value is None else ast.Assign(targets=[node.target], value=node.value)
@@ -94,7 +92,7 @@ class _Stripping(ast.NodeTransformer):
         node.annotation = node.type_comment = None
         return node
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:  # noqa: N802
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
         return None if node.module == "__future__" else node
 
     def _function(self, node: _Function) -> _Function:

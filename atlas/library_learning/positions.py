@@ -9,16 +9,20 @@ from dataclasses import dataclass, replace
 from atlas.library_learning.flows import Flows, Names, elements
 from atlas.library_learning.scopes import COMPREHENSIONS
 
-PURE_FUNCTIONS = frozenset(
-    "abs all any bin bool chr complex dict divmod enumerate filter float frozenset hash hex int isinstance len list map "
-    "max min oct ord pow range repr reversed round set slice sorted str sum tuple type zip".split()
-)
-PURE_METHODS = frozenset(
-    "capitalize casefold copy count difference encode endswith find format get index intersection isalnum isalpha "
-    "isdecimal isdigit islower isnumeric isspace istitle isupper items join keys lower lstrip partition replace rfind "
-    "rindex rpartition rsplit rstrip split splitlines startswith strip swapcase title translate union upper values "
-    "zfill".split()
-)
+# fmt: off
+PURE_FUNCTIONS = frozenset({
+    "abs", "all", "any", "bin", "bool", "chr", "complex", "dict", "divmod", "enumerate", "filter", "float",
+    "frozenset", "hash", "hex", "int", "isinstance", "len", "list", "map", "max", "min", "oct", "ord", "pow",
+    "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+})
+PURE_METHODS = frozenset({
+    "capitalize", "casefold", "copy", "count", "difference", "encode", "endswith", "find", "format", "get",
+    "index", "intersection", "isalnum", "isalpha", "isdecimal", "isdigit", "islower", "isnumeric", "isspace",
+    "istitle", "isupper", "items", "join", "keys", "lower", "lstrip", "partition", "replace", "rfind", "rindex",
+    "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title",
+    "translate", "union", "upper", "values", "zfill",
+})
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

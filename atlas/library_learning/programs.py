@@ -6,6 +6,9 @@ import ast
 import warnings
 from dataclasses import dataclass
 
+MAX_CHARACTERS = 100_000
+"""Of a program; a longer one is not read, because parsing it may take seconds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
@@ -24,7 +27,9 @@ class Program:
 
 
 def parsed(source: str) -> ast.Module | None:
-    """The syntax tree of Python source; None where it is none, or is nested too deeply to be read."""
+    """The syntax tree of Python source; None where it is none, or is too long or nested too deeply to be read."""
+    if len(source) > MAX_CHARACTERS:
+        return None
     try:
         with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
             return ast.parse(source)

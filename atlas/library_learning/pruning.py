@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from atlas.library_learning.description_length import n_tokens
-from atlas.library_learning.functions import Function, body_source, called, function_source, program_source
-from atlas.library_learning.limits import Cancelled, Limits
+from atlas.library_learning.functions import Function, body_source, function_source, program_source
+from atlas.library_learning.limits import IsCancelled, Limits
 from atlas.library_learning.shelf import Shelf, users, without
 from atlas.library_learning.terms import Term
 
@@ -22,6 +22,7 @@ class Lengths:
         self._shelf = shelf
         self._functions = functions
         self._known: dict[tuple[str, Term], int] = {}
+        self._bodies: dict[Term, int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
         """Of a program or function, with another term where one is given."""
@@ -32,10 +33,16 @@ class Lengths:
 
     def body_of(self, name: str) -> int:
         """Of a function's body alone."""
+        body = self._shelf.term(name)
+        if body not in self._bodies:
+            self._bodies[body] = self._count_body(name, body)
+        return self._bodies[body]
+
+    def _count_body(self, name: str, body: Term) -> int:
         try:
-            return n_tokens(body_source(self._function(name, self._shelf.term(name)), self._functions))
+            return n_tokens(body_source(self._function(name, body), self._functions))
         except ValueError:
-            return UNWRITABLE
+            return 0
 
     def _function(self, name: str, body: Term) -> Function:
         function = self._functions[name]
@@ -63,7 +70,7 @@ class Lengths:
 
 
 def prune(
-    shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: Cancelled
+    shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: IsCancelled
 ) -> dict[str, int]:
     """Take off what is too small, too rare, or does not pay, the worst first; the saving of each that stays.
 
@@ -80,17 +87,15 @@ def prune(
             cancelled()
             if name not in savings:
                 savings[name] = lengths.saving(name, callers[name])
-        worst = min(shelf.patterns, key=lambda name: (_keeps(name, rare, lengths, limits), savings[name]), default=None)
-        if worst is None or (savings[worst] > 0 and _keeps(worst, rare, lengths, limits)):
-            return {name: savings[name] for name in shelf.patterns}
+        small = {name for name in shelf.patterns if lengths.body_of(name) < limits.min_body_tokens}
+        dropped = rare | small | {name for name, saving in savings.items() if saving <= 0}
+        worst = min(dropped & savings.keys(), key=lambda name: (savings[name], name), default=None)
+        if worst is None:
+            return savings
         changed = callers[worst]
         shelf.inline([worst])
         callers = shelf.callers()
         for caller in changed:  # what they call, and they themselves, save something else now
-            for name in (caller, *called(shelf.term(caller))):
+            for name in (caller, *shelf.term(caller).calls):
                 savings.pop(name, None)
         savings.pop(worst, None)
-
-
-def _keeps(name: str, rare: set[str], lengths: Lengths, limits: Limits) -> bool:
-    return name not in rare and lengths.body_of(name) >= limits.min_body_tokens

@@ -94,7 +94,7 @@ class RunResult:
     """A digest of all that it printed."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """A digest of each public value that a program without tests left behind, by name; `callable` for functions."""
+    """A digest of each public value that a program without tests left behind, by name; empty for functions."""
 
     seconds: float = field(default=0.0, compare=False)
 
@@ -151,6 +151,18 @@ class Sandbox:
         Raises:
             Cancelled: `is_cancelled` said so; programs that were running were ended.
         """
+        try:
+            return self._run_all(programs, on_progress, is_cancelled)
+        except BaseException:
+            self.close()  # or programs that were begun would go on beside the next ones
+            raise
+
+    def _run_all(
+        self,
+        programs: Sequence[tuple[str, str]],
+        on_progress: Progress | None,
+        is_cancelled: Callable[[], bool] | None,
+    ) -> list[RunResult]:
         done: SimpleQueue[tuple[int, RunResult | AtlasError]] = SimpleQueue()
         waiting = iter(enumerate(programs))
         lock = threading.Lock()
@@ -159,7 +171,8 @@ class Sandbox:
             threading.Thread(target=_work, args=(worker, todo, done, self._limits), daemon=True).start()
         results: dict[int, RunResult] = {}
         while len(results) < len(programs):
-            self._check(is_cancelled)
+            if is_cancelled is not None and is_cancelled():
+                raise Cancelled("running programs was cancelled; nothing was changed")
             with suppress(Empty):
                 position, result = done.get(timeout=CANCEL_CHECK_SECONDS)
                 if isinstance(result, AtlasError):
@@ -174,11 +187,6 @@ class Sandbox:
         for worker in self._workers:
             worker.close()
         self._workers = []
-
-    def _check(self, is_cancelled: Callable[[], bool] | None) -> None:
-        if is_cancelled is not None and is_cancelled():
-            self.close()
-            raise Cancelled("running programs was cancelled; nothing was changed")
 
     def _started(self, sources: str, n_programs: int) -> list[_Worker]:
         """As many workers as have something to do, with the modules at hand that the programs name."""

@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -31,8 +30,6 @@ MAX_ANSWER_BYTES = 2**20
 MAX_DETAIL_CHARACTERS = 300
 MAX_VALUE_PARTS = 10_000
 """Of a value that a program leaves behind; what is larger is told by its first parts."""
-
-CALLABLE = "callable"
 
 _READ_BYTES = 2**16
 _RESULT = 3  # the file descriptor on which the fork says how it ended
@@ -125,7 +122,8 @@ class _Hearing:
             if time.monotonic() > deadline:
                 return True
         while printed in open_pipes and self._read(printed, results):
-            pass
+            if time.monotonic() > deadline:
+                return True
         return False
 
     def _read(self, pipe: int, results: int) -> bool:
@@ -174,7 +172,11 @@ def _become(request: Answer, results: int, printed: int, directory: str, token: 
     """Be the fork: confine it, run the program, say how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
-        _settle(request, results, printed, directory)
+        try:
+            _settle(request, results, printed, directory)
+        except (OSError, ValueError) as error:
+            write(results, f"{token} {encode(_answer('error', f'it cannot be confined here: {error}'))}\n".encode())
+            leave(0)
         answer = _run(request["source"], request["tests"])
         line = f"{token} {encode(answer)}\n".encode()
         while line:
@@ -199,7 +201,6 @@ def _settle(request: Answer, results: int, printed: int, directory: str) -> None
         cpu_seconds=request["cpu_seconds"],
         memory_megabytes=request["memory_megabytes"],
         file_megabytes=request["file_megabytes"],
-        is_alone=PROCESSES in request["kept"],
     )
     if request["kept"]:
         confine(directory)
@@ -212,7 +213,7 @@ def _run(source: str, tests: str) -> Answer:
     sys.modules["program"] = module  # dataclasses and pickle look their classes' module up
     flush = sys.stdout.flush
     for text, name, failing in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
-        answer = _ended(lambda text=text, name=name: _execute(text, name, module), text, name, failing)  # type: ignore[misc]
+        answer = _ended(text, name, module, failing)
         if answer is not None:
             break
     with suppress(BaseException):
@@ -222,14 +223,10 @@ def _run(source: str, tests: str) -> Answer:
     return answer or {**_answer("passed", ""), "values": {} if tests else _ended_values(module)}
 
 
-def _execute(text: str, name: str, module: types.ModuleType) -> None:
-    exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
-
-
-def _ended(execute: Callable[[], None], text: str, name: str, failing: str) -> Answer | None:
+def _ended(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
     """How a part of a program ended; None where it ran to its end."""
     try:
-        execute()
+        exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
         return _answer("memory", "it needed more memory than it may have")
     except SystemExit as error:
@@ -261,12 +258,15 @@ def _place(error: BaseException, text: str, name: str) -> str:
 
 
 def _ended_values(module: types.ModuleType) -> Answer:
-    """A digest of each public name that the program leaves behind; for what has no plain value, its type."""
+    """A digest of each public name that the program leaves behind: of its plain value, or of its type.
+
+    Empty for what can be called.
+    """
     found = {}
     for name, value in list(vars(module).items()):
         if not name.startswith("_") and not isinstance(value, types.ModuleType):
             spelled = "\0".join(_spelled(value)).encode("utf-8", "surrogatepass")
-            found[name] = CALLABLE if callable(value) else hashlib.sha256(spelled).hexdigest()[:16]
+            found[name] = "" if callable(value) else hashlib.sha256(spelled).hexdigest()[:16]
     return found
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from atlas.library_learning.dataflow import Judgement, by_pattern, judge
 from atlas.library_learning.engines import EngineFailed, Pattern
-from atlas.library_learning.functions import Function, called, name_holes
-from atlas.library_learning.limits import Cancelled
+from atlas.library_learning.functions import Function, name_holes
+from atlas.library_learning.limits import IsCancelled
 from atlas.library_learning.occurrences import Located, Occurrence, Site, expand
 from atlas.library_learning.terms import Term, filled, is_call
 
@@ -41,7 +41,7 @@ class Shelf:
         """The programs and patterns that call each pattern themselves."""
         found: dict[str, set[str]] = defaultdict(set)
         for name in (*self.programs, *self.patterns):
-            for head in called(self.term(name)):
+            for head in self.term(name).calls:
                 found[head].add(name)
         return found
 
@@ -50,7 +50,7 @@ class Shelf:
         needed: set[str] = set()
         waiting = [name]
         while waiting:
-            for head in called(self.term(waiting.pop())):
+            for head in self.term(waiting.pop()).calls:
                 if head not in needed:
                     needed.add(head)
                     waiting.append(head)
@@ -61,7 +61,8 @@ class Shelf:
         for name in [name for name in reversed(self.patterns) if name in names]:
             pattern = self.patterns.pop(name)
             for caller in (*self.programs, *self.patterns):
-                self.put(caller, without(self.term(caller), pattern))
+                if name in self.term(caller).calls:
+                    self.put(caller, without(self.term(caller), pattern))
 
     def inline_sites(self, sites: Collection[Site]) -> None:
         """Replace single calls by what they stand for."""
@@ -87,7 +88,7 @@ class Shelf:
 
 def without(term: Term, pattern: Pattern) -> Term:
     """A term in which one pattern is not called."""
-    if not term.children and not is_call(term):
+    if pattern.name not in term.calls:
         return term
     children = [without(child, pattern) for child in term.children]
     if term.head == pattern.name:
@@ -104,7 +105,7 @@ def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Locate
     occurrences: list[Occurrence] = []
     programs: dict[str, Located] = {}
     for name, term in shelf.programs.items():
-        if any(called(term)):
+        if term.calls:
             whole, found = expand(name, term, shelf.patterns)
             if whole != shelf.originals[name]:
                 raise EngineFailed(f"the rewritten program {name!r} does not give back the original: this is a bug")
@@ -113,7 +114,7 @@ def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Locate
     return by_pattern(occurrences), programs
 
 
-def settle(shelf: Shelf, prefix: str, cancelled: Cancelled) -> Settled:
+def settle(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> Settled:
     """Put back whatever is not a Python function, until all that is left is."""
     reasons: list[str] = []
     while True:

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from atlas.core.errors import Cancelled
 from atlas.library_learning import stitch_worker
 from atlas.library_learning.engines import (
-    CompressionCancelled,
     Corpus,
     EngineFailed,
     Pattern,
@@ -21,27 +22,40 @@ from atlas.library_learning.engines import (
     nothing_found,
 )
 from atlas.library_learning.heads import BLOCK, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.terms import SYMBOL, read_term
 
 CALL_COST = 200
 POLL_SECONDS = 0.05
+IN_TIME = "with what was found by then"
 
 
 class StitchEngine:
-    """Stitch with types, variables closed over, and the costs of code that is read."""
+    """Stitch with types, variables closed over, and the costs of code that is read.
+
+    Args:
+        costs: Of each head; Stitch itself counts 100 for every one.
+    """
 
     name = "Stitch"
 
+    def __init__(self, costs: Callable[[str], int] = cost_of) -> None:
+        self._costs = costs
+
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: Cancelled | None = None
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """See `Engine.abstractions`."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
             return nothing_found(corpus)
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
-            (directory / "request.json").write_text(json.dumps(_request(corpus, limits)), "ascii")
+            (directory / "request.json").write_text(json.dumps(_request(corpus, limits, self._costs)), "ascii")
             ended = _run(directory, limits, progress, cancelled)
             return _proposal(directory, corpus, ended)
 
@@ -51,11 +65,11 @@ def is_installed() -> bool:
     return importlib.util.find_spec("stitch_core") is not None
 
 
-def _request(corpus: Corpus, limits: Limits) -> dict[str, Any]:
+def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
     heads = sorted({term.head for program in corpus.terms for term in program.walk()})
     options = {
         "max_arity": limits.max_arity,
-        "cost_prim": _compact({head: cost_of(head) for head in heads}),
+        "cost_prim": _compact({head: costs(head) for head in heads}),
         "cost_prim_default": CALL_COST,
         "tdfa_json_path": "automaton.json",
         "tdfa_root": MODULE,
@@ -89,7 +103,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     return automaton
 
 
-def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: Cancelled | None) -> str:
+def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
     """Why the search ended before its end; empty where it did not."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
@@ -98,9 +112,9 @@ def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: 
     try:
         while process.poll() is None:
             if cancelled is not None and cancelled():
-                raise CompressionCancelled("the compression was cancelled; nothing was changed")
+                raise Cancelled("the compression was cancelled; nothing was changed")
             if time.monotonic() > deadline:
-                return f"stopped after {limits.seconds:.0f} s, with what was found by then"
+                return f"stopped after {limits.seconds:.0f} s, {IN_TIME}"
             _tell(directory, limits, progress)
             time.sleep(POLL_SECONDS)
     finally:
@@ -109,7 +123,7 @@ def _run(directory: Path, limits: Limits, progress: Progress | None, cancelled: 
     return "" if process.returncode == 0 else _last_words(directory, limits, process.returncode)
 
 
-def _tell(directory: Path, limits: Limits, progress: Progress | None) -> None:
+def _tell(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
     if progress is not None and (answer := _answer(directory)) is not None:
         progress("searching", len(answer["patterns"]) / limits.iterations)
 
@@ -125,13 +139,15 @@ def _answer(directory: Path) -> dict[str, Any] | None:
 def _last_words(directory: Path, limits: Limits, code: int) -> str:
     said = (directory / "errors.txt").read_text("utf-8", "replace")
     if "memory allocation" in said or "MemoryError" in said:
-        return f"stopped at {limits.megabytes:,} MB, with what was found by then"
+        return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
     return f"ended with code {code}: {said.strip()[-300:]!r}"
 
 
 def _proposal(directory: Path, corpus: Corpus, ended: str) -> Proposal:
     answer = _answer(directory)
-    if answer is None or (ended and "found by then" not in ended and not answer["patterns"]):
+    if answer is None and IN_TIME in ended:
+        return nothing_found(corpus, [f"the search {ended}"])
+    if answer is None or (ended and IN_TIME not in ended and not answer["patterns"]):
         raise EngineFailed(f"the search {ended or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()")
     patterns = [
         Pattern(

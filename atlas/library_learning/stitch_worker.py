@@ -41,16 +41,18 @@ def _step(directory: Path, request: dict[str, Any], answer: dict[str, Any], numb
         result = stitch_core.compress(answer["programs"], **options, no_mismatch_check=True)
         answer.update(unchecked=True, error="")
     answer["programs"] = result.rewritten
-    answer["patterns"] += [
-        {
-            "name": found.name,
-            "body": found.body,
-            "sort": found.tdfa_annotation["root_state"],
-            "hole_sorts": found.tdfa_annotation["metavariable_states"],
-        }
-        for found in result.abstractions
-    ]
-    return bool(result.abstractions)
+    answer["patterns"] += [_pattern(found) for found in result.json["abstractions"]]
+    return bool(result.json["abstractions"])
+
+
+def _pattern(found: dict[str, Any]) -> dict[str, Any]:
+    sorts = found["tdfa_annotation"]
+    return {
+        "name": found["name"],
+        "body": found["body"],
+        "sort": sorts["root_state"],
+        "hole_sorts": sorts["metavariable_states"],
+    }
 
 
 def _write(directory: Path, answer: dict[str, Any]) -> None:

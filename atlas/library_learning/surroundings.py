@@ -17,7 +17,7 @@ def live_after(region: Region, program: Located) -> Names:
     flows = Flows(program.symbols)
     rest = flows.of(region.following)
     live, killed = rest.reads, rest.written
-    for child, parent in _upwards(region.node, program):
+    for _, parent in _upwards(region.node, program):
         if isinstance(parent, (*LOOPS, ast.Try, ast.With)):
             killed = frozenset()  # a `break` or an exception may leave the rest out
         live |= _around(parent, flows) - killed
@@ -130,6 +130,4 @@ def _deleted(function: ast.AST) -> Names:
 
 
 def _all_symbols(module: ast.Module, program: Located) -> Names:
-    return frozenset(
-        node.id for node in ast.walk(module) if isinstance(node, ast.Name) and id(node) in program.symbols
-    )
+    return frozenset(node.id for node in ast.walk(module) if isinstance(node, ast.Name) and id(node) in program.symbols)

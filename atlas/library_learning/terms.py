@@ -16,17 +16,25 @@ CALL = "fn_"
 """Begins the head of a call of an abstraction: `fn_0`."""
 
 
+NO_CALLS: frozenset[str] = frozenset()
+
+
 class Term:
     """A head and the terms under it; immutable, hashed once, equal where it looks equal."""
 
-    __slots__ = ("_hash", "children", "depth", "head", "size")
+    __slots__ = ("_hash", "calls", "children", "depth", "has_holes", "head", "size")
 
     def __init__(self, head: str, children: Sequence[Term] = ()) -> None:
         self.head = head
         self.children = tuple(children)
         self.size: int = 1 + sum(child.size for child in self.children)
         self.depth: int = 1 + max((child.depth for child in self.children), default=0)
-        self._hash = hash((head, tuple(hash(child) for child in self.children)))
+        self._hash = hash((head, self.children))
+        self.has_holes: bool = head.startswith(HOLE) or any(child.has_holes for child in self.children)
+        self.calls: frozenset[str] = NO_CALLS.union(*(child.calls for child in self.children if child.calls))
+        """The heads of all calls in it."""
+        if head.startswith(CALL):
+            self.calls |= {head}
 
     def __hash__(self) -> int:
         return self._hash
@@ -100,6 +108,6 @@ def filled(body: Term, arguments: Sequence[Term]) -> Term:
     index = index_of(body.head)
     if index is not None:
         return arguments[index]
-    if not body.children:
+    if not body.has_holes:
         return body
     return Term(body.head, [filled(child, arguments) for child in body.children])

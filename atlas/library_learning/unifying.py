@@ -1,4 +1,4 @@
-"""A search in plain Python: the least general generalisation (Plotkin, 1970) of every two expressions that look alike."""
+"""A search in plain Python: least general generalisations (Plotkin, 1970) of expressions that look alike."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from atlas.core.errors import Cancelled
 from atlas.library_learning.engines import (
-    CompressionCancelled,
     Corpus,
     Pattern,
     Proposal,
 )
 from atlas.library_learning.heads import EXPRESSION, SYMBOL_SORT, cost_of
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.matching import match, rewrite
 from atlas.library_learning.terms import CALL, HOLE, SYMBOL, Term, index_of
 
@@ -31,7 +31,12 @@ class AntiUnificationEngine:
     name = "Anti-unification"
 
     def abstractions(
-        self, corpus: Corpus, limits: Limits, *, progress: Progress | None = None, cancelled: Cancelled | None = None
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """See `Engine.abstractions`; the limits of memory and time are not needed here."""
         terms = list(corpus.terms)
@@ -41,7 +46,7 @@ class AntiUnificationEngine:
             if len(chosen) == limits.iterations:
                 break
             if cancelled is not None and cancelled():
-                raise CompressionCancelled("the compression was cancelled; nothing was changed")
+                raise Cancelled("the compression was cancelled; nothing was changed")
             if progress is not None:
                 progress("searching", number / len(ranked))
             pattern = replace(candidate, name=f"{CALL}{len(chosen)}")
@@ -53,12 +58,12 @@ class AntiUnificationEngine:
         return Proposal(patterns=tuple(chosen), terms=tuple(terms))
 
 
-def _ranked(terms: Sequence[Term], max_arity: int, cancelled: Cancelled | None) -> list[Pattern]:
+def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
     """The generalisations, those first that would save most by themselves."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():
         if cancelled is not None and cancelled():
-            raise CompressionCancelled("the compression was cancelled; nothing was changed")
+            raise Cancelled("the compression was cancelled; nothing was changed")
         for pattern in _generalisations(list(bucket), max_arity):
             n_uses = sum(n for term, n in bucket.items() if match(pattern, term) is not None)
             if (saving := _saving(pattern, n_uses)) > 0:
@@ -120,4 +125,3 @@ def _saving(pattern: Pattern, n_uses: int) -> int:
     own = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
     repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
     return n_uses * (own + repeated - CALL_COST) - own
-

@@ -15,6 +15,9 @@ from atlas.library_learning.renaming import Function, identifiers
 MAX_USES = 10
 """Programs that are read."""
 
+MAX_TASK_CHARACTERS = 10_000
+"""Of a task's text that are read."""
+
 _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
 """What stands behind a task's prose: a signature, examples; or in it, and says nothing."""
 
@@ -62,7 +65,7 @@ def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
     uses = Uses(arguments=counters[0], kinds=counters[1], types=counters[2])
     for task, program in examples[:MAX_USES]:
         uses.n_programs += 1
-        uses.tasks.update(words(_EXAMPLES.split(task)[0]))
+        uses.tasks.update(words(_EXAMPLES.split(task[:MAX_TASK_CHARACTERS])[0]))
         tree = parsed(program)
         if tree is not None:
             uses.names |= identifiers(tree)

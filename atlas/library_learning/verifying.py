@@ -10,7 +10,6 @@ from atlas.library_learning.programs import Program
 from atlas.library_learning.running import RunResult, Sandbox
 from atlas.protocols.infra import Progress
 
-_CALLABLE = "callable"
 Ending = RunResult | str
 """How an original ends, each time; or why it proves nothing."""
 
@@ -39,18 +38,16 @@ class Verifier:
     says that what such a program prints and the values that it leaves behind will do.
     """
 
-    def __init__(self, sandbox: Sandbox, *, by_what_it_shows: bool = False) -> None:
+    def __init__(
+        self, sandbox: Sandbox, *, by_what_it_shows: bool = False, is_cancelled: Callable[[], bool] | None = None
+    ) -> None:
+        """Ask `is_cancelled` about ten times a second while programs run."""
         self._sandbox = sandbox
+        self._is_cancelled = is_cancelled
         self._by_what_it_shows = by_what_it_shows
         self._endings: dict[tuple[str, str], Ending] = {}
 
-    def unproven(
-        self,
-        programs: Iterable[Program],
-        *,
-        on_progress: Progress | None = None,
-        is_cancelled: Callable[[], bool] | None = None,
-    ) -> dict[str, str]:
+    def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
         """The programs that prove nothing, by id, each with the reason on one line.
 
         Raises:
@@ -59,7 +56,7 @@ class Verifier:
         held = list(programs)
         keys = list(dict.fromkeys(_key(program) for program in held if _key(program) not in self._endings))
         to_run = [key for key in keys if key[1] or self._by_what_it_shows]
-        results = self._sandbox.run_all([*to_run, *to_run], on_progress=on_progress, is_cancelled=is_cancelled)
+        results = self._sandbox.run_all([*to_run, *to_run], on_progress=on_progress, is_cancelled=self._is_cancelled)
         self._endings |= dict.fromkeys(keys, "it has no tests")
         for key, first, second in zip(to_run, results, results[len(to_run) :], strict=False):
             self._endings[key] = _ending(first, second, has_tests=bool(key[1]))
@@ -67,11 +64,7 @@ class Verifier:
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
 
     def verdicts(
-        self,
-        pairs: Sequence[tuple[Program, str]],
-        *,
-        on_progress: Progress | None = None,
-        is_cancelled: Callable[[], bool] | None = None,
+        self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
         """What is proven of each rewritten program, by the original's id.
 
@@ -81,18 +74,27 @@ class Verifier:
         Raises:
             Cancelled: `is_cancelled` said so.
         """
-        self.unproven([program for program, _ in pairs], is_cancelled=is_cancelled)
+        self.unproven([program for program, _ in pairs])
         to_run = {
             (source, program.tests): None
             for program, source in pairs
             if isinstance(self._endings[_key(program)], RunResult) and source != program.source
         }
-        results = self._sandbox.run_all(list(to_run), on_progress=on_progress, is_cancelled=is_cancelled)
+        results = self._sandbox.run_all(list(to_run), on_progress=on_progress, is_cancelled=self._is_cancelled)
         ended = dict(zip(to_run, results, strict=True))
         return {
             program.id: _verdict(self._endings[_key(program)], ended.get((source, program.tests)))
             for program, source in pairs
         }
+
+    def same(self, pairs: Sequence[tuple[Program, str]]) -> dict[str, bool | None]:
+        """Whether each rewritten program does the same, by the original's id; None where nothing is proven.
+
+        Raises:
+            Cancelled: `is_cancelled` said so.
+        """
+        told = {"same": True, "different": False, "unproven": None}
+        return {program_id: told[verdict.state] for program_id, verdict in self.verdicts(pairs).items()}
 
 
 def _key(program: Program) -> tuple[str, str]:
@@ -105,7 +107,7 @@ def _ending(first: RunResult, second: RunResult, *, has_tests: bool) -> Ending:
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
     if (first.printed, first.values) != (second.printed, second.values):
         return "two runs of it differ"
-    if not has_tests and not first.output and all(value == _CALLABLE for value in first.values.values()):
+    if not has_tests and not first.output and not any(first.values.values()):
         return "it has no tests, prints nothing and leaves no values behind"
     return first
 

@@ -1,0 +1,144 @@
+"""Functions are composed where the types fit, and only if the examples run."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+
+import pytest
+
+from atlas.core.types import CodeConcept
+from atlas.library_learning.annotations import fits, typed
+from atlas.library_learning.composing import PipelineCompositionStrategy
+from atlas.protocols.strategies import CompositionStrategy
+from tests.unit.library_learning.making import concept
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
+
+WORDS = concept(
+    "def words_of(text: str) -> list[str]:\n    return text.split()", ("words_of('a b a')", "['a', 'b', 'a']")
+)
+COUNT = concept(
+    "def count_of(items: list[str], item: str) -> int:\n    return items.count(item)", ("count_of(['x'], 'a')", "0")
+)
+DOUBLE = concept("def double(number: int) -> int:\n    return 2 * number", ("double(4)", "8"))
+FAILING = concept("def failing(number: int) -> int:\n    raise ValueError(number)", ("failing(4)", "8"))
+
+
+def compose(*concepts: CodeConcept, **options) -> CodeConcept | None:
+    return asyncio.run(PipelineCompositionStrategy(**options).compose(list(concepts)))
+
+
+def test_it_is_a_composition_strategy():
+    assert isinstance(PipelineCompositionStrategy(), CompositionStrategy)
+
+
+def test_what_one_returns_is_what_the_next_takes_and_other_parameters_are_the_wholes():
+    found = compose(WORDS, COUNT, DOUBLE)
+    assert found is not None
+    assert found.name == "words_of_then_count_of_then_double"
+    assert found.signature == "words_of_then_count_of_then_double(text: str, item: str) -> int"
+    assert found.examples == (("words_of_then_count_of_then_double('a b a', 'a')", "4"),)
+    assert (found.source, found.composed_of) == ("composed", (WORDS.id, COUNT.id, DOUBLE.id))
+    assert found.calls == found.composed_of
+    assert found.description.startswith("Does words_of. Then: Does count_of. Then: Does double. Composed by types")
+
+
+def test_its_code_runs_beside_that_of_its_parts():
+    found = compose(WORDS, COUNT)
+    assert found is not None
+    namespace: dict[str, object] = {}
+    exec("\n".join([WORDS.code, COUNT.code, found.code]), namespace)
+    assert namespace[found.name]("b a b", "b") == 2
+
+
+def test_another_order_is_tried_where_the_given_one_does_not_fit():
+    found = compose(DOUBLE, COUNT)
+    assert found is not None
+    assert found.composed_of == (COUNT.id, DOUBLE.id)
+    assert compose(DOUBLE, WORDS) is None
+
+
+@pytest.mark.parametrize(
+    "concepts",
+    [
+        (),
+        (WORDS,),
+        (DOUBLE, DOUBLE),
+        (WORDS, concept("def plain(x):\n    return x")),
+        (WORDS, concept("x = 1", name="x")),
+        (DOUBLE, CodeConcept(name="js", description="", code="const f = 1", language="javascript")),
+        (DOUBLE, FAILING),
+    ],
+    ids=["none", "one", "the same", "no types", "no function", "another language", "its examples fail"],
+)
+def test_nothing_is_made_of_what_does_not_fit(concepts):
+    assert compose(*concepts) is None
+
+
+def test_without_examples_it_says_that_nothing_was_run():
+    found = compose(concept("def a(text: str) -> int:\n    return len(text)"), DOUBLE)
+    assert found is not None
+    assert found.metadata["n_examples_run"] == 0
+    assert "No example of it was run" in found.description
+
+
+def test_what_the_concepts_call_is_found():
+    helper = concept("def helper(number):\n    return number + 1")
+    calling = concept(
+        "def calling(number: int) -> int:\n    return helper(number)", ("calling(1)", "2"), calls=(helper.id,)
+    )
+    library = {helper.id: helper}
+    assert compose(calling, DOUBLE) is None
+    found = compose(calling, DOUBLE, find=library.get)
+    assert found is not None
+    assert found.examples == (("calling_then_double(1)", "4"),)
+
+
+def test_parameters_of_one_name_are_kept_apart():
+    power = concept(
+        "def power(number: int, exponent: int) -> int:\n    return number ** exponent", ("power(2, 3)", "8")
+    )
+    other = concept("def root(number: int, exponent: int) -> int:\n    return number // exponent", ("root(8, 2)", "4"))
+    found = compose(power, other)
+    assert found is not None
+    assert found.signature == "power_then_root(number: int, exponent: int, exponent_2: int) -> int"
+    assert found.examples == (("power_then_root(2, 3, 2)", "4"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "does"),
+    [
+        ("int", "int", True),
+        ("bool", "float", True),
+        ("float", "int", False),
+        ("Grid", "Grid", True),
+        ("Grid", "list", False),
+        ("list[int]", "List[int]", True),
+        ("list[int]", "list[str]", False),
+        ("list[bool]", "list[int]", True),
+        ("list", "list[str]", True),
+        ("list[int]", "Sequence[int]", True),
+        ("list[int]", "typing.Iterable[str]", False),
+        ("int", "int | None", True),
+        ("int | None", "int", False),
+        ("int | None", "Optional[int]", True),
+        ("Union[int, str]", "str | int | bytes", True),
+        ("Any", "int", False),
+        ("int", "object", False),
+        ("list[int]", "list[Any]", True),
+        ("dict[str, int]", "Mapping[str, int]", True),
+    ],
+)
+def test_types_fit_where_a_value_may_be_passed(given, expected, does):
+    types = (ast.parse(text, mode="eval").body for text in (given, expected))
+    assert fits(*types) is does
+
+
+def test_a_signature_counts_before_the_code_and_defaults_are_not_needed():
+    found = typed(
+        CodeConcept(name="f", description="", code="def f(a, b=1): ...", signature="f(a: 'Grid', b: int = 1) -> Grid")
+    )
+    assert [parameter.name for parameter in found.parameters] == ["a"]
+    assert fits(found.returns, found.parameters[0].type)

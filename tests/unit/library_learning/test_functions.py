@@ -1,0 +1,145 @@
+"""Abstractions as functions: parameters, results, and what is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.unit.library_learning.carving import carve, learned
+
+
+def run(source: str, call: str) -> Any:
+    """What a call gives after a program; an error's type where it raises."""
+    names: dict[str, Any] = {}
+    exec(source, names)
+    try:
+        return eval(call, names)
+    except Exception as error:  # noqa: BLE001 - whatever a program raises is its result
+        return type(error)
+
+
+def same(program: str, rewritten: str, *calls: str) -> bool:
+    return all(run(program, call) == run(rewritten, call) for call in calls)
+
+
+def test_an_expression_becomes_a_function_of_its_variables_and_holes() -> None:
+    program = "def f(xs, k):\n    return sum(xs) * (k + 1) + 2"
+    code, (rewritten,) = learned([program], carve(program, "sum(xs) * (k + 1)", holes=("k + 1",)))
+    assert code == "def shared_0(xs, value):\n    return sum(xs) * value"
+    assert "return shared_0(xs, k + 1) + 2" in rewritten
+    assert same(program, rewritten, "f([1, 2], 3)")
+
+
+def test_variables_that_are_read_later_are_given_back() -> None:
+    program = "def f(a):\n    b = a + 1\n    c = b * 2\n    d = c\n    return c + a"
+    code, (rewritten,) = learned([program], carve(program, "b = a + 1", "d = c"))
+    assert code == "def shared_0(a):\n    b = a + 1\n    c = b * 2\n    d = c\n    return c"
+    assert "    c = shared_0(a)\n    return c + a" in rewritten
+    assert same(program, rewritten, "f(3)")
+
+
+def test_a_variable_read_in_the_next_round_of_a_loop_is_given_back() -> None:
+    program = (
+        "def f(n):\n    last = 0\n    out = []\n    for i in range(n):\n"
+        "        out.append(last)\n        last = i * 2\n        print(end='')\n    return out"
+    )
+    code, (rewritten,) = learned([program], carve(program, "last = i * 2", "print(end='')"))
+    assert "return last" in code
+    assert same(program, rewritten, "f(4)")
+
+
+def test_statements_that_always_return_are_returned() -> None:
+    program = "def f(a):\n    a = abs(a)\n    if a > 3:\n        return 1\n    else:\n        return a"
+    code, (rewritten,) = learned([program], carve(program, "if a > 3:", "if a > 3:"))
+    assert "    return shared_0(a)" in rewritten
+    assert code.count("return") == 2
+    assert same(program, rewritten, "f(5)", "f(-2)")
+
+
+def test_statements_without_results_are_called() -> None:
+    program = "def f(a, i, j):\n    t = a[i]\n    a[i] = a[j]\n    a[j] = t\n    return a"
+    code, (rewritten,) = learned([program], carve(program, "t = a[i]", "a[j] = t"))
+    assert "    shared_0(a, i, j)\n    return a" in rewritten
+    assert same(program, rewritten, "f([1, 2, 3], 0, 2)")
+    assert code.startswith("def shared_0(a, i, j):")
+
+
+def test_a_condition_on_the_functions_own_variable_becomes_a_function() -> None:
+    program = "def f(xs, k):\n    n = 0\n    for x in xs:\n        if x > k:\n            n += 1\n    return n"
+    code, (rewritten,) = learned([program], carve(program, "n = 0", "return n", holes=("x > k",)))
+    assert "if function(x):" in code
+    assert "shared_0(xs, lambda x: x > k)" in rewritten
+    assert same(program, rewritten, "f([1, 5, 7], 4)")
+
+
+def test_what_is_imported_is_imported_where_it_is_used() -> None:
+    program = "from math import gcd\ndef f(a, b):\n    return gcd(a, b) // 2"
+    code, (rewritten,) = learned([program], carve(program, "gcd(a, b) // 2"))
+    assert code == "def shared_0(a, b):\n    from math import gcd\n    return gcd(a, b) // 2"
+    assert same(program, rewritten, "f(12, 8)")
+
+
+def test_two_programs_with_other_variables_use_one_function() -> None:
+    first = "def f(xs):\n    return [x * x for x in xs if x % 2]"
+    second = "def g(rows):\n    return [r * r for r in rows if r % 2]"
+    code, rewritten = learned([first, second], carve(first, "[x * x for x in xs if x % 2]"))
+    assert code == "def shared_0(xs):\n    return [x * x for x in xs if x % 2]"
+    assert "return shared_0(rows)" in rewritten[1]
+    assert same(second, rewritten[1], "g([1, 2, 3])")
+
+
+def test_names_of_parameters_hide_nothing_that_the_code_uses() -> None:
+    program = "def f(list, len_):\n    return sorted(list) + [len(list), len_]"
+    code, (rewritten,) = learned([program], carve(program, "sorted(list) + [len(list), len_]"))
+    assert "def shared_0(len_, list_2):" in code or "def shared_0(list_2, len_):" in code
+    assert same(program, rewritten, "f([2, 1], 9)")
+
+
+REFUSED = [
+    ("def f(a):\n    for x in a:\n        if x:\n            break\n        a = x", ("if x:", "if x:"), "loop around"),
+    ("def f(a):\n    if a:\n        return 1\n    a = 2\n    return a", ("if a:", "a = 2"), "on some ways only"),
+    ("def f(a):\n    x = a\n    yield x\n    return x", ("x = a", "yield x"), "Yield"),
+    ("def f(a):\n    x = a\n    del a[0]\n    return x", ("x = a", "del a[0]"), "Delete"),
+    ("def g(a): return a\ndef f(a):\n    return g(a) + 1", ("g(a) + 1", ""), "only its program defines"),
+    ("def f(a):\n    x = locals()\n    y = x\n    return y", ("x = locals()", "y = x"), "its caller's variables"),
+    ("def f(a):\n    if a:\n        x = 1\n    y = a\n    return x", ("if a:", "y = a"), "before it has a value"),
+    (
+        "def f(a):\n    x = 1\n    if a:\n        def g(): return x\n    x = a\n    y = x\n    return g()",
+        ("x = a", "y = x"),
+        "nested",
+    ),
+    ("def f(a):\n    x = a\n    h = lambda: x\n    return h", ("x = a", "h = lambda: x"), "outlives"),
+    ("def f(a):\n    return (b := a) + b", ("(b := a) + b", ""), "NamedExpr"),
+    ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),
+]
+
+
+@pytest.mark.parametrize(("program", "lines", "why"), REFUSED)
+def test_what_is_no_function_is_refused_with_the_reason(program: str, lines: tuple[str, str], why: str) -> None:
+    code, rewritten = learned([program], carve(program, *lines))
+    assert not rewritten
+    assert why in code
+
+
+def test_an_argument_that_may_not_be_evaluated_at_all_is_no_value() -> None:
+    program = "def f(a, d):\n    return a > 0 and d[a] > 1"
+    code, rewritten = learned([program], carve(program, "a > 0 and d[a] > 1", holes=("d[a]",)))
+    assert not rewritten
+    assert "another time" in code or "before" in code
+
+
+def test_an_argument_that_reads_what_was_changed_before_is_no_value() -> None:
+    program = "def f(a):\n    a.append(1)\n    b = len(a)\n    return b"
+    code, rewritten = learned([program], carve(program, "a.append(1)", "b = len(a)", holes=("len(a)",)))
+    assert not rewritten, code
+
+
+def test_one_variable_for_two_is_refused_for_that_use_only() -> None:
+    first = "def f(a, b):\n    a += [1]\n    b = a + b\n    return a, b"
+    second = "def f(a, b):\n    a += [1]\n    a = a + a\n    return a, b"
+    code, rewritten = learned([first, second], carve(first, "a += [1]", "b = a + b"))
+    assert "shared_0" in rewritten[0]
+    assert "shared_0" not in rewritten[1]
+    assert same(second, rewritten[1], "f([0], [2])")
+    assert code.endswith("return (a, b)")

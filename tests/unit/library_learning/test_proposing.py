@@ -1,0 +1,94 @@
+"""A language model composes; what it writes may do little, and has to do what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import Any
+
+import pytest
+
+from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.protocols.strategies import CompositionStrategy
+from atlas.testing import ScriptedLLM
+from tests.unit.library_learning.making import concept
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
+
+HALF = concept("def half(n: int) -> int:\n    return n // 2", ("half(4)", "2"))
+NEXT = concept("def next_one(n: int) -> int:\n    return n + 1", ("next_one(4)", "5"))
+CODE = "def halves(n: int) -> list[int]:\n    return [half(next_one(one)) for one in range(n)]"
+
+
+def answer(**fields: Any) -> dict[str, Any]:
+    given = {
+        "name": "halves",
+        "description": "The rounded-up halves under a number.",
+        "code": CODE,
+        "examples": [{"call": "halves(3)", "result": "[0, 1, 1]"}],
+        "guidance": "To split things evenly.",
+    }
+    return {**given, **fields}
+
+
+def compose(*answers: Any, concepts=(HALF, NEXT)):
+    llm = ScriptedLLM(answers)
+    return asyncio.run(LLMCompositionStrategy(llm).compose(list(concepts))), llm
+
+
+def test_it_is_a_composition_strategy():
+    assert isinstance(LLMCompositionStrategy(ScriptedLLM([])), CompositionStrategy)
+
+
+def test_a_function_whose_examples_hold_is_taken():
+    found, llm = compose(answer())
+    assert (found.name, found.code.strip()) == ("halves", CODE)
+    assert found.signature == "halves(n: int) -> list[int]"
+    assert found.examples == (("halves(3)", "[0, 1, 1]"),)
+    assert (found.source, set(found.composed_of)) == ("composed", {HALF.id, NEXT.id})
+    assert found.metadata == {"composed_by": "model"}
+    assert [one["name"] for one in json.loads(llm.prompts[0])["functions"]] == ["half", "next_one"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"name": "half"}, "a new identifier"),
+        ({"name": "print"}, "a new identifier"),
+        ({"description": ""}, "description should say"),
+        ({"code": "def halves(n) return"}, "that compiles"),
+        ({"code": "x = 1\n" + CODE}, "the one function 'halves'"),
+        ({"code": CODE.replace("halves", "other")}, "the one function 'halves'"),
+        ({"code": "def halves(n):\n    import os\n    return half(next_one(n))"}, "no imports"),
+        ({"code": "def halves(n):\n    return half(next_one(open('x')))"}, "not ['open']"),
+        ({"code": "def halves(n):\n    return eval('half(next_one(n))')"}, "not ['eval']"),
+        ({"code": "def halves(n):\n    return half(next_one(n.__class__))"}, "the attribute '__class__'"),
+        ({"code": "def halves(n):\n    return half(third(next_one(n)))"}, "not ['third']"),
+        ({"code": "def halves(n):\n    return half(n)"}, "calls ['half']"),
+        ({"examples": []}, "one to 5"),
+        ({"examples": [{"call": "halves(half(3))", "result": "1"}]}, "with literals"),
+        ({"examples": [{"call": "half(3)", "result": "1"}]}, "should be a call of halves"),
+        ({"examples": [{"call": "halves(3)", "result": "halves(3)"}]}, "and a literal"),
+        ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: failed"),
+        ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": "none"}, "one to 5"),
+    ],
+)
+def test_what_breaks_a_rule_is_asked_for_once_more_with_what_is_wrong(wrong, message):
+    found, llm = compose(answer(**wrong), answer())
+    assert found.name == "halves"
+    assert message in llm.prompts[1]
+
+
+def test_what_is_wrong_twice_is_nothing():
+    found, llm = compose(answer(name="half"), "no idea")
+    assert found is None
+    assert len(llm.prompts) == 2
+
+
+def test_a_model_that_sees_nothing_is_not_asked_again():
+    assert compose(answer(name=None))[0] is None
+
+
+def test_a_single_concept_is_not_asked_about():
+    assert compose(concepts=(HALF,))[0] is None

@@ -1,0 +1,175 @@
+"""Stitch, and everything that it is known to end on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from atlas.core.errors import Cancelled
+from atlas.library_learning import stitch_worker
+from atlas.library_learning.engines import Corpus, Engine, Proposal
+from atlas.library_learning.limits import Limits
+from atlas.library_learning.shelf import Shelf, located
+from atlas.library_learning.stitch import StitchEngine
+from atlas.library_learning.unifying import AntiUnificationEngine
+from tests.unit.library_learning.carving import term_of
+
+COUNTING = (
+    "def {name}({arg}):\n    n = 0\n    for x in {arg}:\n        if x {test}:\n            n += 1\n    return n + {k}"
+)
+PROGRAMS = [
+    COUNTING.format(name=f"f{number}", arg=arg, test=test, k=number)
+    for number, (arg, test) in enumerate([("xs", "> 1"), ("rows", "== 'a'"), ("q", "in {2, 3}"), ("s", "% 2")])
+]
+SMALL = Limits(iterations=3, seconds=60)
+
+
+def corpus(programs: list[str]) -> Corpus:
+    return Corpus(terms=tuple(map(term_of, programs)), tasks=tuple(f"t{n}" for n in range(len(programs))))
+
+
+def gives_back(before: Corpus, found: Proposal) -> bool:
+    """Whether the rewritten programs are the originals once every call is replaced by what it stands for."""
+    names = [str(number) for number in range(len(before.terms))]
+    shelf = Shelf(
+        dict(zip(names, before.terms, strict=True)), dict(zip(names, found.terms, strict=True)), found.patterns
+    )
+    located(shelf)  # raises where one is not
+    return True
+
+
+@pytest.fixture(params=[StitchEngine(), AntiUnificationEngine()], ids=lambda engine: engine.name)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    found: Engine = request.param
+    return found
+
+
+def test_both_engines_find_what_programs_have_in_common(engine: Engine) -> None:
+    before = corpus([f"def f{n}(a, b):\n    return sorted(set(a) & set(b[{n}:])) + [{n}]" for n in range(4)])
+    found = engine.abstractions(before, SMALL)
+    assert found.patterns
+    assert found.patterns[0].name == "fn_0"
+    assert sum(term.size for term in found.terms) < sum(term.size for term in before.terms)
+    assert gives_back(before, found)
+
+
+def test_both_engines_save_as_much_on_expressions() -> None:
+    statements = ["return {}", "b = {}", "if {}: pass", "assert {}", "print({})"]
+    before = corpus(
+        [
+            f"def f{n}(a, b):\n    " + text.format(f"sorted(set(a) & set(b[{n}:])) + [a[0] - b[1]]")
+            for n, text in enumerate(statements)
+        ]
+    )
+    found = [engine.abstractions(before, Limits(iterations=1)) for engine in (StitchEngine(), AntiUnificationEngine())]
+    sizes = [sum(term.size for term in each.terms) + each.patterns[0].body.size for each in found]
+    assert sizes[0] == sizes[1]
+
+
+def test_an_engine_finds_nothing_in_nothing(engine: Engine) -> None:
+    assert engine.abstractions(Corpus(terms=(), tasks=()), SMALL).patterns == ()
+
+
+def test_one_program_is_left_as_it_is(engine: Engine) -> None:
+    before = corpus(PROGRAMS[:1])
+    assert gives_back(before, engine.abstractions(before, SMALL))
+
+
+def test_text_beyond_ascii_and_text_that_looks_like_syntax_is_kept(engine: Engine) -> None:
+    texts = ["é (x) #0 $1 'q\" \\ \n fn_0", "日本", "lam app", "%0 &a"]
+    before = corpus(
+        [
+            f"def f{n}(a, é):\n    return a.replace({text!r}, é) + a.strip() + {n} * '(é)'"
+            for n, text in enumerate(texts)
+        ]
+    )
+    assert gives_back(before, engine.abstractions(before, SMALL))
+
+
+def test_programs_with_names_like_those_of_abstractions_are_not_mistaken(engine: Engine) -> None:
+    before = corpus(
+        [f"def fn_{n}(fn_0, fn_1):\n    return fn_0(fn_1(fn_0 + 1) * 2) + fn_{n}(1, {n})" for n in range(4)]
+    )
+    found = engine.abstractions(before, SMALL)
+    assert found.patterns
+    assert gives_back(before, found)
+
+
+def test_stitch_abstracts_statements_over_their_variables() -> None:
+    before = corpus(PROGRAMS)
+    found = StitchEngine().abstractions(before, SMALL)
+    assert any(pattern.sort in "bts" for pattern in found.patterns)
+    assert gives_back(before, found)
+
+
+def test_directories_with_spaces_do_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spaced = tmp_path / "with spaces"
+    spaced.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spaced))
+    assert StitchEngine().abstractions(corpus(PROGRAMS), SMALL).patterns
+    assert not list(spaced.iterdir())
+
+
+def test_a_search_that_is_cancelled_is_ended_at_once() -> None:
+    with pytest.raises(Cancelled, match="nothing was changed"):
+        StitchEngine().abstractions(corpus(PROGRAMS), SMALL, cancelled=lambda: True)
+    assert not _children()
+
+
+def test_a_search_that_takes_too_long_is_ended_and_says_so() -> None:
+    before = corpus(PROGRAMS)
+    found = StitchEngine().abstractions(before, Limits(seconds=0))
+    assert found.terms == before.terms
+    assert "stopped after 0 s" in found.notes[0]
+    assert not _children()
+
+
+def test_a_search_without_enough_memory_is_ended_and_says_so() -> None:
+    before = corpus([program.replace("def f", f"def f{n}_") for n in range(20) for program in PROGRAMS])
+    found = StitchEngine().abstractions(before, Limits(megabytes=14, seconds=60))
+    assert "stopped at 14 MB" in found.notes[0]
+    assert gives_back(before, found)
+
+
+def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) -> None:
+    request = {
+        "programs": ["(a b)"],
+        "tasks": ["t"],
+        "automaton": {},
+        "options": {},
+        "iterations": 1,
+        "megabytes": 8000,
+    }
+    (tmp_path / "request.json").write_text(json.dumps(request))
+    code = (
+        f"import sys, types; sys.path[:0] = {sys.path!r}\n"
+        "class E(Exception): pass\n"
+        "def compress(programs, **options):\n"
+        "    if 'no_mismatch_check' not in options: raise E('cost mismatch of 3')\n"
+        "    return types.SimpleNamespace(rewritten=programs, json={'abstractions': []})\n"
+        "sys.modules['stitch_core'] = types.SimpleNamespace(compress=compress, StitchException=E)\n"
+        f"import runpy; sys.argv = ['x', {str(tmp_path)!r}]\n"
+        f"runpy.run_path({stitch_worker.__file__!r}, run_name='__main__')"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    answer = json.loads((tmp_path / "answer.json").read_text())
+    assert answer["unchecked"]
+    assert answer["error"] == ""
+
+
+def _children() -> list[str]:
+    own = str(os.getpid())
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == own and fields[0] != "Z":
+            found.append((status.parent / "cmdline").read_text())
+    return [command for command in found if "stitch_worker" in command]
