@@ -19,7 +19,7 @@ MOST_CELLS = 40
 MOST_CHARACTERS = 20_000
 """Of a text in which grids are looked for."""
 
-CELL_PIXELS = 18
+CELL_PIXELS = 26
 SIDE_PIXELS = 220
 """A grid is drawn no larger than this."""
 

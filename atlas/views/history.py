@@ -9,7 +9,7 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.types import Operation, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds import CONCEPT, EXPERIENCE, Kind, kind_of
+from atlas.views.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment, signed
 
@@ -38,7 +38,7 @@ CONCEPT_MEANINGS = {
     "merge": "Concepts were merged",
     "restore": "Concepts were taken back from the trash",
 }
-"""The same, where the first thing that was touched is a concept."""
+"""The same, of operations on concepts alone."""
 
 OTHER_MEANING = "Something else was done"
 """Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
@@ -177,7 +177,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     except NotFound:
         return None
     n_changes, first = sum(operation.counts.values()), _first(memory, operation)
-    meanings = MEANINGS | (CONCEPT_MEANINGS if _is_concept(memory, first) else {})
+    meanings = MEANINGS | (CONCEPT_MEANINGS if _is_concept(memory, operation, first) else {})
     return OperationDetail(
         row=_row(memory, operation, first),
         meaning=meanings.get(operation.kind, OTHER_MEANING),
@@ -238,8 +238,12 @@ def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
-def _is_concept(memory: MemorySystem, change: RecordChange | None) -> bool:
-    return change is not None and kind_of(memory, change.collection) is CONCEPT
+def _is_concept(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> bool:
+    """Whether an operation was about concepts alone; all changes are looked at only where the first is of one."""
+    collection = memory.concepts.collection_name
+    if first is None or first.collection != collection:
+        return False
+    return memory.storage.collections_of(operation.id) == {collection}
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
@@ -247,7 +251,7 @@ def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None)
         id=operation.id,
         at=operation.created_at,
         what=operation.kind,
-        counts=_concept_counts(operation, first) if _is_concept(memory, first) else _counts(operation),
+        counts=_concept_counts(operation, first) if _is_concept(memory, operation, first) else _counts(operation),
         actor=operation.actor,
         reason=operation.reason,
         state="undone" if operation.undone_by else "",

@@ -42,9 +42,8 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
 
 
 def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
-    n_versions = f"Versions ({len(detail.versions)})" if detail.versions else "Versions"
     code, examples, uses, similar, versions, noted, edited = st.tabs(
-        ["Code", "Examples", "Uses", "Similar", n_versions, "Note", "Edit"], key="concept_tabs", on_change="rerun"
+        ["Code", "Examples", "Uses", "Similar", "Versions", "Note", "Edit"], key="concept_tabs", on_change="rerun"
     )
     with code:
         _draw_code(detail)
@@ -126,13 +125,12 @@ def _draw_found_in(detail: ConceptDetail) -> None:
 
 
 def _draw_found(found: FoundIn) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if found.title:
-            st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
-                         query_params={"id": found.id})  # fmt: skip
-            st.text(found.title)
-        else:
-            st.caption("One that is not in the store any more")
+    if not found.title:
+        st.caption("One that is not in the store any more")
+        return
+    link, title = st.columns([1, 4])
+    link.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": found.id})
+    title.text(found.title)
 
 
 def _draw_similar(memory: MemorySystem, detail: ConceptDetail) -> None:

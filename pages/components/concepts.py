@@ -46,12 +46,12 @@ def ask(memory: MemorySystem) -> ConceptQuery:
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", key="concepts_text", type="search", placeholder="What should it do?", bind=URL,
-                             width=300)  # fmt: skip
+                             width=250)  # fmt: skip
         sources = _choice("Source", options.sources, key="concepts_source")
         languages = _choice("Language", options.languages, key="concepts_language")
         tags = _choice("Tag", options.tags, key="concepts_tag")
         is_search = bool(text and text.strip())
-        order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=170, bind=URL)
+        order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
         with_irrelevant = is_search and st.toggle(
             "Less relevant too", key="concepts_irrelevant", help="Also list what has little or nothing to do with it",
             bind=URL,
@@ -69,10 +69,9 @@ def ask(memory: MemorySystem) -> ConceptQuery:
     return query
 
 
-def draw_list(memory: MemorySystem, columns: tuple[str, ...] | None = None) -> None:
+def draw_list(memory: MemorySystem, query: ConceptQuery, columns: tuple[str, ...] | None = None) -> None:
     """The concepts that are asked for, a page at a time."""
     state = store_state(memory)
-    query = ask(memory)
     above = st.container()
     listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state)
     if n_pages(listing.n) > 1:
@@ -124,7 +123,7 @@ def _choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]
     options = offered(held, [*st.session_state.get(key, []), *_asked(key, held)])
     if not options:
         return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=190))
+    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=160))
 
 
 def _asked(key: str, held: Mapping[Any, int]) -> list[Any]:

@@ -44,12 +44,12 @@ COLUMNS = {
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=125, timezone="UTC"),
     "marks": st.column_config.TextColumn("Marks", width=110),
     "why": st.column_config.TextColumn("Why it is here", width=420),
-    "name": st.column_config.TextColumn("Name", width=190),
-    "description": st.column_config.TextColumn("What it does", width=330),
-    "language": st.column_config.TextColumn("Language", width=90),
+    "name": st.column_config.TextColumn("Name", width=180),
+    "description": st.column_config.TextColumn("What it does", width=290),
+    "language": st.column_config.TextColumn("Language", width=85),
     "n_uses": st.column_config.NumberColumn("Uses", format="localized", width=55, help="Tasks that it was used for"),
     "succeeded": st.column_config.TextColumn(
-        "Succeeded", width=140, help="Of the tasks that it was used for, with the 95 % interval (Wilson)"
+        "Succeeded", width=165, help="Of the tasks that it was used for, with the 95 % interval (Wilson)"
     ),
     "how": st.column_config.TextColumn("How", width=95),
 }
