@@ -29,7 +29,8 @@ class ConceptMergeRequest:
         Raises:
             InvalidInput: Fewer than two are left.
         """
-        there = [concept_id for concept_id in self.ids if concept_id in memory.concepts.titles(self.ids)]
+        titles = memory.concepts.titles(self.ids)
+        there = [concept_id for concept_id in self.ids if concept_id in titles]
         plan = memory.concepts.plan_merge([there])
         removed = tuple(one.id for group in plan.groups for one in group.removed)
         view = _merge_view(plan, len(self.ids) - len(there))

@@ -12,6 +12,7 @@ from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.selection import unselect
+from pages.components.tables import close_opened, opened_id
 
 ROWS_SHOWN = 500
 TABLE_PIXELS = 260
@@ -183,5 +184,7 @@ def _apply(memory: MemorySystem, proposal: AnyProposal) -> None:
         close_plan()
         return
     unselect(proposal.going)
+    if opened_id() in proposal.going:
+        close_opened()
     announce(operation_id, sentence)
     close_plan()

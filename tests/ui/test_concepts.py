@@ -159,6 +159,7 @@ def test_deleting_says_first_who_would_lack_it(dashboard: Dashboard, tmp_path, m
     assert "1 concept calls what would go, and would not run without it." in [e.value for e in app.caption]
     assert any("its code calls crop" in frame.value.to_csv() for frame in app.dataframe)
     app.button(key="plan_apply").click().run()
+    assert "id" not in app.query_params
     assert crop not in memory.concepts.ids()
     assert twice in memory.concepts.ids()
     app.button(key="act_undo").click().run()
