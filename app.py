@@ -19,7 +19,11 @@ ICON = str(Path(__file__).parent / "pages" / "icon.png")
 
 SECTIONS = {
     "": [("overview", "Overview", ":material/monitoring:")],
-    "Explore": [("map", "Map", ":material/scatter_plot:"), ("experiences", "Experiences", ":material/history_edu:")],
+    "Explore": [
+        ("map", "Map", ":material/scatter_plot:"),
+        ("experiences", "Experiences", ":material/history_edu:"),
+        ("concepts", "Concepts", ":material/functions:"),
+    ],
     "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
@@ -37,7 +41,7 @@ def main() -> None:
             draw_act(memory)
         with routed():
             page.run()
-        draw_tray(memory)
+        draw_tray(memory, page.url_path)
     except AtlasError as error:
         show_problem(error)
     except Exception as error:  # noqa: BLE001 - the page's top: whatever it is, the person gets a sentence

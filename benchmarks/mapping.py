@@ -22,7 +22,7 @@ from atlas.analysis.projection import trustworthiness
 from atlas.analysis.source import Embedded, read_embedded
 from atlas.core.types import Vectors
 from atlas.importers.run import import_paths
-from atlas.importers.sink import ExperienceSink
+from atlas.importers.sink import MemorySink
 from atlas.memory.experience import COLLECTION
 from benchmarks.measuring import Figure, clustered_vectors
 
@@ -120,7 +120,7 @@ def _imported(paths: Sequence[Path], label: Callable[[Mapping[str, Any], str], s
     with TemporaryDirectory() as directory:
         settings = atlas.Settings(store=Path(directory), embedding_model="all-MiniLM-L6-v2")
         with atlas.open_memory(directory, settings=settings) as memory:
-            import_paths(ExperienceSink(memory.experience, "benchmark"), list(paths), settings=settings)
+            import_paths(MemorySink(memory, "benchmark"), list(paths), settings=settings)
             embedded = read_embedded(memory.storage, COLLECTION)
             rows = {row["id"]: row["metadata"] for row in memory.experience.browse()}
             held = [memory.experience.get(one) for one in embedded.ids]

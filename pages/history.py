@@ -8,25 +8,16 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.history import n_operation_pages, n_trash_pages, operation_page, trash_page
+from atlas.views.history import n_operation_pages, operation_page
 from atlas.views.state import store_state
-from atlas.views.wording import counted
-from pages.components.acts import announce, announcing_problems
-from pages.components.editing import READ_ONLY
 from pages.components.live import refreshing
 from pages.components.memory import page_memory
-from pages.components.operation import OPENED, OPERATION_COLUMNS, TIME, operation_panel
+from pages.components.operation import OPENED, OPERATION_COLUMNS, operation_panel
 from pages.components.scope import URL
 from pages.components.tables import clicked_row
+from pages.components.trash import draw_pages, draw_trash
 
 OPERATIONS, TRASH = "Operations", "Trash"
-TRASH_COLUMNS = {
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
-    "task": st.column_config.TextColumn("Task", width="large"),
-    "deleted_at": TIME("Deleted (UTC)"),
-    "actor": st.column_config.TextColumn("Who", width=100),
-    "reason": st.column_config.TextColumn("Why", width=200),
-}
 
 
 def draw_operations(memory: MemorySystem) -> None:
@@ -55,48 +46,6 @@ def open_selected(ids: tuple[str, ...], key: str) -> None:
     row = clicked_row(key, len(ids))
     if row is not None:
         st.query_params[OPENED] = ids[row]
-
-
-def draw_trash(memory: MemorySystem) -> None:
-    """What was deleted, with the offer to restore it."""
-    state = hash(store_state(memory))  # before the rows are read, as above
-    page = draw_pages(n_trash_pages(memory), key="history_trash_page")
-    view = trash_page(memory, page)
-    st.caption(view.caption)
-    if not view.rows:
-        return
-    table = st.dataframe(
-        [asdict(row) for row in view.rows],
-        column_order=list(TRASH_COLUMNS),
-        column_config=TRASH_COLUMNS,
-        hide_index=True,
-        key=f"history_trash_{page}_{state}",
-        on_select="rerun",
-        selection_mode="multi-row",
-    )
-    ids = tuple(view.rows[row].id for row in table["selection"]["rows"])
-    st.button(
-        f"Restore {counted(len(ids), 'experience')}" if ids else "Restore the chosen ones",
-        key="history_restore",
-        icon=":material/restore_from_trash:",
-        disabled=not ids or memory.storage.read_only,
-        help=READ_ONLY if memory.storage.read_only else None,
-        on_click=restore,
-        args=(memory, ids),
-    )
-
-
-def restore(memory: MemorySystem, ids: tuple[str, ...]) -> None:
-    """Take experiences back from the trash, as one operation."""
-    scoped = memory.experience.within("restore", "from the trash")
-    with announcing_problems():
-        n_restored = scoped.restore(ids)
-        announce(str(scoped.operation_id), f"Restored {counted(n_restored, 'experience')}")
-
-
-def draw_pages(n_pages: int, *, key: str) -> int:
-    """The page that is chosen."""
-    return st.pagination(n_pages, key=key, bind=URL) if n_pages > 1 else 1
 
 
 memory = page_memory()

@@ -17,6 +17,7 @@ from pages.components.live import refreshing
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.overview import (
+    draw_concepts,
     draw_domains,
     draw_facts,
     draw_growth,
@@ -34,6 +35,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     """The overview of a memory that holds something."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_totals(view.rate)
+    draw_concepts(view.n_concepts)
     growth, health = st.columns([5, 4], gap="medium")
     with growth:
         draw_growth(view.days)
@@ -74,6 +76,7 @@ def remove(memory: MemorySystem) -> None:
 def draw_empty(memory: MemorySystem, view: Overview) -> None:
     """An empty memory: how to fill it, and something to try out."""
     show_empty(view.import_command)
+    draw_concepts(view.n_concepts)
     if not has_sample(SAMPLE) or memory.storage.read_only:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

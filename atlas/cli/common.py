@@ -16,6 +16,7 @@ from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Operation
 from atlas.memory.system import MemorySystem, open_memory
+from atlas.views.kinds import EXPERIENCE, Kind
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
@@ -59,20 +60,22 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
         beside.unlink(missing_ok=True)
 
 
-def full_ids(memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False) -> list[str]:
-    """The ids of the experiences, or of the deleted ones, that begin so.
+def full_ids(
+    memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False, kind: Kind = EXPERIENCE
+) -> list[str]:
+    """The ids of the records of a kind, or of the deleted ones, that begin so.
 
     Raises:
-        NotFound: No experience, or several, begin with one of them.
+        NotFound: None, or several, begin with one of them.
     """
-    return [_full_id(memory, beginning, deleted) for beginning in beginnings]
+    return [_full_id(memory, beginning, deleted, kind) for beginning in beginnings]
 
 
-def _full_id(memory: MemorySystem, beginning: str, deleted: bool) -> str:
-    ids = memory.storage.ledger.ids_beginning(memory.experience.collection_name, beginning, deleted=deleted)
+def _full_id(memory: MemorySystem, beginning: str, deleted: bool, kind: Kind) -> str:
+    ids = memory.storage.ledger.ids_beginning(kind.records(memory).collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
-        kind = "deleted experience" if deleted else "experience"
-        raise NotFound(f"{'no' if not ids else 'more than one'} {kind} begins with {beginning!r}")
+        noun = f"deleted {kind.noun}" if deleted else kind.noun
+        raise NotFound(f"{'no' if not ids else 'more than one'} {noun} begins with {beginning!r}")
     return ids[0]
 
 

@@ -14,8 +14,9 @@ from atlas.core.types import Experience
 from atlas.importers.formats import FORMATS
 from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample
-from atlas.importers.sink import ExperienceSink
+from atlas.importers.sink import MemorySink
 from atlas.memory.ranking import explain
+from atlas.views.wording import counted
 
 
 def add_commands(commands: Any) -> None:
@@ -51,7 +52,7 @@ def _init(options: argparse.Namespace, settings: Settings) -> int:
 
 def _import(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, create=True) as memory:
-        sink = ExperienceSink(memory.experience, f"imported {', '.join(safe(path.name) for path in options.paths)}")
+        sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
         with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
             report = import_paths(
                 sink,
@@ -94,6 +95,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         model = memory.storage.model
         print(f"store            {memory.storage.path}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
+        print(f"concepts         {len(memory.concepts)}")
         print(f"experiences      {len(memory.experience)}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
@@ -104,11 +106,19 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 def _print_report(report: ImportReport, operation_id: str | None) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
+    concepts = f" ({_of_what(report)})" if report.added_concepts else ""
     print(
-        f"{report.read} read, {report.added} added, {report.skipped} skipped as duplicates, {report.rejected} rejected"
+        f"{report.read} read, {report.added} added{concepts}, {report.skipped} skipped as duplicates, "
+        f"{report.rejected} rejected"
     )
     if operation_id:
         print(f"To take it back: atlas undo {operation_id[:8]}")
+
+
+def _of_what(report: ImportReport) -> str:
+    """`51 concepts`, or `3 experiences and 51 concepts`."""
+    named = {"experience": report.added - report.added_concepts, "concept": report.added_concepts}
+    return " and ".join(counted(n, noun) for noun, n in named.items() if n)
 
 
 def _whole(experience: Experience) -> str:

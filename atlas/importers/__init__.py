@@ -1,4 +1,4 @@
-"""Runs of agents that other programs wrote, read as trajectories: one source format a file, and a table of them."""
+"""What other programs wrote of agents, read as attempts and concepts: one source format a file, and a table of them."""
 
 from atlas.importers.formats import FORMATS, Format, detect
 from atlas.importers.rows import Item, Limits, Row

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from atlas.core.codec import encode_experience, encode_trajectory
+from atlas.core.concept_codec import encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
-from atlas.core.types import Trajectory
+from atlas.core.types import CodeConcept, Trajectory
+from atlas.memory.concept_records import checked
 
-Item = Trajectory | ExportedExperience
+Item = Trajectory | ExportedExperience | CodeConcept
+"""An attempt, an experience as another store had it, or reusable code."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -84,6 +87,9 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def _check(item: Item) -> None:
+    if isinstance(item, CodeConcept):
+        encode_concept(checked(item))
+        return
     if isinstance(item, ExportedExperience):
         encode_experience(item.experience)
         task = item.experience.task

@@ -29,6 +29,9 @@ class AddCount:
     skipped: int
     """Items that were there already."""
 
+    added_concepts: int = 0
+    """How many of those added are concepts; the others are attempts."""
+
 
 class Sink(Protocol):
     """Where an import puts what it reads."""
@@ -61,6 +64,9 @@ class ImportReport:
     """Rows that were looked at."""
 
     added: int
+    added_concepts: int
+    """How many of those added are concepts; the others are attempts."""
+
     skipped: int
     """Rows that the store had already."""
 
@@ -127,7 +133,7 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
+        self._n_read = self._n_added = self._n_concepts = self._n_skipped = self._n_rejected = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -152,6 +158,7 @@ class _Run:
         if items:
             count = self._sink.add(items, self._source)
             self._n_added += count.added
+            self._n_concepts += count.added_concepts
             self._n_skipped += count.skipped
             self._tell_progress()
 
@@ -160,6 +167,7 @@ class _Run:
         return ImportReport(
             read=self._n_read,
             added=self._n_added,
+            added_concepts=self._n_concepts,
             skipped=self._n_skipped,
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),

@@ -8,7 +8,7 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.importers.run import import_paths
-from atlas.importers.sink import ExperienceSink
+from atlas.importers.sink import MemorySink
 from atlas.memory.system import MemorySystem
 
 IS_SAMPLE = {"is_sample": True}
@@ -33,7 +33,7 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
     files = sorted(directory.glob("*.jsonl"))
     if not files:
         raise ImportFailed(f"there is no sample data in {directory}: expected *.jsonl files there")
-    sink = ExperienceSink(memory.experience, "sample data")
+    sink = MemorySink(memory, "sample data")
     report = import_paths(sink, files, strict=True, settings=settings)
     return LoadedSample(report.added, sink.operation_id if report.added else None)
 

@@ -22,6 +22,11 @@ def document_keys(head: bytes) -> frozenset[str]:
     return frozenset(_keys(head, level=1)) if head.lstrip().startswith(b"{") else frozenset()
 
 
+def member_keys(head: bytes) -> frozenset[str]:
+    """The keys of the objects that the outermost JSON object holds; none where the file is not one."""
+    return frozenset(_keys(head, level=2)) if head.lstrip().startswith(b"{") else frozenset()
+
+
 def _keys(text: bytes, level: int) -> Iterator[str]:
     depth, string = 0, b""
     for match in _MARK.finditer(text):

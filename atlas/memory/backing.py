@@ -43,7 +43,7 @@ class PlainStore:
         self._takes_windows = isinstance(vector_store, VectorStore)
         self.get = vector_store.get
 
-    def within(self, kind: str, reason: str = "") -> PlainStore:
+    def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> PlainStore:
         """Itself: it keeps no history."""
         return self
 

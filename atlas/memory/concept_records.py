@@ -18,6 +18,7 @@ from atlas.core.types import CodeConcept, Usage
 from atlas.library_learning import normal_forms
 from atlas.library_learning.normalising import NotPython, parse
 from atlas.memory.columns import Entry
+from atlas.memory.extraction import lineage
 
 SOURCES = ("primitive", "learned", "composed", "imported")
 
@@ -69,6 +70,14 @@ def called_names(concept: CodeConcept) -> set[str]:
     return called - defined
 
 
+def defined_names(concept: CodeConcept) -> set[str]:
+    """Names that others call its code by: the functions and classes that its Python defines; its own name elsewhere."""
+    if concept.language != PYTHON:
+        return {concept.name}
+    named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in parsed(concept).body if isinstance(node, named)} or {concept.name}
+
+
 def to_entry(concept: CodeConcept) -> Entry:
     """What a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
     if concept.created_at is None:
@@ -81,12 +90,20 @@ def to_entry(concept: CodeConcept) -> Entry:
         "calls": list(concept.calls),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
+        "merged_from": lineage(concept.metadata),
+        "merged_hashes": merged_hashes(concept),
         "content": dump(encode_concept(concept)),
         "content_hash": hashlib.sha256(f"{concept.language}\n{normal_form(concept)}".encode()).hexdigest(),
         "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
     }
     present = {name: value for name, value in metadata.items() if value not in ("", [])}
     return Entry(concept.id, f"{_words(concept.name)}: {concept.description}", present)
+
+
+def merged_hashes(concept: CodeConcept) -> list[str]:
+    """The hashes of the codes that were merged into it, so that adding them again finds it."""
+    held = concept.metadata.get("merged_hashes")
+    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:

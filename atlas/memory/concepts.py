@@ -10,6 +10,7 @@ from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
+from atlas.memory.concept_merging import ConceptMergePlan
 from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, ConceptVersion
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -86,6 +87,18 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         """Sync form of `aupdate_stats`."""
         aio.run(self.aupdate_stats(concept_id, success))
 
+    def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
+        """Sync form of `aplan_merge`."""
+        return aio.run(self.aplan_merge(groups))
+
+    def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
+        """Sync form of `aapply_merge`."""
+        return aio.run(self.aapply_merge(plan))
+
+    def merge(self, ids: Sequence[str]) -> CodeConcept:
+        """Sync form of `amerge`."""
+        return aio.run(self.amerge(ids))
+
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
         """Sync form of `asearch`."""
         return aio.run(self.asearch(query, k))
@@ -105,6 +118,10 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
     def depends_on(self, concept_id: str) -> list[CodeConcept]:
         """Sync form of `adepends_on`."""
         return aio.run(self.adepends_on(concept_id))
+
+    def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """Sync form of `adependents`."""
+        return aio.run(self.adependents(concept_ids))
 
     def versions(self, concept_id: str) -> list[ConceptVersion]:
         """Sync form of `aversions`."""

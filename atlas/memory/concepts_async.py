@@ -14,8 +14,10 @@ from atlas.core.types import NO_MARKS, CodeConcept, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
+from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
 from atlas.memory.concept_records import called_names, checked, from_row, made_at, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
+from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -141,6 +143,49 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """Say how a task went that this concept was used for; `NotFound` where it is not there."""
         await self.arecord_use(concept_id, success)
 
+    # Merging
+
+    async def aplan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
+        """What `apply_merge` would make of groups of concepts that do the same; nothing is touched.
+
+        The most used of each group stays, else the oldest, with its own code. It takes over where the others were
+        found, what they were composed of, uses, tags and notes, and those examples that call a function of its name.
+        Other concepts then name it as what they call, where their code calls it by its name; the plan lists those whose
+        code would not.
+
+        Raises:
+            InvalidInput: A group has fewer than two concepts, one is in two groups, or one is not there.
+        """
+        checked_groups = check_groups(groups)
+        moment = await self._store.moment()
+        ids = [concept_id for group in checked_groups for concept_id in group]
+        subjects = {subject.concept.id: subject for subject in await self._subjects(ids)}
+        naming = await self._subjects(await self._naming(ids))
+        n_total = await self._store.count()
+        return plan_concept_merge(checked_groups, subjects, naming, n_total=n_total, moment=moment)
+
+    async def aapply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
+        """Merge exactly what a plan says, as one operation; the concepts that stay.
+
+        Raises:
+            PlanOutdated: One of the concepts, or its marks, has changed since; nothing was done.
+        """
+        if not plan.groups:
+            return []
+        changed = [*(group.kept_id for group in plan.groups), *(subject.concept.id for subject in plan.linked)]
+        rows = {row["id"]: row for row in await self._store.get(changed)}
+        scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
+        await scoped.merge(merges_of(plan, rows), plan.moment)
+        return [group.merged for group in plan.groups]
+
+    async def amerge(self, ids: Sequence[str]) -> CodeConcept:
+        """Merge concepts that do the same into the most used of them; see `plan_merge`. `undo` parts them again."""
+
+        async def plan_and_apply() -> CodeConcept:
+            return (await self.aapply_merge(await self.aplan_merge([ids])))[0]
+
+        return await retried(plan_and_apply)
+
     # Making new ones
 
     async def acompose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
@@ -203,6 +248,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             found |= {one.id: one for one in waiting}
         return list(found.values())
 
+    async def adependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """The other concepts that call one of these, or were composed of one: those that would lack them."""
+        among = set(concept_ids)
+        return await self.aget_many([found for found in await self._naming(concept_ids) if found not in among])
+
     async def aversions(self, concept_id: str) -> list[ConceptVersion]:
         """A concept as it was before each edit, the last first; none where it was never edited."""
         return [
@@ -223,6 +273,20 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
+
+    async def _naming(self, ids: Sequence[str]) -> list[str]:
+        """The ids of the concepts that name one of these as what they call or were composed of."""
+        among = {"$in": list(ids)}
+        return await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}]}) if ids else []
+
+    async def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
+        """What merging has to know of those that are there."""
+        rows = await self._store.get(list(ids))
+        marks = await self._store.marks(ids)
+        return [
+            ConceptSubject(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
+            for row, concept in zip(rows, await self._read(rows), strict=True)
+        ]
 
     async def _edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
         """`aedit`, unless the concept changes between being read and being written."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Experience, Marks
@@ -59,11 +59,26 @@ class MergeGroup:
     """The kept record's marks as they would be."""
 
 
+class Group(Protocol):
+    """Records that become one."""
+
+    @property
+    def kept_id(self) -> str:
+        """The one that stays."""
+
+    @property
+    def removed(self) -> Sequence[object]:
+        """Those that go."""
+
+
+G = TypeVar("G", bound=Group)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MergePlan:
+class GroupsPlan(Generic[G]):
     """What merging would do; applying it does exactly this, or nothing if one of the records has changed."""
 
-    groups: tuple[MergeGroup, ...]
+    groups: tuple[G, ...]
     n_total: int
     """Records in the store when the plan was made."""
 
@@ -87,6 +102,11 @@ class MergePlan:
         if len(self.groups) == 1:
             return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
         return f"merged {n_records} records into {len(self.groups)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan(GroupsPlan[MergeGroup]):
+    """What merging attempts would do."""
 
 
 def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:

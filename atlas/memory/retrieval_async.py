@@ -52,9 +52,13 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
     def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
         """This memory over another view of its store."""
 
-    def within(self, kind: str, reason: str = "") -> Self:
-        """This memory, all of whose writes are one operation in the history, undone as a whole."""
-        made = self._over(self._store.within(kind, reason))
+    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
+        """This memory, all of whose writes are one operation in the history, undone as a whole.
+
+        Args:
+            operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
+        """
+        made = self._over(self._store.within(kind, reason, operation_id))
         made._retriever = self._retriever  # what it has measured of the store holds for both
         return made
 

@@ -186,6 +186,13 @@ def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> 
     return [_operation(row) for row in rows]
 
 
+def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[str]:
+    """The collections whose records an operation touched."""
+    operation = read_operation(connection, operation_id)
+    rows = connection.execute("SELECT DISTINCT collection FROM changes WHERE operation = ?", (operation.id,))
+    return {collection for (collection,) in rows}
+
+
 def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[Change]:
     """An operation's changes, latest first."""
     rows = connection.execute(

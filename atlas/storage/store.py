@@ -22,7 +22,7 @@ from atlas.protocols.infra import Clock
 from atlas.storage.collection import Collection
 from atlas.storage.database import damaged
 from atlas.storage.differences import read_changes
-from atlas.storage.history import count_operations
+from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
@@ -160,6 +160,11 @@ class Store:
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """What an operation did to each record, in its order."""
         return read_changes(self.ledger, self.marks, operation_id, limit, offset)
+
+    def collections_of(self, operation_id: str) -> set[str]:
+        """The collections whose records an operation touched; `NotFound` where there is none."""
+        with self.ledger.database.read() as connection:
+            return read_collections(connection, operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back; see `atlas.storage.undo.undo`."""

@@ -35,9 +35,10 @@ class LedgerVectorStore:
         self._name = collection.name
         self._operation = operation
 
-    def within(self, kind: str, reason: str = "") -> LedgerVectorStore:
-        """This store, all of whose writes belong to one operation in the history."""
-        return LedgerVectorStore(self._collection, self._draft(kind, reason))
+    def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> LedgerVectorStore:
+        """This store, all of whose writes belong to one operation in the history: a new one, or one that was begun."""
+        draft = self._draft(kind, reason)
+        return LedgerVectorStore(self._collection, replace(draft, id=operation_id) if operation_id else draft)
 
     @property
     def operation_id(self) -> str | None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.errors import NotFound
-from atlas.core.types import Operation
+from atlas.core.types import Operation, RecordChange
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment, signed
 
@@ -29,6 +30,16 @@ MEANINGS = {
 }
 """What kinds of operations mean."""
 
+CONCEPT_MEANINGS = {
+    "store": "Concepts were added",
+    "import": "Concepts were imported",
+    "edit": "A concept was edited",
+    "delete": "Concepts were deleted",
+    "merge": "Concepts were merged",
+    "restore": "Concepts were taken back from the trash",
+}
+"""The same, of operations on concepts alone."""
+
 OTHER_MEANING = "Something else was done"
 """Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
 
@@ -43,7 +54,7 @@ class OperationRow:
     """Its kind, such as `prune`; untrusted text, for other programs have kinds of their own."""
 
     counts: str
-    """`597 added`, or several such."""
+    """`597 added`, `51 concepts added`, or several such; `concept crop added`, where it is one: untrusted text."""
 
     actor: str
     """Untrusted text, as the reason is."""
@@ -85,6 +96,9 @@ class RecordDiff:
 
     is_there: bool
     """Whether the record is in the store now."""
+
+    page: str
+    """The page that shows records of its kind."""
 
     fields: tuple[FieldChange, ...]
 
@@ -134,7 +148,7 @@ class TrashPage:
 
 def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
     """Operations, newest first."""
-    return tuple(_row(operation) for operation in memory.history(limit, offset))
+    return tuple(_row(memory, operation, _first(memory, operation)) for operation in memory.history(limit, offset))
 
 
 def n_operation_pages(memory: MemorySystem) -> int:
@@ -142,9 +156,9 @@ def n_operation_pages(memory: MemorySystem) -> int:
     return _pages(memory.count_operations(), PAGE_OPERATIONS)
 
 
-def n_trash_pages(memory: MemorySystem) -> int:
+def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
     """How many pages the trash has; at least one."""
-    return _pages(memory.experience.count_trash(), PAGE_TRASH)
+    return _pages(kind.records(memory).count_trash(), PAGE_TRASH)
 
 
 def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
@@ -162,10 +176,11 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         operation = memory.operation(operation_id)
     except NotFound:
         return None
-    n_changes = sum(operation.counts.values())
+    n_changes, first = sum(operation.counts.values()), _first(memory, operation)
+    meanings = MEANINGS | (CONCEPT_MEANINGS if _is_concept(memory, operation, first) else {})
     return OperationDetail(
-        row=_row(operation),
-        meaning=MEANINGS.get(operation.kind, OTHER_MEANING),
+        row=_row(memory, operation, first),
+        meaning=meanings.get(operation.kind, OTHER_MEANING),
         facts=_facts(operation),
         undo_label="Do it again" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
@@ -176,31 +191,37 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
 def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> tuple[RecordDiff, ...]:
     """One page of what an operation did, record by record; the first is 1."""
     changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
-    there = set(memory.experience.titles([change.record_id for change in changes]))
+    kinds = [kind_of(memory, change.collection) for change in changes]
+    there = {
+        (kind.noun, record_id)
+        for kind in set(kinds)
+        for record_id in kind.records(memory).titles([change.record_id for change in changes])
+    }
     return tuple(
         RecordDiff(
             record_id=change.record_id,
             title=change.title,
             kind=change.kind,
-            is_there=change.record_id in there,
+            is_there=(kind.noun, change.record_id) in there,
+            page=kind.page,
             fields=tuple(
                 FieldChange(name=name, before=_text(before), after=_text(after))
                 for name, before, after in change.fields
             ),
         )
-        for change in changes
+        for change, kind in zip(changes, kinds, strict=True)
     )
 
 
-def trash_page(memory: MemorySystem, page: int = 1) -> TrashPage:
-    """One page of the deleted experiences; the first is 1."""
-    n = memory.experience.count_trash()
-    found = memory.experience.trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
+def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:
+    """One page of what was deleted of a kind; the first is 1."""
+    n = kind.records(memory).count_trash()
+    found = kind.records(memory).trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
     return TrashPage(
         rows=tuple(
             TrashRow(
                 id=record.id,
-                outcome=signed(record.outcome),
+                outcome=signed(record.outcome) if kind is EXPERIENCE else "",
                 task=record.title,
                 deleted_at=record.deleted_at,
                 actor=record.actor,
@@ -208,20 +229,44 @@ def trash_page(memory: MemorySystem, page: int = 1) -> TrashPage:
             )
             for record in found
         ),
-        caption=f"{counted(n, 'deleted experience')}, latest first" if n else "The trash is empty",
+        caption=f"{counted(n, f'deleted {kind.noun}')}, latest first" if n else "The trash is empty",
     )
 
 
-def _row(operation: Operation) -> OperationRow:
+def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
+    """The first change of an operation, which tells what kind of memory it was about."""
+    return next(iter(memory.changes(operation.id, 1)), None)
+
+
+def _is_concept(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> bool:
+    """Whether an operation was about concepts alone; all changes are looked at only where the first is of one."""
+    collection = memory.concepts.collection_name
+    if first is None or first.collection != collection:
+        return False
+    return memory.storage.collections_of(operation.id) == {collection}
+
+
+def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=operation.kind,
-        counts=", ".join(f"{n:,} {name}" for name, n in operation.counts.items()),
+        counts=_concept_counts(operation, first) if _is_concept(memory, operation, first) else _counts(operation),
         actor=operation.actor,
         reason=operation.reason,
         state="undone" if operation.undone_by else "",
     )
+
+
+def _counts(operation: Operation) -> str:
+    return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
+
+
+def _concept_counts(operation: Operation, first: RecordChange | None) -> str:
+    """`concept crop added`, or how many of them."""
+    if first is not None and list(operation.counts.values()) == [1]:
+        return f"concept {first.title} {first.kind}"
+    return ", ".join(f"{counted(n, 'concept')} {name}" for name, n in operation.counts.items())
 
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
@@ -230,7 +275,7 @@ def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
         "When": moment(operation.created_at),
         "Who": operation.actor,
         "Why": operation.reason,
-        "Records": ", ".join(f"{n:,} {name}" for name, n in operation.counts.items()),
+        "Records": _counts(operation),
         "Takes back": (operation.undoes or "")[:8],
         "Taken back by": (operation.undone_by or "")[:8],
     }

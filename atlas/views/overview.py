@@ -56,6 +56,8 @@ class Overview:
     n_sample: int
     """Experiences that are sample data."""
 
+    n_concepts: int
+
     import_command: str
     """What to type to fill the store."""
 
@@ -78,6 +80,7 @@ def overview(memory: MemorySystem) -> Overview:
         facts=_facts(memory),
         operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
+        n_concepts=memory.concepts.count(),
         import_command=import_command(memory),
     )
 

@@ -78,7 +78,7 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
     becoming = f"{counted(plan.n_removed + n_kept, 'experience')} would become {n_kept:,}"
     return PlanView(
         headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
-        notes=_gone_notes(n_gone),
+        notes=gone_notes(n_gone),
         rows=tuple(row for group in plan.groups for row in _merge_rows(group)),
         n_going=plan.n_removed,
         share=plan.share,
@@ -88,14 +88,15 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:
     if plan.n_judged != plan.n_total:
         yield f"Only the {plan.n_judged:,} chosen were considered."
-    yield from _gone_notes(plan.n_gone)
+    yield from gone_notes(plan.n_gone)
     for criterion, count in plan.missing.items():
         lack, so = MISSING[criterion]
         one = count == 1
         yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
 
 
-def _gone_notes(n_gone: int) -> tuple[str, ...]:
+def gone_notes(n_gone: int) -> tuple[str, ...]:
+    """How many of those that were chosen are gone; nothing where none is."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()
 
 

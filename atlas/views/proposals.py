@@ -28,6 +28,9 @@ class PruneRequest:
     """Only these may go; without a criterion all of them do. None is the whole store."""
 
     verb = "Prune"
+    subject = "Task"
+    caption = ""
+    """Of one table of all that the plan has rows for; empty for a table of what goes and one of what is saved."""
 
     @property
     def is_choice(self) -> bool:
@@ -57,6 +60,8 @@ class MergeRequest:
     groups: tuple[tuple[str, ...], ...]
 
     verb = "Merge"
+    subject = "Task"
+    caption = "What is merged, each kept one first"
 
     def propose(self, memory: MemorySystem) -> Proposal:
         """What it would do now; what is gone meanwhile is left out.
@@ -95,9 +100,12 @@ class Proposal:
         return f"Prune {counted(len(self.going), 'experience')}"
 
     @property
-    def rates(self) -> tuple[str, str]:
-        """The success rate before and after."""
-        return rate_text(self.before), rate_text(self.after)
+    def effect(self) -> tuple[tuple[str, str, str], ...]:
+        """Figures as they would be: what of, how much, and from what."""
+        return (
+            ("Experiences afterwards", f"{self.after.n:,}", f"from {self.before.n:,}"),
+            ("Succeeded afterwards", rate_text(self.after), f"from {rate_text(self.before)}"),
+        )
 
     def apply(self, memory: MemorySystem) -> tuple[str, str]:
         """Do exactly this, as one operation; its id, and what was done in words of our own.

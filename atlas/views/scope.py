@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from atlas.analysis.maps import UNCLUSTERED, MemoryMap
+from atlas.memory.records import RecordMemory
 from atlas.memory.system import MemorySystem
 from atlas.views.wording import counted
 
@@ -99,16 +100,16 @@ class ScopeOptions:
 def scope_options(memory: MemorySystem) -> ScopeOptions:
     """What the store's experiences can be narrowed by."""
     return ScopeOptions(
-        tags=known_tags(memory),
+        tags=known_tags(memory.experience),
         sources=memory.experience.values("source"),
         agents=memory.experience.values("agent_id"),
     )
 
 
-def known_tags(memory: MemorySystem) -> dict[str, int]:
-    """How many experiences hold each tag, most frequent first."""
+def known_tags(records: RecordMemory) -> dict[str, int]:
+    """How many records hold each tag, most frequent first."""
     tags: Counter[str] = Counter()
-    for held in memory.experience.column("marks.tags").values():
+    for held in records.column("marks.tags").values():
         tags.update([held] if isinstance(held, str) else held)
     return dict(tags.most_common())
 

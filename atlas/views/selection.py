@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.exchange import encode_line
+from atlas.memory.records import RecordMemory
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import interval_text, rate_text
 from atlas.views.texts import Text, text_of
@@ -80,7 +81,21 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
     outcomes = _outcomes(memory, ids)
     kept = tuple(record_id for record_id in ids if record_id in outcomes)
     rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in kept))
-    marks = memory.experience.marks(kept).values()
+    return _chosen(memory.experience, ids, kept, rate, origin)
+
+
+def chosen_concepts(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+    """What a selection of concepts is now; its rate is that of the tasks that they were used for."""
+    there = memory.concepts.titles(ids)
+    kept = tuple(record_id for record_id in ids if record_id in there)
+    usage = memory.concepts.usage(kept).values()
+    n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
+    rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
+    return _chosen(memory.concepts, ids, kept, rate, origin)
+
+
+def _chosen(records: RecordMemory, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
+    marks = records.marks(kept).values()
     n_gone = len(ids) - len(kept)
     return Chosen(
         ids=kept,

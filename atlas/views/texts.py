@@ -15,6 +15,9 @@ PROSE_CHARACTERS = 1_500
 PROSE_LINES = 25
 """Beyond either of these a text gets a frame of its own that scrolls."""
 
+LANGUAGES = ("python", "javascript", "typescript", "java", "c", "cpp", "go", "rust", "ruby", "haskell", "bash", "sql")
+"""Those that a source's word for a language is believed of; any other code is shown plain."""
+
 SHORT_CHARACTERS = 80
 """JSON up to this length stands on one line."""
 
@@ -33,11 +36,13 @@ class Text:
     """An untrusted text, and how to show it."""
 
     whole: str
+    written_in: str | None = None
+    """The language that is known to be its own, one of `LANGUAGES`; None where it has to be told by its looks."""
 
     @property
     def language(self) -> str | None:
         """`python`, `json` or `diff` where it looks like one of them; None is plain text, as all long ones are."""
-        return None if self.is_long else language_of(self.whole)
+        return None if self.is_long else self.written_in or language_of(self.whole)
 
     @property
     def is_long(self) -> bool:

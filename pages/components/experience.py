@@ -29,7 +29,7 @@ def experience_panel(memory: MemorySystem, experience_id: str) -> None:
     draw_prose(detail.task, key=f"experience_task_{detail.id}")
     _draw_facts(detail.facts, key=detail.id)
     _draw_attempts(detail)
-    draw_tags(memory, detail)
+    draw_tags(memory, detail.id, detail.marks.tags)
     _draw_tabs(memory, detail)
 
 
@@ -48,7 +48,7 @@ def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
         _draw_facts(detail.more_facts, key=detail.id)
         _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
     with noted:
-        draw_note(memory, detail)
+        draw_note(memory, detail.id, detail.marks.note)
     with edited:
         draw_edit(memory, detail)
 

@@ -30,4 +30,5 @@ def show_empty(import_command: str) -> None:
     st.info("Nothing is remembered yet.", icon=":material/inbox:")
     st.text("Import agent runs from a terminal; PATH is a file or a directory of them:")
     st.code(import_command, language=None, wrap_lines=True)
-    st.text("τ-bench, Reflexion, SWE-agent, Inspect and ATLAS's own files are recognised. Reload this page afterwards.")
+    st.text("τ-bench, Reflexion, SWE-agent, Inspect, Voyager and ATLAS's own files are recognised.")
+    st.text("Reload this page afterwards.")

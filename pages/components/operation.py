@@ -22,7 +22,7 @@ TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", ti
 OPERATION_COLUMNS = {
     "at": TIME("When (UTC)"),
     "what": st.column_config.TextColumn("What", width=70),
-    "counts": st.column_config.TextColumn("Records", width=140),
+    "counts": st.column_config.TextColumn("Records", width=180),
     "actor": st.column_config.TextColumn("Who", width=100),
     "reason": st.column_config.TextColumn("Why", width="large"),
     "state": st.column_config.TextColumn("State", width=80),
@@ -73,7 +73,7 @@ def _draw_diff(diff: RecordDiff, *, key: str) -> None:
             st.badge(diff.kind, icon=SIGNS.get(diff.kind, ":material/edit:"), color=COLOURS.get(diff.kind, "blue"))
             draw_prose(Text(diff.title), key=f"{key}_title")
             if diff.is_there:
-                st.page_link("pages/experiences.py", label="Open", query_params={"id": diff.record_id})
+                st.page_link(f"pages/{diff.page}.py", label="Open", query_params={"id": diff.record_id})
         for number, field in enumerate(diff.fields):
             _draw_field(field, key=f"{key}_{number}")
 

@@ -13,6 +13,7 @@ from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import FAILING, Health, health_lines
 from atlas.views.history import OperationRow
 from atlas.views.overview import Day, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.wording import counted
 from pages.components.operation import OPERATION_COLUMNS
 from pages.components.scope import narrow_to
 from pages.components.tables import clicked_row
@@ -44,6 +45,12 @@ def draw_totals(rate: SuccessRate) -> None:
     )
     failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
     unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
+
+
+def draw_concepts(n_concepts: int) -> None:
+    """How much reusable code there is; it leads to the library."""
+    if n_concepts:
+        st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
 
 
 def draw_growth(days: Sequence[Day]) -> None:

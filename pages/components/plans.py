@@ -7,24 +7,25 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.selection import unselect
+from pages.components.tables import close_opened, opened_id
 
 ROWS_SHOWN = 500
 TABLE_PIXELS = 260
 
 _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
-COLUMNS = {
-    "sign": st.column_config.TextColumn("", width=60),
-    "title": st.column_config.TextColumn("Task", width="large"),
-    "why": st.column_config.TextColumn("Why", width="large"),
-}
+SHOWN = ("sign", "title", "why")
+
+Request = PruneRequest | MergeRequest | ConceptMergeRequest | ConceptDeleteRequest
+AnyProposal = Proposal | ConceptProposal
 
 
-def propose(memory: MemorySystem, request: PruneRequest | MergeRequest) -> None:
+def propose(memory: MemorySystem, request: Request) -> None:
     """Show what this would do, in a dialog over the page; for a button's callback."""
     st.session_state.pop(_OUTDATED, None)
     with announcing_problems():
@@ -39,26 +40,16 @@ def close_plan() -> None:
 
 def draw_plan(memory: MemorySystem) -> bool:
     """The plan that was proposed, if there is one; whether there is."""
-    proposal: Proposal | None = st.session_state.get(_PROPOSAL)
+    proposal: AnyProposal | None = st.session_state.get(_PROPOSAL)
     if proposal is None:
         return False
-    draw = _prune if isinstance(proposal.request, PruneRequest) else _merge
+    draw = st.dialog(proposal.request.verb, width="large", on_dismiss=close_plan)(_draw)
     draw(memory)
     return True
 
 
-@st.dialog("Prune", width="large", on_dismiss=close_plan)
-def _prune(memory: MemorySystem) -> None:
-    _draw(memory)
-
-
-@st.dialog("Merge", width="large", on_dismiss=close_plan)
-def _merge(memory: MemorySystem) -> None:
-    _draw(memory)
-
-
 def _draw(memory: MemorySystem) -> None:
-    proposal: Proposal | None = st.session_state.get(_PROPOSAL)
+    proposal: AnyProposal | None = st.session_state.get(_PROPOSAL)
     if proposal is None:  # applied, or put away
         st.rerun()
         return
@@ -72,7 +63,7 @@ def _draw(memory: MemorySystem) -> None:
     _draw_buttons(memory, proposal)
 
 
-def _draw_choice(memory: MemorySystem, proposal: Proposal) -> None:
+def _draw_choice(memory: MemorySystem, proposal: AnyProposal) -> None:
     """For what a person chose, the offer to keep the best of what says the same."""
     request = proposal.request
     if isinstance(request, PruneRequest) and request.is_choice:
@@ -86,43 +77,40 @@ def _draw_choice(memory: MemorySystem, proposal: Proposal) -> None:
         )
 
 
-def _draw_effect(proposal: Proposal) -> None:
-    before, after = proposal.rates
-    count, share = st.columns(2)
-    count.metric(
-        "Experiences afterwards",
-        f"{proposal.after.n:,}",
-        f"from {proposal.before.n:,}",
-        delta_color="off",
-        delta_arrow="off",
-        border=True,
-    )
-    share.metric("Succeeded afterwards", after, f"from {before}", delta_color="off", delta_arrow="off", border=True)
+def _draw_effect(proposal: AnyProposal) -> None:
+    for column, (name, value, before) in zip(st.columns(2), proposal.effect, strict=False):
+        column.metric(name, value, before, delta_color="off", delta_arrow="off", border=True)
 
 
-def _draw_rows(proposal: Proposal) -> None:
-    if isinstance(proposal.request, MergeRequest):
-        _draw_table(proposal.view.rows, "What is merged, each kept one first")
+def _draw_rows(proposal: AnyProposal) -> None:
+    subject, caption = proposal.request.subject, proposal.request.caption
+    if caption:
+        _draw_table(proposal.view.rows, caption, subject)
         return
     going = [row for row in proposal.view.rows if row.goes]
     saved = [row for row in proposal.view.rows if not row.goes]
     if going:
-        _draw_table(going, f"{len(going):,} would go")
+        _draw_table(going, f"{len(going):,} would go", subject)
     if saved:
-        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved")
+        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved", subject)
 
 
-def _draw_table(rows: list[PlanRow] | tuple[PlanRow, ...], caption: str) -> None:
+def _draw_table(rows: list[PlanRow] | tuple[PlanRow, ...], caption: str, subject: str) -> None:
     n_more = len(rows) - ROWS_SHOWN
     st.caption(f"{caption}; the first {ROWS_SHOWN} are shown" if n_more > 0 else caption)
     lines = [{**asdict(row), "sign": "goes" if row.goes else "stays"} for row in rows[:ROWS_SHOWN]]
     height = min(TABLE_PIXELS, 35 * (len(lines) + 1) + 3)
     is_mixed = len({row.goes for row in rows}) > 1
-    shown = [name for name in COLUMNS if is_mixed or name != "sign"]
-    st.dataframe(lines, column_config=COLUMNS, column_order=shown, hide_index=True, height=height, alt=caption)
+    shown = [name for name in SHOWN if is_mixed or name != "sign"]
+    columns = {
+        "sign": st.column_config.TextColumn("", width=60),
+        "title": st.column_config.TextColumn(subject, width="large"),
+        "why": st.column_config.TextColumn("Why", width="large"),
+    }
+    st.dataframe(lines, column_config=columns, column_order=shown, hide_index=True, height=height, alt=caption)
 
 
-def _draw_buttons(memory: MemorySystem, proposal: Proposal) -> None:
+def _draw_buttons(memory: MemorySystem, proposal: AnyProposal) -> None:
     if outdated := st.session_state.get(_OUTDATED):
         st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
         st.text(outdated)
@@ -146,7 +134,7 @@ def _draw_buttons(memory: MemorySystem, proposal: Proposal) -> None:
         st.caption("It can be undone.")
 
 
-def _draw_confirmation(proposal: Proposal) -> bool:
+def _draw_confirmation(proposal: AnyProposal) -> bool:
     """Whether the count was typed, where so much would go that it must be."""
     if not proposal.view.is_large:
         return True
@@ -160,7 +148,7 @@ def _draw_confirmation(proposal: Proposal) -> bool:
     return _is_typed(proposal)
 
 
-def _is_typed(proposal: Proposal) -> bool:
+def _is_typed(proposal: AnyProposal) -> bool:
     typed = str(st.session_state.get("plan_count") or "")
     return not proposal.view.is_large or typed.replace(",", "").strip() == str(proposal.view.n_going)
 
@@ -172,7 +160,7 @@ def _take_diversity(memory: MemorySystem, request: PruneRequest) -> None:
         _replan(memory, request.with_diversity(wanted))
 
 
-def _replan(memory: MemorySystem, request: PruneRequest | MergeRequest) -> None:
+def _replan(memory: MemorySystem, request: Request) -> None:
     st.session_state.pop("plan_count", None)
     try:
         st.session_state[_PROPOSAL] = request.propose(memory)
@@ -182,7 +170,7 @@ def _replan(memory: MemorySystem, request: PruneRequest | MergeRequest) -> None:
         close_plan()
 
 
-def _apply(memory: MemorySystem, proposal: Proposal) -> None:
+def _apply(memory: MemorySystem, proposal: AnyProposal) -> None:
     """Apply exactly the plan that was shown."""
     if st.session_state.get(_PROPOSAL) is not proposal or not _is_typed(proposal):
         return
@@ -196,5 +184,7 @@ def _apply(memory: MemorySystem, proposal: Proposal) -> None:
         close_plan()
         return
     unselect(proposal.going)
+    if opened_id() in proposal.going:
+        close_opened()
     announce(operation_id, sentence)
     close_plan()

@@ -10,12 +10,14 @@ from typing import Any, Literal
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds import EXPERIENCE, Kind
 from atlas.views.scope import (
     BEST_MATCH,
     WORDS,
     Scope,
     ScopeOptions,
     domain_titles,
+    known_tags,
     left_out_sentence,
     offered,
     scope_options,
@@ -97,9 +99,9 @@ def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) 
     return _count(store_state(memory), digest(where), _memory=memory, _where=where)
 
 
-def page_tags(memory: MemorySystem) -> Mapping[Any, int]:
-    """How many experiences hold each tag, most frequent first; counted once for each state of the store."""
-    return _options(store_state(memory), _memory=memory).tags
+def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int]:
+    """How many of a kind hold each tag, most frequent first; counted once for each state of the store."""
+    return _tags(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
 def digest(*asked: object) -> str:
@@ -182,6 +184,11 @@ def _write_domains(numbers: list[str]) -> None:
         st.query_params[_DOMAINS] = numbers
     elif not numbers:
         st.query_params.pop(_DOMAINS, None)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _tags(state: StoreState, noun: str, *, _memory: MemorySystem, _kind: Kind) -> Mapping[Any, int]:
+    return known_tags(_kind.records(_memory))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

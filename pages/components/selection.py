@@ -1,4 +1,4 @@
-"""What a person has selected: shared by all pages, and shown in the tray."""
+"""What a person has selected, of each kind of memory: shared by all pages, and shown in the tray."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-_KEY = "selection"
+from atlas.views.kinds import CONCEPT, EXPERIENCE, KINDS, Kind
+
+_KEYS = {EXPERIENCE: "selection", CONCEPT: "selection_concepts"}
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Experiences that were chosen together."""
+    """Records of one kind that were chosen together."""
 
     ids: tuple[str, ...] = ()
     origin: str = ""
@@ -22,24 +24,27 @@ class Selection:
     """The store's revision at that moment."""
 
 
-def current_selection() -> Selection:
+def current_selection(kind: Kind = EXPERIENCE) -> Selection:
     """What is selected now; nothing at first."""
-    selection: Selection = st.session_state.get(_KEY, Selection())
+    selection: Selection = st.session_state.get(_KEYS[kind], Selection())
     return selection
 
 
-def select(ids: Sequence[str], *, origin: str, revision: int) -> None:
+def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPERIENCE) -> None:
     """Select these, in place of what was selected."""
-    st.session_state[_KEY] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
+    st.session_state[_KEYS[kind]] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
 
 
 def unselect(ids: Sequence[str]) -> None:
-    """Leave these out of what is selected."""
-    gone, now = set(ids), current_selection()
-    if gone & {*now.ids}:
-        st.session_state[_KEY] = replace(now, ids=tuple(record_id for record_id in now.ids if record_id not in gone))
+    """Leave these out of what is selected, of whichever kind they are."""
+    gone = set(ids)
+    for kind in KINDS:
+        now = current_selection(kind)
+        if gone & {*now.ids}:
+            left = tuple(record_id for record_id in now.ids if record_id not in gone)
+            st.session_state[_KEYS[kind]] = replace(now, ids=left)
 
 
-def clear_selection() -> None:
+def clear_selection(kind: Kind = EXPERIENCE) -> None:
     """Select nothing."""
-    st.session_state.pop(_KEY, None)
+    st.session_state.pop(_KEYS[kind], None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds import EXPERIENCE, kind_on
 from pages.components.live import draw_live
 from pages.components.memory import opening_notices
 from pages.components.scope import draw_scope, n_experiences
@@ -20,8 +21,11 @@ def draw_sidebar(memory: MemorySystem, page: str) -> None:
         if memory.storage.read_only:
             st.badge("Read only", icon=":material/lock:", color="gray")
         draw_live(memory)
-        if n_experiences(memory):
+        if n_experiences(memory) and kind_on(page) is EXPERIENCE:
             draw_scope(memory, page)
+        elif n_experiences(memory):
+            with st.expander("Scope of the experiences", key="sidebar_scope"):  # it does not narrow this page
+                draw_scope(memory, page)
         with st.expander("About this store", key="sidebar_store"):
             _draw_store(memory)
 

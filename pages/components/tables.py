@@ -1,4 +1,4 @@
-"""Tables of experiences, in which a click opens one, and boxes at their side select several."""
+"""Tables of memories, in which a click opens one, and boxes at their side select several."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Any
 
 import streamlit as st
 
+from atlas.views.concept_lineage import Relation
+from atlas.views.concepts import ConceptRow
 from atlas.views.experiences import ExperienceRow
+from atlas.views.kinds import EXPERIENCE, Kind
 from pages.components.selection import current_selection, select
+
+TableRow = ExperienceRow | ConceptRow | Relation
 
 RANKED = ("relevance", "why")
 """Columns of lists that are ranked by best match."""
 
+OPTIONAL = ("domain", "source", "marks")
+"""Columns that are left out where they say nothing."""
+
 OPENED = "id"
-"""The query parameter that names the opened experience."""
+"""The query parameter that names what is opened."""
 
 ROWS = "rows on Experiences"
 """What the tray calls a selection that was made here."""
@@ -36,11 +44,20 @@ COLUMNS = {
     "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=125, timezone="UTC"),
     "marks": st.column_config.TextColumn("Marks", width=110),
     "why": st.column_config.TextColumn("Why it is here", width=420),
+    "name": st.column_config.TextColumn("Name", width=180),
+    "description": st.column_config.TextColumn("What it does", width=290),
+    "language": st.column_config.TextColumn("Language", width=85),
+    "n_uses": st.column_config.NumberColumn("Uses", format="localized", width=55, help="Tasks that it was used for"),
+    "succeeded": st.column_config.TextColumn(
+        "Succeeded", width=165, help="Of the tasks that it was used for, with the 95 % interval (Wilson)"
+    ),
+    "how": st.column_config.TextColumn("How", width=95),
 }
+"""Of all tables of memories, by the fields of their rows."""
 
 
-def experience_table(rows: Sequence[ExperienceRow], *, columns: Sequence[str], key: str) -> None:
-    """A table whose rows open their experience.
+def experience_table(rows: Sequence[TableRow], *, columns: Sequence[str], key: str, kind: Kind = EXPERIENCE) -> None:
+    """A table whose rows open what they stand for.
 
     Args:
         columns: Names of fields of a row, in order; those that say nothing of any row are left out.
@@ -49,11 +66,19 @@ def experience_table(rows: Sequence[ExperienceRow], *, columns: Sequence[str], k
     ids = tuple(row.id for row in rows)
     key = f"{key}_{st.session_state.get(_CLICKS, 0)}"
     on_select = partial(open_clicked, ids, key)
-    st.dataframe(**_content(rows, columns), key=key, on_select=on_select, selection_mode=["single-row", "single-cell"])
+    st.dataframe(
+        **_content(rows, columns, kind), key=key, on_select=on_select, selection_mode=["single-row", "single-cell"]
+    )
 
 
 def selectable_table(
-    rows: Sequence[ExperienceRow], *, columns: Sequence[str], key: str, origin: str, revision: int
+    rows: Sequence[TableRow],
+    *,
+    columns: Sequence[str],
+    key: str,
+    origin: str,
+    revision: int,
+    kind: Kind = EXPERIENCE,
 ) -> None:
     """`experience_table` with a box beside each row, which puts it into the selection that all pages share.
 
@@ -62,13 +87,13 @@ def selectable_table(
         revision: The store's, at the time that the rows were read.
     """
     ids = tuple(row.id for row in rows)
-    chosen = {*current_selection().ids}
+    chosen = {*current_selection(kind).ids}
     wanted = [position for position, record_id in enumerate(ids) if record_id in chosen]
     key, at_first = _fresh(f"{key}_{st.session_state.get(_CLICKS, 0)}", wanted)
     st.dataframe(
-        **_content(rows, columns),
+        **_content(rows, columns, kind),
         key=key,
-        on_select=partial(_take_selected, ids, key, origin, revision),
+        on_select=partial(_take_selected, ids, key, origin, revision, kind),
         selection_mode=["multi-row", "single-cell"],
         selection_default={"selection": {"rows": at_first}},
     )
@@ -86,20 +111,20 @@ def clicked_row(key: str, n: int) -> int | None:
 
 
 def open_clicked(ids: tuple[str, ...], key: str) -> None:
-    """Open the experience that was clicked, by the ids that the clicked table showed; for a table's callback."""
+    """Open what was clicked, by the ids that the clicked table showed; for a table's callback."""
     row = clicked_row(key, len(ids))
     if row is not None:
         open_experience(ids[row])
 
 
 def opened_id() -> str | None:
-    """The experience that the URL names."""
+    """The experience, or what else the page is about, that the URL names."""
     return st.query_params.get(OPENED)
 
 
-def open_experience(experience_id: str) -> None:
-    """Open an experience beside the list; for a callback on the page of experiences."""
-    st.query_params[OPENED] = experience_id
+def open_experience(record_id: str) -> None:
+    """Open one beside the list; for a callback on the page of its kind."""
+    st.query_params[OPENED] = record_id
 
 
 def close_opened() -> None:
@@ -112,10 +137,10 @@ _CLICKS, _FRESH = "experience_tables_drawn", "experience_tables_fresh"
 _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 
 
-def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str, Any]:
+def _content(rows: Sequence[TableRow], columns: Sequence[str], kind: Kind) -> dict[str, Any]:
     says_nothing = {
         *(name for name in RANKED if all(row.relevance is None for row in rows)),
-        *(name for name in ("domain", "source", "marks") if not any(getattr(row, name) for row in rows)),
+        *(name for name in OPTIONAL if not any(getattr(row, name, "") for row in rows)),
     }
     return {
         "data": [asdict(row) for row in rows],
@@ -123,7 +148,7 @@ def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str,
         "column_config": COLUMNS,
         "hide_index": True,
         "height": min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
-        "alt": "Experiences",
+        "alt": kind.page.capitalize(),
     }
 
 
@@ -143,15 +168,15 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
     return key, drawn[1]
 
 
-def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int) -> None:
+def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int, kind: Kind) -> None:
     """Select what has a tick, by the ids that the table showed; what other pages of the list hold stays selected."""
     if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
         return
-    selection, now = st.session_state[key]["selection"], current_selection()
+    selection, now = st.session_state[key]["selection"], current_selection(kind)
     ticked = [ids[row] for row in selection["rows"] if row < len(ids)]
     elsewhere = [record_id for record_id in now.ids if record_id not in ids]
     if {*elsewhere, *ticked} != {*now.ids}:  # in whatever order they were selected: a click alone changes nothing
-        select([*elsewhere, *ticked], origin=origin, revision=revision)
+        select([*elsewhere, *ticked], origin=origin, revision=revision, kind=kind)
     cells = selection["cells"]
     if st.session_state.get(_CELL) != (key, cells):  # a tick reports once more the cell that was clicked before it
         st.session_state[_CELL] = (key, cells)

@@ -9,9 +9,21 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
+from atlas.views.kinds import CONCEPT, EXPERIENCE, Kind, kind_on
 from atlas.views.proposals import MergeRequest, PruneRequest
 from atlas.views.scope import offered
-from atlas.views.selection import COMPARED, LISTED, Chosen, Compared, chosen, chosen_rows, compared, exported_lines
+from atlas.views.selection import (
+    COMPARED,
+    LISTED,
+    Chosen,
+    Compared,
+    chosen,
+    chosen_concepts,
+    chosen_rows,
+    compared,
+    exported_lines,
+)
 from atlas.views.state import store_state
 from atlas.views.wording import counted
 from pages.components.editing import READ_ONLY, change_marks
@@ -28,32 +40,57 @@ LIST_COLUMNS = {
 }
 
 
-def draw_tray(memory: MemorySystem) -> None:
-    """What is selected, if anything is, and the plan that is looked at, if there is one; the router draws it last."""
-    selection = current_selection()
+def draw_tray(memory: MemorySystem, page: str) -> None:
+    """What is selected, if anything is, and the plan that is looked at, if there is one; the router draws it last.
+
+    Args:
+        page: The page that it stands below: concepts are selected on their own, what is selected elsewhere stays so.
+    """
+    kind = kind_on(page)
+    selection = current_selection(kind)
     is_planning = draw_plan(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            _draw(memory, _now(memory, selection), is_planning)
+            draw = _draw_concepts if kind is CONCEPT else partial(_draw, is_planning=is_planning)
+            draw(memory, _now(memory, selection, kind))
 
 
-def _now(memory: MemorySystem, selection: Selection) -> Chosen:
+def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
     """The selection as the store is now; worked out once for each state of the store."""
-    asked = (store_state(memory), selection)
+    asked = (store_state(memory), selection, kind.noun)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
-        held = (asked, chosen(memory, selection.ids, selection.origin))
+        choose = chosen_concepts if kind is CONCEPT else chosen
+        held = (asked, choose(memory, selection.ids, selection.origin))
         st.session_state[_CHOSEN] = held
     return held[1]
 
 
-def _draw(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+def _draw_concepts(memory: MemorySystem, now: Chosen) -> None:
+    _draw_figures(now)
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _draw_marking(memory, now, CONCEPT)
+        st.button("Merge …", key="tray_merge", icon=":material/merge:", disabled=is_off or len(now.ids) < 2,
+                  on_click=propose, args=(memory, ConceptMergeRequest(ids=now.ids)),
+                  help=help_text or "Into the most used one. You see first what it would do.")  # fmt: skip
+        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
+                  on_click=propose, args=(memory, ConceptDeleteRequest(ids=now.ids)),
+                  help=help_text or "You see first what would lack them.")  # fmt: skip
+        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(CONCEPT,))
+
+
+def _draw_figures(now: Chosen) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(now.sentence, icon=":material/select_all:", color="blue")
         st.caption(now.figures)
+
+
+def _draw(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+    _draw_figures(now)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         _draw_looking(memory, now, is_planning)
-        _draw_marking(memory, now)
+        _draw_marking(memory, now, EXPERIENCE)
         _draw_curating(memory, now)
         st.download_button(
             "Export",
@@ -84,11 +121,11 @@ def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
         show(memory, now.ids)
 
 
-def _draw_marking(memory: MemorySystem, now: Chosen) -> None:
+def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
     is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
-    many = counted(len(now.ids), "experience")
+    many = counted(len(now.ids), kind.noun)
     with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off, help=help_text):
-        _draw_tags(memory, now, many)
+        _draw_tags(memory, now, many, kind)
     pin = "Unpin" if now.is_all_pinned else "Pin"
     st.button(
         pin,
@@ -96,9 +133,9 @@ def _draw_marking(memory: MemorySystem, now: Chosen) -> None:
         icon=":material/push_pin:",
         disabled=is_off,
         on_click=change_marks,
-        args=(memory, now.ids, f"{pin}ned {many}"),
+        args=(memory, now.ids, f"{pin}ned {many}", kind),
         kwargs={"pinned": pin == "Pin"},
-        help=help_text or "Pinned experiences are never pruned.",
+        help=help_text or f"Pinned {kind.page} are never pruned.",
     )
     bury, buried = ("Unbury", "Unburied") if now.is_all_buried else ("Bury", "Buried")
     st.button(
@@ -107,34 +144,35 @@ def _draw_marking(memory: MemorySystem, now: Chosen) -> None:
         icon=":material/visibility_off:",
         disabled=is_off,
         on_click=change_marks,
-        args=(memory, now.ids, f"{buried} {many}"),
+        args=(memory, now.ids, f"{buried} {many}", kind),
         kwargs={"buried": bury == "Bury"},
-        help=help_text or "Agents do not find buried experiences. They are kept, and you still see them.",
+        help=help_text or f"Agents do not find buried {kind.page}. They are kept, and you still see them.",
     )
 
 
-def _draw_tags(memory: MemorySystem, now: Chosen, many: str) -> None:
+def _draw_tags(memory: MemorySystem, now: Chosen, many: str, kind: Kind) -> None:
     st.multiselect(
         "Tags",
-        offered(page_tags(memory), now.tags),
+        offered(page_tags(memory, kind), now.tags),
         key=_TAGS,
         accept_new_options=True,
         placeholder="Choose or type a tag",
     )
     with st.container(horizontal=True):
-        st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(memory, now.ids, many, True))
-        st.button("Take away", key="tray_tag_remove", on_click=_retag, args=(memory, now.ids, many, False))
+        given = (memory, now.ids, many, kind)
+        st.button("Add", key="tray_tag_add", type="primary", on_click=_retag, args=(*given, True))
+        st.button("Take away", key="tray_tag_remove", on_click=_retag, args=(*given, False))
 
 
-def _retag(memory: MemorySystem, ids: Sequence[str], many: str, is_added: bool) -> None:
+def _retag(memory: MemorySystem, ids: Sequence[str], many: str, kind: Kind, is_added: bool) -> None:
     tags = [tag for tag in (str(tag).strip() for tag in st.session_state.get(_TAGS, [])) if tag]
     if not tags:
         return
     st.session_state[_TAGS] = []
     if is_added:
-        change_marks(memory, ids, f"Tagged {many}", add_tags=tags)
+        change_marks(memory, ids, f"Tagged {many}", kind, add_tags=tags)
     else:
-        change_marks(memory, ids, f"Took {counted(len(tags), 'tag')} from {many}", remove_tags=tags)
+        change_marks(memory, ids, f"Took {counted(len(tags), 'tag')} from {many}", kind, remove_tags=tags)
 
 
 def _draw_curating(memory: MemorySystem, now: Chosen) -> None:

@@ -296,3 +296,27 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     assert restored.startswith("Brought back 1. To take it back: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
     assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
+
+
+def test_concepts_are_listed_searched_and_printed(store, capsys):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        code = "def crop(grid):\n    return grid[1:]\n"
+        given = {"description": "cut a \x1b[31mgrid", "examples": (("crop([[1]])", "[]"),), "source": "learned"}
+        crop = memory.concepts.add(atlas.CodeConcept(name="crop", code=code, **given))
+    line = f"{crop[:8]}  learned    crop: cut a [31mgrid"
+    assert run(capsys, "concepts").splitlines() == [line]
+    assert run(capsys, "concepts", "cut a grid").startswith(line)
+    shown = run(capsys, "concepts", "--show", crop[:6])
+    assert "succeeded: –" in shown
+    assert "--- code\ndef crop(grid):\n    return grid[1:]" in shown
+    assert ">>> crop([[1]])\n[]" in shown
+    assert "\x1b" not in shown
+    assert "no concept begins with" in run(capsys, "concepts", "--show", "nothing", status=1)
+    assert "concepts         1" in run(capsys, "status")
+
+
+def test_an_import_of_skills_says_how_many_concepts_came(store, capsys, tmp_path):
+    path = tmp_path / "skills.json"
+    path.write_text(json.dumps({"mine": {"code": "function mine() {}", "description": "mine a log"}}))
+    assert "1 read, 1 added (1 concept), 0 skipped" in run(capsys, "import", str(path))
+    assert "1 read, 0 added, 1 skipped" in run(capsys, "import", str(path))

@@ -170,7 +170,7 @@ def test_what_is_stored_can_be_taken_in_place_of_what_was_typed(dashboard: Dashb
     button_named(app, "Save the note").click().run()
     assert marks_of(tmp_path, opened).note == "theirs"
     assert note_box(app).value == "mine"
-    app.button(key="experience_discard_note").click().run()
+    app.button(key="experience_note_discard").click().run()
     assert note_box(app).value == "theirs"
     assert not app.warning
 

@@ -11,6 +11,7 @@ from streamlit.testing.v1.element_tree import Element
 import atlas
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
+from tests.ui.library import concept, opened_library
 from tests.ui.stores import attempt, make_store
 from tests.ui.test_pages import PAGES
 
@@ -27,6 +28,9 @@ HOSTILE = [
 ]
 SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area"}
 """Elements that show their content as it is: of a multiselect, that is its options and what is chosen."""
+
+SAFE_OF_CONCEPTS = SAFE | {"text_input", "graphviz_chart"}
+"""The picture's labels are quoted; see the test of `quoted`."""
 
 
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
@@ -82,11 +86,33 @@ def test_it_is_shown_as_text_in_an_operation(dashboard: Dashboard, tmp_path, hos
     assert_only_text(app)
 
 
-def assert_only_text(app: AppTest) -> None:
+@pytest.mark.parametrize("tab", ["Code", "Uses"])
+def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_path, hostile, tab):
+    short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
+    with opened_library(tmp_path) as memory:
+        found = memory.experience.store(everywhere(hostile))
+        said = {"description": whole, "guidance": whole, "signature": whole, "language": short, "found_in": (found,)}
+        said |= {"metadata": {short: whole}, "examples": ((whole, whole), (f"f([[1]], {whole})", "[[1]]"))}
+        first = memory.concepts.add(concept(name=short, code=whole, **said))
+        second = memory.concepts.add(concept(name=short, code=f"{whole} ...", calls=(first,), **said))
+        memory.concepts.mark({first: atlas.Marks(tags=(hostile[:50],), note=hostile)})
+        memory.concepts.edit(first, description=f"now {whole}")
+    app = dashboard(tmp_path, "concepts", id=first)
+    app.session_state["concept_tabs"] = tab
+    app.session_state["selection_concepts"] = Selection((first, second), "rows on Concepts", 1)
+    assert_only_text(app.run(), SAFE_OF_CONCEPTS)
+    assert showing(app)
+    for act in ("tray_merge", "plan_cancel", "tray_delete"):
+        app.button(key=act).click().run()
+        assert_only_text(app, SAFE_OF_CONCEPTS)
+    assert_only_text(dashboard(tmp_path, "history"))
+
+
+def assert_only_text(app: AppTest, safe: set[str] = SAFE) -> None:
     """That nothing on the page shows the hostile text in any other way."""
     assert not app.exception
     assert not app.error
-    assert {element.type for element in showing(app)} <= SAFE
+    assert {element.type for element in showing(app)} <= safe
     assert not any(MARKER in label_of(element) for element in elements(app))
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 from atlas.analysis.evaluation import JudgedCorpus
 from atlas.core.errors import ImportFailed
-from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.importers.formats import FORMATS
 from atlas.importers.gold import protea, queries, reflexion, swe_agent, tau_bench
 from atlas.importers.reading import read_head
-from atlas.importers.rows import Limits
+from atlas.importers.rows import Item, Limits
 from atlas.importers.run import source_files
 
 JUDGED, LOG = "judged queries", "Protea log"
@@ -85,7 +84,7 @@ def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
     return [attempt for file in files for attempt in _trajectories("atlas", file, limits)]
 
 
-def _checked(path: Path, item: Trajectory | ExportedExperience | None, position: int, reason: str) -> Trajectory:
+def _checked(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
     if isinstance(item, Trajectory):
         return item
-    raise ImportFailed(f"{path.name}, row {position}: {reason or 'holds an experience, not an attempt'}")
+    raise ImportFailed(f"{path.name}, row {position}: {reason or 'holds something else than an attempt'}")

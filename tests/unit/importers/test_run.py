@@ -44,6 +44,7 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
             files.json("c2.x", [{"name": "env_1", "memory": [], "is_success": True}]),
         ],
         "swe-agent": [files.json("d.x", history), files.raw("d2.x", json.dumps(history, indent=2))],
+        "voyager": [files.json("f.x", {"mine": {"code": "x", "description": "y"}})],
         "inspect": [files.json("e.x", inspect_log(sample())), files.zip("e2.x", {"header.json": inspect_log()})],
     }
     found = {name: {detect(path).name for path in some} for name, some in paths.items()}

@@ -12,7 +12,10 @@ from atlas.core.codec import encode_trajectory
 from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
 from atlas.importers import import_paths
-from atlas.importers.sink import ExperienceSink
+from atlas.importers.sink import MemorySink
+from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.system import MemorySystemImpl
+from atlas.testing import MemoryVectorStore
 from tests.unit.memory.conftest import attempt, memory_over
 
 
@@ -23,7 +26,8 @@ def memory(tmp_path):
 
 
 def run(memory, path):
-    return import_paths(ExperienceSink(memory, "a test"), [path], settings=Settings())
+    memories = MemorySystemImpl(memory, ChromaConceptLibrary(memory.embedder, MemoryVectorStore()))
+    return import_paths(MemorySink(memories, "a test"), [path], settings=Settings())
 
 
 def trajectory_line(description):

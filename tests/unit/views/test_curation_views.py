@@ -216,7 +216,7 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     ids = memory.experience.store_many(attempts(6))
     proposal = PruneRequest(among=tuple(ids[:3])).propose(memory)
     assert proposal.going == tuple(ids[:3])
-    assert (proposal.before.n, proposal.after.n, proposal.rates) == (6, 3, ("50 %", "50 %"))
+    assert [figure[1:] for figure in proposal.effect] == [("3", "from 6"), ("50 %", "from 50 %")]
     assert proposal.view.is_large
     operation_id, sentence = proposal.apply(memory)
     assert sentence == "Pruned 3 experiences"

@@ -121,7 +121,7 @@ def test_tags_are_counted_most_frequent_first(memory):
     ids = memory.experience.store_many(attempts(3))
     memory.experience.change_marks(ids, add_tags=["blue"])
     memory.experience.change_marks(ids[:1], add_tags=["a"])
-    assert [*known_tags(memory).items()] == [("blue", 3), ("a", 1)]
+    assert [*known_tags(memory.experience).items()] == [("blue", 3), ("a", 1)]
 
 
 def test_what_an_address_asked_for_in_vain_is_listed_as_one_would_say_it():

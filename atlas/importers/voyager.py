@@ -1,0 +1,78 @@
+"""Voyager skill libraries: a JSON object of JavaScript functions by name, each with a description, kept as concepts.
+
+A description is a function's head around a comment, as Voyager's prompt asks the model for it; the comment is what it
+says, and the head is the signature.
+
+Source:
+    https://github.com/MineDojo/Voyager
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from atlas.core.errors import ImportFailed
+from atlas.core.types import CodeConcept
+from atlas.importers.fields import as_object, required_text
+from atlas.importers.reading import parse_json, read_head, read_span
+from atlas.importers.rows import Limits, Row, convert, one_line
+from atlas.importers.sniffing import member_keys
+from atlas.importers.spans import Span, spans
+
+SKILL = frozenset({"code", "description"})
+
+_COMMENT = re.compile(r"^\s*//[ \t]?", re.MULTILINE)
+_DESCRIPTION = re.compile(r"\A(?P<head>(?:async )?function [^{]*?)\s*\{(?P<body>.*)\}\s*\Z", re.DOTALL)
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file is an object of objects with code and a description, and nothing else."""
+    return member_keys(head) == SKILL
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The skills of a file."""
+    read_head(path, limits)
+    position, end = 0, 0
+    with path.open("rb") as handle:
+        try:
+            for position, span in enumerate(spans(path), start=1):
+                end = span.end
+                make = partial(_concept, handle, span, path.name, limits)
+                yield convert(position, make, offset=end, n_bytes=span.end - span.start)
+        except ImportFailed as error:  # cut off or followed by other text: what came before is kept
+            yield Row(position + 1, None, one_line(str(error)), offset=end)
+
+
+def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
+    skill = as_object(parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes)), "the skill")
+    said, signature = _said(required_text(skill, "description", "description"))
+    return CodeConcept(
+        name=_unescaped(span.key),
+        description=said,
+        code=required_text(skill, "code", "code"),
+        signature=signature,
+        source="imported",
+        language="javascript",
+        metadata={"origin": "voyager", "file": file},
+    )
+
+
+def _said(description: str) -> tuple[str, str]:
+    """What a description says, and the signature that it names; all of it and nothing where it is in another form."""
+    found = _DESCRIPTION.match(description.strip())
+    said = " ".join(_COMMENT.sub("", found["body"]).split()) if found else ""
+    return (said, " ".join(found["head"].split())) if found and said else (description.strip(), "")
+
+
+def _unescaped(key: str) -> str:
+    """A member's name as JSON means it."""
+    try:
+        return str(json.loads(f'"{key}"'))
+    except ValueError:
+        return key

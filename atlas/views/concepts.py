@@ -1,0 +1,203 @@
+"""The list of concepts: a question, filters, an order and a page become rows. The store does the work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.analysis.statistics import SuccessRate
+from atlas.core.types import NO_MARKS, CodeConcept, Hit, Usage
+from atlas.memory.ranking import explain
+from atlas.memory.system import MemorySystem
+from atlas.views.experiences import PAGE_ROWS, SEARCH_ROWS, marks_text
+from atlas.views.rates import rate_line
+from atlas.views.scope import known_tags
+from atlas.views.wording import counted
+
+NEWEST, MOST_USED = "Newest first", "Most used first"
+
+ORDERS: Mapping[str, tuple[str, bool]] = {
+    NEWEST: ("created_at", True),
+    "Oldest first": ("created_at", False),
+    "Name, A to Z": ("title", False),
+    MOST_USED: ("usage.n_uses", True),
+}
+"""What the list can be sorted by: the words for it, the key, and whether high values come first."""
+
+DESCRIPTION_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptQuery:
+    """What a person asked for."""
+
+    text: str = ""
+    sources: tuple[Any, ...] = ()
+    """Only these; all where empty. The same holds for the next two."""
+
+    languages: tuple[Any, ...] = ()
+    tags: tuple[Any, ...] = ()
+    order: str = NEWEST
+    """A key of `ORDERS`; a search has its own order."""
+
+    with_irrelevant: bool = False
+    """Whether a search also lists what has nothing to do with the question."""
+
+    @property
+    def is_search(self) -> bool:
+        """Whether there is a question."""
+        return bool(self.text.strip())
+
+    def where(self) -> dict[str, Any]:
+        """The filter as the store takes it."""
+        wanted = {"source": self.sources, "language": self.languages, "marks.tags": self.tags}
+        return {key: {"$in": list(values)} for key, values in wanted.items() if values}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptOptions:
+    """What the list can be narrowed by: how many concepts have each value, most frequent first; untrusted text."""
+
+    sources: Mapping[Any, int]
+    languages: Mapping[Any, int]
+    tags: Mapping[Any, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptRow:
+    """One line of the list; what comes from the store is untrusted text."""
+
+    id: str
+    name: str
+    description: str
+    source: str
+    language: str
+    n_uses: int
+    succeeded: str
+    """With how many uses, and the interval; a dash where nobody used it."""
+
+    created_at: datetime | None
+    """In UTC."""
+
+    marks: str = ""
+    relevance: float | None = None
+    """How much it has to do with the question, in [0, 1]; None in a list without one."""
+
+    why: str = ""
+    """Why it stands where it does, in one sentence; holds nothing that concepts hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptListing:
+    """A page of the list."""
+
+    rows: tuple[ConceptRow, ...]
+    n: int
+    """Of all pages."""
+
+    caption: str
+    """Holds nothing that concepts hold."""
+
+
+def concept_options(memory: MemorySystem) -> ConceptOptions:
+    """What the library's concepts can be narrowed by."""
+    library = memory.concepts
+    return ConceptOptions(
+        sources=library.values("source"), languages=library.values("language"), tags=known_tags(library)
+    )
+
+
+def search_concepts(memory: MemorySystem, query: ConceptQuery) -> tuple[Hit[CodeConcept], ...]:
+    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+    found = memory.concepts.retrieve(
+        query.text,
+        SEARCH_ROWS,
+        where=query.where(),
+        threshold=0.0 if query.with_irrelevant else None,
+        count_retrieval=False,
+        with_buried=True,
+    )
+    return tuple(found.hits)
+
+
+def found_concepts(
+    memory: MemorySystem, query: ConceptQuery, found: Sequence[Hit[CodeConcept]], page: int = 1
+) -> ConceptListing:
+    """One page of what a search found; the first is 1."""
+    shown = found[_offset(page, len(found)) :][:PAGE_ROWS]
+    rows = [(hit.item, hit.relevance, explain(hit)) for hit in shown]
+    return ConceptListing(rows=_rows(memory, rows), n=len(found), caption=_search_caption(memory, query, len(found)))
+
+
+def listed_concepts(memory: MemorySystem, query: ConceptQuery, page: int = 1) -> ConceptListing:
+    """One page of the list without a question; the first is 1."""
+    n = memory.concepts.count(query.where())
+    found = memory.concepts.get_many(_page_ids(memory, query, _offset(page, n)))
+    total = counted(memory.concepts.count(), "concept")
+    return ConceptListing(
+        rows=_rows(memory, [(concept, None, "") for concept in found]),
+        n=n,
+        caption=f"{n:,} of {total}" if query.where() else total,
+    )
+
+
+def similar_concepts(memory: MemorySystem, concept_id: str, k: int = 8) -> tuple[ConceptRow, ...]:
+    """The concepts nearest to one."""
+    hits = memory.concepts.similar(concept_id, k, with_buried=True)
+    return _rows(memory, [(hit.item, hit.relevance, explain(hit)) for hit in hits])
+
+
+def rate_of(usage: Usage) -> SuccessRate:
+    """How the tasks went that something was used for."""
+    return SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
+
+
+def _page_ids(memory: MemorySystem, query: ConceptQuery, offset: int) -> list[str]:
+    order_by, descending = ORDERS[query.order]
+    if not order_by.startswith("usage."):
+        rows = memory.concepts.browse(
+            query.where(), order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset
+        )
+        return [row["id"] for row in rows]
+    used = memory.concepts.column(order_by, query.where())
+    ids = sorted(memory.concepts.ids(query.where()), key=lambda concept_id: -used.get(concept_id, 0))
+    return ids[offset : offset + PAGE_ROWS]
+
+
+def _rows(memory: MemorySystem, found: Sequence[tuple[CodeConcept, float | None, str]]) -> tuple[ConceptRow, ...]:
+    ids = [concept.id for concept, _, _ in found]
+    marks, usage = memory.concepts.marks(ids), memory.concepts.usage(ids)
+    return tuple(
+        ConceptRow(
+            id=concept.id,
+            name=concept.name,
+            description=" ".join(concept.description[:DESCRIPTION_CHARACTERS].split()),
+            source=concept.source,
+            language=concept.language,
+            n_uses=usage[concept.id].n_uses,
+            succeeded=rate_line(rate_of(usage[concept.id])),
+            created_at=concept.created_at.astimezone(UTC) if concept.created_at else None,
+            marks=marks_text(marks.get(concept.id, NO_MARKS)),
+            relevance=relevance,
+            why=why,
+        )
+        for concept, relevance, why in found
+    )
+
+
+def _offset(page: int, n: int) -> int:
+    """Where a page begins, or the nearest that there is, for an address may name any."""
+    last = max(1, math.ceil(n / PAGE_ROWS))
+    return (min(max(page, 1), last) - 1) * PAGE_ROWS
+
+
+def _search_caption(memory: MemorySystem, query: ConceptQuery, n_found: int) -> str:
+    among = counted(memory.concepts.count(query.where()), "concept")
+    if query.with_irrelevant:
+        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
+    if not n_found:
+        return f"Nothing relevant among {among}"
+    return f"{n_found:,} of {among} {'has' if n_found == 1 else 'have'} to do with it, best first"

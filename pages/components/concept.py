@@ -1,0 +1,151 @@
+"""One concept in full, as a panel beside the list."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.concept import ConceptDetail, Example, FoundIn, concept_detail
+from atlas.views.concept_lineage import Lineage
+from atlas.views.concept_proposals import ConceptDeleteRequest
+from atlas.views.concepts import similar_concepts
+from atlas.views.experience import Fact
+from atlas.views.kinds import CONCEPT
+from atlas.views.texts import Text
+from pages.components.concept_editing import draw_edit, draw_versions
+from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
+from pages.components.grids import draw_arrow, draw_grid
+from pages.components.plans import propose
+from pages.components.tables import close_opened, experience_table
+from pages.components.texts import draw_code, draw_prose
+
+
+def concept_panel(memory: MemorySystem, concept_id: str) -> None:
+    """A concept: what it does, its code, and where it stands; and what can be changed of it."""
+    detail = concept_detail(memory, concept_id)
+    with st.container(horizontal=True, key="concept_bar"):
+        st.button("Close", key="concept_close", icon=":material/close:", on_click=close_opened)
+        if detail is not None:
+            draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
+            is_off = memory.storage.read_only
+            st.button("Delete …", key="concept_delete", icon=":material/delete:", disabled=is_off, on_click=propose,
+                      args=(memory, ConceptDeleteRequest(ids=(detail.id,))),
+                      help=READ_ONLY if is_off else "You see first what would lack it.")  # fmt: skip
+    if detail is None:
+        st.warning("This concept is not in the library. It may have been deleted since.", icon=":material/search_off:")
+        return
+    draw_prose(detail.name, key=f"concept_name_{detail.id}")
+    draw_prose(detail.description, key=f"concept_description_{detail.id}")
+    _draw_facts(detail.facts, key=detail.id)
+    draw_tags(memory, detail.id, detail.marks.tags, CONCEPT)
+    _draw_tabs(memory, detail)
+
+
+def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
+    code, examples, uses, similar, versions, noted, edited = st.tabs(
+        ["Code", "Examples", "Uses", "Similar", "Versions", "Note", "Edit"], key="concept_tabs", on_change="rerun"
+    )
+    with code:
+        _draw_code(detail)
+    with examples:
+        _draw_examples(detail)
+    with uses:
+        _draw_lineage(detail.lineage, key=detail.id, revision=memory.revision())
+        _draw_found_in(detail)
+    with similar:
+        if similar.open:  # what is near takes seconds to find the first time
+            _draw_similar(memory, detail)
+    with versions:
+        draw_versions(memory, detail)
+    with noted:
+        draw_note(memory, detail.id, detail.marks.note, CONCEPT)
+    with edited:
+        draw_edit(memory, detail)
+
+
+def _draw_code(detail: ConceptDetail) -> None:
+    if detail.signature is not None:
+        st.caption("Signature")
+        draw_code(detail.signature, key=f"concept_signature_{detail.id}")
+    if detail.guidance is not None:
+        st.caption("When to use it")
+        draw_prose(detail.guidance, key=f"concept_guidance_{detail.id}")
+    st.caption("Code")
+    draw_code(detail.code, key=f"concept_code_{detail.id}")
+    if detail.background is not None:
+        st.caption(detail.background.name)
+        draw_code(detail.background.text, key=f"concept_background_{detail.id}")
+
+
+def _draw_examples(detail: ConceptDetail) -> None:
+    for number, example in enumerate(detail.examples):
+        with st.container(border=True, gap="xsmall"):
+            _draw_example(example, key=f"concept_example_{detail.id}_{number}")
+    if detail.n_more_examples:
+        st.caption(f"and {detail.n_more_examples:,} more")
+    if not detail.examples:
+        st.caption("Nobody has given an example yet.")
+
+
+def _draw_example(example: Example, *, key: str) -> None:
+    draw_code(example.call, key=f"{key}_call")
+    if example.given or example.made:
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            for grid in example.given:
+                draw_grid(grid)
+            draw_arrow()
+            if example.made:
+                draw_grid(example.made)
+    if not example.made:
+        draw_code(example.result, key=f"{key}_result")
+
+
+def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
+    if lineage.n_missing:
+        st.warning(f"{lineage.n_missing:,} of the concepts that it needs are not in the library any more.",
+                   icon=":material/link_off:")  # fmt: skip
+    if not lineage.relations:
+        st.caption("It calls no other concept, and none calls it.")
+        return
+    st.graphviz_chart(lineage.dot)
+    if lineage.caption:
+        st.caption(lineage.caption)
+    experience_table(lineage.relations, columns=("how", "name", "description"), key=f"concept_uses_{key}_{revision}",
+                     kind=CONCEPT)  # fmt: skip
+
+
+def _draw_found_in(detail: ConceptDetail) -> None:
+    if not detail.found_in:
+        return
+    st.caption("Found in these experiences")
+    for found in detail.found_in:
+        _draw_found(found)
+    if detail.n_more_found_in:
+        st.caption(f"and {detail.n_more_found_in:,} more")
+
+
+def _draw_found(found: FoundIn) -> None:
+    if not found.title:
+        st.caption("One that is not in the store any more")
+        return
+    link, title = st.columns([1, 4])
+    link.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": found.id})
+    title.text(found.title)
+
+
+def _draw_similar(memory: MemorySystem, detail: ConceptDetail) -> None:
+    rows = similar_concepts(memory, detail.id)
+    if not rows:
+        st.caption("There is no other concept yet.")
+        return
+    st.caption("The nearest in meaning; click one to open it.")
+    columns = ("name", "relevance", "description")
+    experience_table(rows, columns=columns, key=f"concept_similar_{detail.id}_{memory.revision()}", kind=CONCEPT)
+
+
+def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for fact in facts:
+            with st.container(width="content", gap=None):
+                st.caption(fact.name)
+                draw_prose(Text(fact.value), key=f"concept_{fact.name}_{key}")

@@ -1,0 +1,156 @@
+"""The list of concepts: what is asked for, its rows, and what an empty library offers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from atlas import CodeConcept, Hit, MemorySystem
+from atlas.views.concepts import (
+    NEWEST,
+    ORDERS,
+    ConceptListing,
+    ConceptOptions,
+    ConceptQuery,
+    concept_options,
+    found_concepts,
+    listed_concepts,
+    search_concepts,
+)
+from atlas.views.experiences import n_pages
+from atlas.views.kinds import CONCEPT
+from atlas.views.primitives import load_primitives, loader_names
+from atlas.views.scope import offered
+from atlas.views.state import StoreState, store_state
+from atlas.views.wording import import_command
+from pages.components.acts import announce, announcing_problems, say_problem
+from pages.components.editing import READ_ONLY
+from pages.components.listing import SEARCHING
+from pages.components.scope import URL, digest
+from pages.components.tables import selectable_table
+
+LISTED = ("name", "description", "source", "language", "n_uses", "succeeded", "marks", "created_at")
+FOUND = ("name", "relevance", "description", "why", "source", "language", "n_uses", "succeeded", "marks")
+BESIDE = ("name", "relevance", "description", "source", "n_uses", "succeeded", "marks")
+
+ROWS = "rows on Concepts"
+"""What the tray calls a selection that was made here."""
+
+FILTERS = ("concepts_source", "concepts_language", "concepts_tag")
+
+
+def ask(memory: MemorySystem) -> ConceptQuery:
+    """The boxes above the list. Another question begins it at the first page."""
+    options = _options(store_state(memory), _memory=memory)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = st.text_input("Search", key="concepts_text", type="search", placeholder="What should it do?", bind=URL,
+                             width=250)  # fmt: skip
+        sources = _choice("Source", options.sources, key="concepts_source")
+        languages = _choice("Language", options.languages, key="concepts_language")
+        tags = _choice("Tag", options.tags, key="concepts_tag")
+        is_search = bool(text and text.strip())
+        order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
+        with_irrelevant = is_search and st.toggle(
+            "Less relevant too", key="concepts_irrelevant", help="Also list what has little or nothing to do with it",
+            bind=URL,
+        )  # fmt: skip
+    query = ConceptQuery(
+        text=text or "",
+        sources=sources,
+        languages=languages,
+        tags=tags,
+        order=order or NEWEST,
+        with_irrelevant=bool(with_irrelevant),
+    )
+    if st.session_state.setdefault("concepts_asked", query) != query:
+        st.session_state.update(concepts_asked=query, concepts_page=1)
+    return query
+
+
+def draw_list(memory: MemorySystem, query: ConceptQuery, columns: tuple[str, ...] | None = None) -> None:
+    """The concepts that are asked for, a page at a time."""
+    state = store_state(memory)
+    above = st.container()
+    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state)
+    if n_pages(listing.n) > 1:
+        page = st.pagination(n_pages(listing.n), key="concepts_page", bind=URL)
+        listing = _read(memory, query, page, state)
+    above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
+    if not listing.rows:
+        return
+    with above:
+        columns = columns or (FOUND if query.is_search else LISTED)
+        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state)}"
+        selectable_table(listing.rows, columns=columns, key=key, origin=ROWS, revision=state.revision, kind=CONCEPT)
+
+
+def draw_empty(memory: MemorySystem) -> None:
+    """A library without concepts: how to fill it."""
+    st.info("There is no concept yet.", icon=":material/inbox:")
+    if loader_names() and not memory.storage.read_only:
+        st.text("Begin with the primitives of a domain: functions that run, with examples.")
+        draw_loaders(memory)
+    st.text("Or import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
+    st.code(import_command(memory), language=None, wrap_lines=True)
+    if memory.concepts.count_trash():
+        st.page_link("pages/history.py", label="Concepts were deleted; the trash has them", icon=":material/delete:",
+                     query_params={"history_tab": "Trash", "history_kind": "Concepts"})  # fmt: skip
+
+
+def draw_loaders(memory: MemorySystem) -> None:
+    """A button for each library of primitives that is installed."""
+    is_off = memory.storage.read_only
+    with st.container(horizontal=True):
+        for number, name in enumerate(loader_names()):
+            st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
+                      on_click=_load, args=(memory, name),
+                      help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+
+
+def _load(memory: MemorySystem, name: str) -> None:
+    with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
+        done = load_primitives(memory, name)
+        if done is None:
+            say_problem("The library has all of them already.")
+        else:
+            announce(done.operation_id, done.sentence)
+
+
+def _choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]:
+    """A choice of several values; none means all. A box for what no concept says is left out."""
+    options = offered(held, [*st.session_state.get(key, []), *_asked(key, held)])
+    if not options:
+        return ()
+    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=160))
+
+
+def _asked(key: str, held: Mapping[Any, int]) -> list[Any]:
+    """What the address asks for beyond what a box offers."""
+    return [value for value in held if str(value) in st.query_params.get_all(key)]
+
+
+def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:
+    if not query.is_search:
+        return _listed(state, digest(query), page, _memory=memory, _query=query)
+    with st.spinner(SEARCHING):
+        found = _searched(state, digest(query), _memory=memory, _query=query)
+    return found_concepts(memory, query, found, page)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
+    return concept_options(_memory)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _searched(
+    state: StoreState, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
+) -> tuple[Hit[CodeConcept], ...]:
+    return search_concepts(_memory, _query)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _listed(state: StoreState, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery) -> ConceptListing:
+    return listed_concepts(_memory, _query, page)

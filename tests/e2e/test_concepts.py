@@ -1,0 +1,86 @@
+"""The library in a real browser: a concept is opened, edited and taken back; two are merged and parted again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Serve, settle, shoot
+from tests.e2e.tables import click_row, expect_row, tick_row
+from tests.ui.library import concept, make_library, opened_library
+
+N_CONCEPTS = 30
+TURN = "def turn(grid):\n    return [list(row) for row in zip(*grid[::-1])]\n"
+TWICE = "def turn_twice(grid):\n    return turn(turn(grid))\n"
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """A library in which one concept calls another."""
+    turn = concept(
+        name="turn", code=TURN, description="Turn a grid.", examples=(("turn([[1, 2], [3, 4]])", "[[3, 1], [4, 2]]"),)
+    )
+    twice = concept(name="turn_twice", code=TWICE, description="Turn a grid half around.")
+    make_library(tmp_path / "store", *(concept(number) for number in range(N_CONCEPTS - 2)), turn, twice)
+    return tmp_path / "store"
+
+
+def contents(store: Path) -> dict[str, str]:
+    """The descriptions of a store's concepts, by id."""
+    with opened_library(store) as memory:
+        return {one.id: one.description for one in memory.concepts.get_many(memory.concepts.ids())}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, store: Path, theme: str):
+    before = contents(store)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    address = serve(store)
+    page.goto(f"{address}/concepts")
+    expect(page.get_by_text(f"{N_CONCEPTS} concepts. Click one to open it.")).to_be_visible()
+    shoot(page, f"concepts-{theme}")
+    click_row(page, "turn_twice")
+    expect(page.get_by_role("tab", name="Uses")).to_be_visible()
+    page.get_by_role("tab", name="Uses").click()
+    expect(page.get_by_test_id("stGraphVizChart").locator("svg")).to_contain_text("turn_twice")
+    settle(page)
+    opened = page.url
+    click_row(page, "it calls", table=1)
+    expect(page).not_to_have_url(opened)
+    page.get_by_role("tab", name="Examples").click()
+    expect(page.get_by_role("img").and_(page.locator("[src^='data:image/svg']")).first).to_be_visible()
+    shoot(page, f"concept-{theme}")
+    page.get_by_role("tab", name="Edit").click()
+    page.get_by_role("textbox", name="What it does").fill("Turn a grid to the right.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved the concept")).to_be_visible()
+    assert "Turn a grid to the right." in contents(store).values()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took back: saved the concept")).to_be_visible()
+    assert contents(store) == before
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:", "ws:"))] == []
+
+
+def test_two_are_merged_as_previewed_and_parted_again(page: Page, serve: Serve, store: Path):
+    before = contents(store)
+    page.goto(f"{serve(store)}/concepts")
+    expect_row(page, "turn_twice")
+    settle(page)
+    tick_row(page, "turn_twice")
+    expect(page.get_by_text("1 selected from rows on Concepts")).to_be_visible()
+    settle(page)
+    tick_row(page, "Turn a grid.")
+    expect(page.get_by_text("2 selected from rows on Concepts")).to_be_visible()
+    page.get_by_role("button", name="Merge …").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text(f"2 concepts would become 1: 1 of {N_CONCEPTS} would go (3.3%).")).to_be_visible()
+    shoot(page, "concepts-merge")
+    dialog.get_by_role("button", name="Merge 2 concepts into 1").click()
+    expect(page.get_by_text("Merged 2 concepts into 1")).to_be_visible()
+    assert len(contents(store)) == N_CONCEPTS - 1
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took back: merged 2 concepts into 1")).to_be_visible()
+    assert contents(store) == before

@@ -1,0 +1,167 @@
+"""What the pages say of concepts: lineage, examples as text, plans, and the history."""
+
+from __future__ import annotations
+
+import pytest
+
+import atlas
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.types import CodeConcept
+from atlas.testing import HashEmbedder
+from atlas.views.concept import concept_detail, examples_in, examples_text, version_changes
+from atlas.views.concept_lineage import quoted
+from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
+from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
+from atlas.views.history import operation_detail, operation_page
+from atlas.views.primitives import load_primitives, loader_names
+from tests.ui.stores import attempt
+
+CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings()) as opened:
+        yield opened
+
+
+def concept(name="crop", code=CROP, description="cut a box out of a grid", **fields):
+    return CodeConcept(name=name, description=description, code=code, **fields)
+
+
+def calling(name, called):
+    return concept(name, f"def {name}(g):\n    return {called}(g, g)\n", f"{name} it")
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("crop", '"crop"'),
+        ('a"]; b [URL="javascript:alert(1)"', '"a\\"]; b [URL=\\"javascript:alert(1)\\""'),
+        ("back\\N\\", '"back\\\\N\\\\"'),
+        ("a\nb\x00c\u202ed", '"a b c d"'),
+        ("&lt;b&gt;", '"&amp;lt;b&amp;gt;"'),
+        ("<b>x</b>", '"<b>x</b>"'),
+        ("x" * 100, f'"{"x" * 35}…"'),
+    ],
+)
+def test_a_name_in_the_picture_is_one_line_in_which_nothing_is_an_instruction(name, label):
+    assert quoted(name) == label
+
+
+def test_examples_as_text_come_back_as_they_were():
+    examples = (("crop([[1]], 0)", "[[1]]"), ("crop(\n    [[2]], 0)", "[[2]]\n[[3]]"))
+    assert examples_in(examples_text(examples)) == examples
+    assert examples_in("") == ()
+    with pytest.raises(InvalidInput, match="result"):
+        examples_in(">>> crop(1)")
+    with pytest.raises(InvalidInput, match="write >>> and a space"):
+        examples_in(">>>crop(1)")
+
+
+def test_what_is_around_a_concept_is_named_and_what_is_gone_is_counted(memory):
+    crop = memory.concepts.add(concept())
+    twice = memory.concepts.add(calling("crop_twice", "crop"))
+    four = memory.concepts.add(calling("crop_four", "crop_twice"))
+    lineage = concept_detail(memory, twice).lineage
+    assert [(one.id, one.how) for one in lineage.relations] == [(crop, "it calls"), (four, "calls it")]
+    assert "n0 -> n1" in lineage.dot
+    assert "n2 -> n0" in lineage.dot
+    memory.concepts.delete([crop])
+    assert concept_detail(memory, twice).lineage.n_missing == 1
+
+
+def test_an_earlier_version_is_restored_whole(memory):
+    crop = memory.concepts.add(concept(examples=(("crop(1)", "1"),)))
+    before = memory.concepts.get(crop)
+    memory.concepts.edit(crop, description="another", examples=(), guidance="always")
+    operation = memory.history(1)[0]
+    changes = version_changes(memory, crop, operation.id)
+    assert set(changes) == {"description", "examples", "guidance"}
+    assert memory.concepts.edit(crop, **changes) == before
+    assert version_changes(memory, crop, operation.id) == {}
+    with pytest.raises(NotFound):
+        version_changes(memory, crop, "nothing")
+
+
+def test_a_list_by_use_begins_with_the_most_used(memory):
+    ids = memory.concepts.add_many([calling(f"use_{number}", "crop") for number in range(3)])
+    memory.concepts.update_stats(ids[1], success=True)
+    rows = listed_concepts(memory, ConceptQuery(order=MOST_USED)).rows
+    assert [row.id for row in rows] == [ids[1], ids[0], ids[2]]
+    assert (rows[0].succeeded, rows[1].succeeded) == ("100 % (21–100 %, n = 1)", "–")
+
+
+def test_a_search_says_why_and_that_nothing_was_found(memory):
+    memory.concepts.add(concept())
+    query = ConceptQuery(text="cut a box out of a grid")
+    listing = found_concepts(memory, query, search_concepts(memory, query))
+    assert listing.rows[0].why.startswith("Its text")
+    assert listing.caption == "1 of 1 concept has to do with it, best first"
+    nothing = ConceptQuery(text="qqzz xxyy")
+    listing = found_concepts(memory, nothing, search_concepts(memory, nothing))
+    assert listing.caption == "Nothing relevant among 1 concept"
+
+
+def test_a_merge_names_callers_by_another_name(memory):
+    crop = memory.concepts.add(concept())
+    cut = memory.concepts.add(concept("cut", "def cut(g, b):\n    return g[b]\n", examples=(("cut([1], 0)", "1"),)))
+    memory.concepts.add(calling("cut_twice", "cut"))
+    memory.concepts.update_stats(crop, success=True)
+    view = ConceptMergeRequest(ids=(crop, cut, "gone")).propose(memory).view
+    assert view.headline == "2 concepts would become 1: 1 of 3 would go (33.3%)."
+    assert [(row.title, row.goes) for row in view.rows] == [("crop", False), ("cut", True), ("cut_twice", False)]
+    assert view.rows[2].why == "its code calls cut; change it"
+    assert view.notes[0] == "1 of those chosen is not there any more."
+    assert "it would not run until somebody changes it" in view.notes[1]
+    assert "1 example would be left out" in view.notes[2]
+
+
+def test_a_deletion_is_what_was_previewed_or_nothing(memory):
+    crop = memory.concepts.add(concept())
+    proposal = ConceptDeleteRequest(ids=(crop,)).propose(memory)
+    memory.concepts.add(calling("crop_twice", "crop"))
+    with pytest.raises(PlanOutdated):
+        proposal.apply(memory)
+    again = ConceptDeleteRequest(ids=(crop,)).propose(memory)
+    assert [row.why for row in again.view.rows] == ["never used", "its code calls crop"]
+    operation_id, said = again.apply(memory)
+    assert (said, len(memory.concepts)) == ("Deleted 1 concept", 1)
+    memory.undo(operation_id)
+    assert len(memory.concepts) == 2
+
+
+def test_the_history_speaks_of_concepts_only_where_all_are(memory):
+    memory.concepts.add(concept())
+    both = memory.concepts.within("import", "all")
+    both.add_many([calling("a", "b"), calling("b", "c")])
+    memory.experience.within("import", "all", operation_id=both.operation_id).store(attempt())
+    memory.experience.store(attempt())
+    assert [row.counts for row in operation_page(memory).rows] == ["1 added", "3 added", "concept crop added"]
+    meanings = [operation_detail(memory, row.id).meaning for row in operation_page(memory).rows]
+    assert meanings == ["An agent stored attempts", "Attempts were imported", "Concepts were added"]
+
+
+LOADER = """
+from atlas.core.types import CodeConcept
+
+class Loader:
+    def load(self):
+        code = "def crop(grid):\\n    return grid[1:]\\n"
+        return {"crop": CodeConcept(id="test_crop", name="crop", description="cut", code=code, source="primitive")}
+"""
+
+
+def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path, monkeypatch):
+    installed = tmp_path / "site" / "some_primitives-1.dist-info"
+    installed.mkdir(parents=True)
+    (installed / "METADATA").write_text("Name: some-primitives\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[atlas.primitives]\nsome = some_primitives:Loader\n")
+    (tmp_path / "site" / "some_primitives.py").write_text(LOADER)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert "some" in loader_names()
+    assert load_primitives(memory, "some").sentence == "Loaded 1 primitive"
+    assert memory.concepts.ids() == ["test_crop"]
+    assert load_primitives(memory, "some") is None
+    with pytest.raises(NotFound, match="'other'"):
+        load_primitives(memory, "other")
