@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
@@ -15,7 +14,7 @@ from atlas.library_learning.compressing import Abstraction, Compression, Rewritt
 from atlas.library_learning.documenting import HeuristicDocumenter
 from atlas.library_learning.engines import Engine
 from atlas.library_learning.extracting import programs_of
-from atlas.library_learning.limits import Cancelled, Limits, Progress
+from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.normal_forms import normal_form
 from atlas.library_learning.programs import Program, parsed
 from atlas.library_learning.renaming import identifiers, renamed, unused
@@ -93,8 +92,8 @@ class StitchCompressionStrategy:
         documenter: ConceptDocumenter | None = None,
         *,
         engine: Engine | None = None,
-        limits: Limits = Limits(),
-        run_limits: RunLimits = RunLimits(),
+        limits: Limits | None = None,
+        run_limits: RunLimits | None = None,
     ) -> None:
         """Compress later.
 
@@ -118,8 +117,8 @@ class StitchCompressionStrategy:
         attempts: Sequence[Trajectory | Experience],
         library: Sequence[CodeConcept] = (),
         *,
-        progress: Progress | None = None,
-        cancelled: Cancelled | None = None,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Proposal:
         """What `compress` finds, with the savings, the rewritten programs and how far they were proven.
 
@@ -139,7 +138,7 @@ class StitchCompressionStrategy:
                 extraction.programs,
                 engine=self._engine,
                 limits=self._limits,
-                verify=partial(_does_the_same, verifier),
+                verify=verifier.same,
                 progress=progress,
                 cancelled=cancelled,
             )
@@ -174,11 +173,6 @@ class StitchCompressionStrategy:
             concepts[abstraction.name] = _with_free_name(named, taken)
             taken.add(concepts[abstraction.name].name)
         return concepts, known
-
-
-def _does_the_same(verifier: Verifier, program: Program, source: str) -> bool | None:
-    verdict = verifier.verdicts([(program, source)])[program.id]
-    return {"same": True, "different": False, "unproven": None}[verdict.state]
 
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:

@@ -188,7 +188,11 @@ def test_marks_are_no_versions(library):
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [({"source": "learned"}, "cannot be edited"), ({"code": 3}, "should be str"), ({"code": "def ("}, "expected Python")],
+    [
+        ({"source": "learned"}, "cannot be edited"),
+        ({"code": 3}, "should be str"),
+        ({"code": "def ("}, "expected Python"),
+    ],
 )
 def test_an_edit_that_cannot_be_is_refused(library, changes, said):
     concept_id = library.add(concept())
