@@ -75,7 +75,7 @@ def defined_names(concept: CodeConcept) -> set[str]:
     if concept.language != PYTHON:
         return {concept.name}
     named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in parsed(concept).body if isinstance(node, named)} or {concept.name}
+    return {node.name for node in parse(concept.code).body if isinstance(node, named)} or {concept.name}
 
 
 def to_entry(concept: CodeConcept) -> Entry:
