@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,6 +33,17 @@ def counted(n: int, noun: str) -> str:
 def signed(outcome: str) -> str:
     """`✓ succeeded`."""
     return f"{SIGNS[outcome]} {outcome}"
+
+
+def outcomes_text(counts: Mapping[str, int]) -> str:
+    """`3 succeeded, 1 failed`: of how many attempts each outcome was, without those that there are none of."""
+    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name))
+
+
+def attempts_text(counts: Mapping[str, int]) -> str:
+    """`×4: 3 succeeded, 1 failed`, for a hit that stands for several attempts; empty for a single one."""
+    n = sum(counts.values())
+    return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
 
 
 def moment(at: datetime) -> str:

@@ -30,6 +30,9 @@ COLUMNS = {
         "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="How much it has to do with the question"
     ),
     "task": st.column_config.TextColumn("Task", width=330),
+    "attempts": st.column_config.TextColumn(
+        "Attempts", width=150, help="How many attempts at the task are alike, and how they went; the best is shown"
+    ),
     "domain": st.column_config.TextColumn("Domain", width=140),
     "source": st.column_config.TextColumn("Source", width=110),
     "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=55),
@@ -115,7 +118,7 @@ _AT_FIRST, _CELL = "experience_tables_at_first", "experience_tables_cell"
 def _content(rows: Sequence[ExperienceRow], columns: Sequence[str]) -> dict[str, Any]:
     says_nothing = {
         *(name for name in RANKED if all(row.relevance is None for row in rows)),
-        *(name for name in ("domain", "source", "marks") if not any(getattr(row, name) for row in rows)),
+        *(name for name in ("domain", "source", "marks", "attempts") if not any(getattr(row, name) for row in rows)),
     }
     return {
         "data": [asdict(row) for row in rows],
