@@ -26,8 +26,8 @@ LOOKED_AT = 20_000
 TELL_NOTHING = frozenset(
     """
     a an and are as at be been but by can did do does for from had has have how i if in into is it its me my no not of
-    on or our so such than that the their then there these they this to up was we were what when where which who why will
-    with would you your
+    on or our so such than that the their then there these they this to up was we were what when where which who why
+    will with would you your
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
 """Words that nearly every text holds: they are shown as a match only where the question has no others."""

@@ -19,6 +19,9 @@ from atlas.views.wording import attempts_text
 
 TITLE_CHARACTERS = 160
 
+LEAST_SHOWN = 0.0005
+"""Of a value, to be more than 0.000, and so to have a place in a bar."""
+
 SIGNAL_COLOURS = {
     "meaning": PALETTE[0],
     "words": PALETTE[1],
@@ -150,7 +153,7 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
         left, right = (left, right + value) if value >= 0 else (left + value, right)
         start = right - value if value >= 0 else left
         colour = SIGNAL_COLOURS.get(name, GREY)
-        width = abs(value) / whole
+        width = abs(value) / whole if abs(value) >= LEAST_SHOWN else 0.0
         segments.append(Segment(name=name, value=value, start=start / whole, width=width, colour=colour))
     return Bar(segments=tuple(segments), zero=below / whole, total=sum(signals.values()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from pages.components.hits import hit_card
 from pages.components.listing import cards_of
 from pages.components.scope import URL
 from pages.components.selection import current_selection, select, unselect
-from pages.components.tables import ROWS, open_experience
+from pages.components.tables import ROWS, open_experience, opened_id
 
 TABLE, CARDS = "Table", "Cards"
 
@@ -37,12 +38,12 @@ def draw_cards(cards: Sequence[HitCard], *, revision: int) -> None:
     Args:
         revision: The store's, at the time that they were found.
     """
-    chosen = {*current_selection().ids}
+    chosen, opened = {*current_selection().ids}, opened_id()
     for card in cards:
         key = f"experiences_card_{card.id}"
         box = f"{key}_select"
         st.session_state[box] = card.id in chosen  # it may have been selected in the table, on the map, or in the tray
-        acts = hit_card(card, key=key, on_open=open_experience)
+        acts = hit_card(card, key=key, on_open=open_experience if card.id != opened else None)
         acts.checkbox("Select", key=box, on_change=_take, args=(card.id, box, revision))
 
 
@@ -52,7 +53,7 @@ def draw_why(memory: MemorySystem, query: Query, found: Found | None, opened: st
         return
     st.caption("Why it is here" if opened in found else "Not among what this search lists.")
     for card in cards_of(memory, query, found, [opened] if opened in found else [], store_state(memory)):
-        hit_card(card, key=f"experience_why_{card.id}")
+        hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # what it is called stands right below
 
 
 def _take(experience_id: str, box: str, revision: int) -> None:

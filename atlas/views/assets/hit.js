@@ -27,8 +27,8 @@ function track(bar) {
     part.title = `${segment.name} ${segment.value}`
     return part
   })
-  const zero = made('i', 'zero')
-  zero.style.left = `${bar.zero * 100}%`
+  const zero = bar.zero > 0 ? made('i', 'zero') : null
+  if (zero) zero.style.left = `${bar.zero * 100}%`
   const element = made('div', 'track', ...drawn, zero)
   element.setAttribute('role', 'img')
   element.setAttribute('aria-label', bar.words)
@@ -39,7 +39,7 @@ function legend(bar) {
   const entries = bar.segments.map((segment) => {
     const swatch = made('i', segment.below ? 'swatch below' : 'swatch')
     swatch.style.setProperty('--colour', segment.colour)
-    return made('li', Number(segment.width) ? '' : 'nothing', swatch, `${segment.name} `, made('b', '', segment.value))
+    return made('li', segment.width ? '' : 'nothing', swatch, `${segment.name} `, made('b', '', segment.value))
   })
   return made('ul', 'legend', ...entries, made('li', 'total', '= ', made('b', '', bar.total)))
 }
