@@ -122,6 +122,21 @@ def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
 
 
+def test_search_for_distinct_ones_says_how_all_attempts_went(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    with atlas.open_memory(settings=atlas.Settings(store=tmp_path / "store", embedding_model=BUNDLED)) as memory:
+        memory.experience.store_many(attempt("sort a list", success=success) for success in (True, False, True))
+    assert len(lines_of_hits(run(capsys, "search", "sort a list"))) == 3
+    said = run(capsys, "search", "sort a list", "--distinct")
+    assert len(lines_of_hits(said)) == 1
+    assert said.splitlines()[0][10:].startswith("succeeded")
+    assert said.splitlines()[1] == "    ×3: 2 succeeded, 1 failed"
+
+
+def lines_of_hits(said: str) -> list[str]:
+    return [line for line in said.splitlines() if not line.startswith(" ")]
+
+
 def test_terminal_escapes_in_content_are_not_printed(store, capsys):
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
         record = memory.experience.store(attempt("\x1b[31mred\x07 task", success=False))
