@@ -30,8 +30,8 @@ COLUMNS = {
     **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
 }
 ABOUT = (
-    "Nobody has to judge anything: each attempt at a task that was tried more than once is taken out and asked for, and "
-    "the others should be found. And for each attempt, what is found is asked how it would have ended."
+    "Nobody has to judge anything: each attempt at a task that was tried more than once is taken out and asked for, and"
+    " the others should be found. And for each attempt, what is found is asked how it would have ended."
 )
 
 
