@@ -19,6 +19,7 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Experience
 from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem, open_memory
 from atlas.protocols.infra import Embedder, Progress
 
@@ -82,7 +83,11 @@ def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[
         profile for profile in memory.storage.profiles.every() if not profile.problem and profile.weights != weights
     ]
     return (
-        *_rows(memory, id_of, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS),
+        *(
+            row
+            for row in _rows(memory, id_of, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
+            if row.name != "RRF"
+        ),
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
@@ -175,8 +180,8 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
 
 def with_weights(memory: MemorySystem, weights: RankingWeights) -> ChromaExperienceMemory:
     """The same experiences, ranked with other weights."""
-    store = memory.storage.vector_store(COLLECTION)
-    return ChromaExperienceMemory(memory.experience.embedder, store, weights=weights)
+    held = memory.experience
+    return ChromaExperienceMemory(held.embedder, held.vector_store, weights=weights)
 
 
 def evaluate_corpora(
@@ -238,11 +243,11 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
 
 
 def _remembering(memory: MemorySystem) -> MemorySystem:
-    """The same memory, which embeds each text once: every row asks the same questions."""
-    held, store = memory.experience, memory.storage
-    embedder = RememberingEmbedder(held.embedder)
-    experience = ChromaExperienceMemory(embedder, store.vector_store(COLLECTION), weights=held.weights)
-    return MemorySystem(experience, storage=store)
+    """The same memory, which embeds and looks up each question once: every row asks the same ones."""
+    storage, weights = memory.storage, memory.experience.weights
+    embedder = RememberingEmbedder(memory.experience.embedder)
+    store = RememberingStore(storage.collection(COLLECTION))
+    return MemorySystem(ChromaExperienceMemory(embedder, store, weights=weights), storage=storage)
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:

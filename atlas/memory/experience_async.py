@@ -83,6 +83,11 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         return made
 
     @property
+    def vector_store(self) -> LedgerVectorStore | PlainStore:
+        """Where the experiences are."""
+        return self._store
+
+    @property
     def weights(self) -> RankingWeights:
         """What a search ranks with now."""
         return self._weights()

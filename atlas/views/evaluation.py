@@ -42,7 +42,6 @@ MEANINGS: Mapping[str, str] = {
 SETTINGS: Mapping[str, str] = {
     "BM25": "Words alone (BM25)",
     "dense": "Meaning alone (dense)",
-    "RRF": "Both, joined by rank (RRF)",
 }
 NOW = "As searches are now"
 ROW_PIXELS, AXIS_PIXELS = 30, 70

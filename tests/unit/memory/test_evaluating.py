@@ -25,7 +25,7 @@ TEXTS = {
 }
 SIGNALS = ("meaning", "words", "success", "recency")
 ROWS = ["BM25", "dense", "RRF", "fused", *(f"fused − {signal}" for signal in SIGNALS)]
-OWN_ROWS = [*ROWS, "fused − use", "fused − pin"]
+OWN_ROWS = [*(name for name in ROWS if name != "RRF"), "fused − use", "fused − pin"]
 
 
 def unwatched(what):
