@@ -20,6 +20,7 @@ ICON = str(Path(__file__).parent / "pages" / "icon.png")
 SECTIONS = {
     "": [("overview", "Overview", ":material/monitoring:")],
     "Explore": [("map", "Map", ":material/scatter_plot:"), ("experiences", "Experiences", ":material/history_edu:")],
+    "Demonstrate": [("evaluation", "Evaluation", ":material/query_stats:")],
     "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -58,15 +58,15 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
         *,
-        weights: RankingWeights = RankingWeights(),
+        weights: RankingWeights | Callable[[], RankingWeights] = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
         super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
         self.embedder = embedder
         self._extractor = extractor
         self._refine_strategy = refine_strategy
-        self.weights = weights
-        self._retriever = Retriever(self._store, embedder, weights, clock)
+        self._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
+        self._retriever = Retriever(self._store, embedder, self._weights, clock)
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
@@ -76,11 +76,21 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             self._extractor,
             self._refine_strategy,
             self.collection_name,
-            weights=self.weights,
+            weights=self._weights,
             clock=self._clock,
         )
         made._retriever = self._retriever  # what it has measured of the store holds for both
         return made
+
+    @property
+    def vector_store(self) -> LedgerVectorStore | PlainStore:
+        """Where the experiences are."""
+        return self._store
+
+    @property
+    def weights(self) -> RankingWeights:
+        """What a search ranks with now."""
+        return self._weights()
 
     # Storing
 
@@ -401,3 +411,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         """The hits with what they stand for, without what was deleted meanwhile."""
         rows = {row["id"]: row["metadata"] for row in await self._store.get([hit.item for hit in hits])}
         return [hit.of(from_metadata(rows[hit.item])) for hit in hits if hit.item in rows]
+
+
+def _as_given(weights: RankingWeights) -> RankingWeights:
+    return weights

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,7 +32,9 @@ class Retriever:
 
     store: LedgerVectorStore | PlainStore
     embedder: Embedder
-    weights: RankingWeights
+    weights: Callable[[], RankingWeights]
+    """Asked at every search: another process may have chosen others."""
+
     clock: Clock
     _calibration: LiveCalibration = field(init=False)
 
@@ -57,7 +59,8 @@ class Retriever:
         """
         check_k(k)
         check_text(query, "the query")
-        least = self.weights.threshold if threshold is None else threshold
+        weights = await asyncio.to_thread(self.weights)
+        least = weights.threshold if threshold is None else threshold
         if not k or not query.strip() or await self.store.is_empty():
             return Retrieval(hits=[], n_hidden=0, threshold=least)
         vector = await asyncio.to_thread(self._encode, query)
@@ -65,18 +68,19 @@ class Retriever:
         while True:
             found = await self.store.candidates(vector, query, n, where, with_buried=with_buried)
             candidates = await self._known(found)
-            hits = await self._ranked(candidates, self.weights, threshold=least, distinct=distinct)
+            hits = await self._ranked(candidates, weights, threshold=least, distinct=distinct)
             if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
                 break
             n *= 4  # so many were alike that they left no room for others
-        every = await self._ranked(candidates, self.weights)
+        every = await self._ranked(candidates, weights)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
         return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least)
 
     async def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """The k nearest to a vector, by meaning alone."""
         found = await self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
-        return (await self._ranked(await self._known(found), replace(self.weights, words=0.0)))[:k]
+        weights = await asyncio.to_thread(self.weights)
+        return (await self._ranked(await self._known(found), replace(weights, words=0.0)))[:k]
 
     async def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.

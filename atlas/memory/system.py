@@ -142,7 +142,8 @@ def open_memory(
     except BaseException:
         storage.ledger.close()
         raise
-    experience = ChromaExperienceMemory(embedder, vector_store, weights=settings.ranking, clock=clock)
+    weights = settings.ranking or storage.profiles.weights
+    experience = ChromaExperienceMemory(embedder, vector_store, weights=weights, clock=clock)
     return MemorySystemImpl(experience, storage=storage)
 
 

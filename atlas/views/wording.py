@@ -56,6 +56,11 @@ def import_command(memory: MemorySystem) -> str:
     return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
 
 
+def evaluate_command() -> str:
+    """The command that measures on runs whose answers are known."""
+    return f"{_atlas()} evaluate PATH"
+
+
 def _atlas() -> str:
     """The command as it can be typed: by its name where the shell finds it, else by its path."""
     beside = Path(sys.executable).with_name("atlas")
