@@ -31,6 +31,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("-k", type=count, default=4, help="how many (default: 4)")
     command.add_argument("--words", action="store_true", help="by the words alone")
     command.add_argument("--all", action="store_true", help="also what has little or nothing to do with it")
+    command.add_argument("--diverse", type=float, default=0.0, metavar="X", help="from 0 to 1: fewer hits alike")
     command = add_command(commands, "show", _show, "print one experience, step by step")
     command.add_argument("id", help="its id, or a beginning of it")
     add_command(commands, "status", _status, "what the store holds")
@@ -71,7 +72,9 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             for experience in memory.experience.search_words(options.text, options.k):
                 print(line(experience))
             return 0
-        found = memory.experience.retrieve(options.text, options.k, threshold=0.0 if options.all else None)
+        found = memory.experience.retrieve(
+            options.text, options.k, threshold=0.0 if options.all else None, diversity=options.diverse
+        )
         for hit in found.hits:
             signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
             print(f"{line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")

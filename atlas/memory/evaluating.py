@@ -21,6 +21,7 @@ from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.memory.system import MemorySystem, open_memory
 from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.strategies import Reranker
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -132,10 +133,12 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
     return search
 
 
-def with_weights(memory: MemorySystem, weights: RankingWeights) -> ChromaExperienceMemory:
-    """The same experiences, ranked with other weights."""
+def with_weights(
+    memory: MemorySystem, weights: RankingWeights, reranker: Reranker | None = None
+) -> ChromaExperienceMemory:
+    """The same experiences, ranked with other weights, and by a reranker."""
     store = memory.storage.vector_store(COLLECTION)
-    return ChromaExperienceMemory(memory.experience.embedder, store, weights=weights)
+    return ChromaExperienceMemory(memory.experience.embedder, store, weights=weights, reranker=reranker)
 
 
 def evaluate_corpora(
