@@ -33,6 +33,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--words", action="store_true", help="by the words alone")
     command.add_argument("--all", action="store_true", help="also what has little or nothing to do with it")
     command.add_argument("--distinct", action="store_true", help="attempts at one task that are alike as one, the best")
+    command.add_argument("--diverse", type=float, default=0.0, metavar="X", help="from 0 to 1: fewer hits alike")
     command = add_command(commands, "show", _show, "print one experience, step by step")
     command.add_argument("id", help="its id, or a beginning of it")
     add_command(commands, "status", _status, "what the store holds")
@@ -73,8 +74,13 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             for experience in memory.experience.search_words(options.text, options.k):
                 print(line(experience))
             return 0
-        threshold = 0.0 if options.all else None
-        found = memory.experience.retrieve(options.text, options.k, threshold=threshold, distinct=options.distinct)
+        found = memory.experience.retrieve(
+            options.text,
+            options.k,
+            threshold=0.0 if options.all else None,
+            distinct=options.distinct,
+            diversity=options.diverse,
+        )
         for hit in found.hits:
             print("\n    ".join(_said_of(hit)))
         if found.n_hidden:

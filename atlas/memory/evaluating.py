@@ -22,6 +22,7 @@ from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem, open_memory
 from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.strategies import Reranker
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -178,10 +179,12 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
     return search
 
 
-def with_weights(memory: MemorySystem, weights: RankingWeights) -> ChromaExperienceMemory:
-    """The same experiences, ranked with other weights."""
+def with_weights(
+    memory: MemorySystem, weights: RankingWeights, reranker: Reranker | None = None
+) -> ChromaExperienceMemory:
+    """The same experiences, ranked with other weights, and by a reranker."""
     held = memory.experience
-    return ChromaExperienceMemory(held.embedder, held.vector_store, weights=weights)
+    return ChromaExperienceMemory(held.embedder, held.vector_store, weights=weights, reranker=reranker)
 
 
 def evaluate_corpora(

@@ -63,6 +63,7 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[Experience]:
@@ -74,6 +75,7 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RecordMemory):
                 where=where,
                 threshold=threshold,
                 distinct=distinct,
+                diversity=diversity,
                 count_retrieval=count_retrieval,
                 with_buried=with_buried,
             )

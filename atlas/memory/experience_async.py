@@ -39,7 +39,7 @@ from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.memory.retrieving import Retriever
 from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore, Where
-from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
+from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
@@ -60,13 +60,14 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         *,
         weights: RankingWeights | Callable[[], RankingWeights] = RankingWeights(),
         clock: Clock = SystemClock(),
+        reranker: Reranker | None = None,
     ) -> None:
         super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
         self.embedder = embedder
         self._extractor = extractor
         self._refine_strategy = refine_strategy
         self._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
-        self._retriever = Retriever(self._store, embedder, self._weights, clock)
+        self._retriever = Retriever(self._store, embedder, self._weights, clock, reranker)
 
     def within(self, kind: str, reason: str = "") -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole."""
@@ -79,7 +80,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             weights=self._weights,
             clock=self._clock,
         )
-        made._retriever = self._retriever  # what it has measured of the store holds for both
+        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
         return made
 
     @property
@@ -180,6 +181,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[Experience]:
@@ -189,14 +191,24 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
+            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
+                is below the threshold stays out.
+
+        Where the memory has a reranker and it fails, the answer is that without it, and `problems` says so.
         """
         found = await self._retriever.retrieve(
-            query, k, where=where, threshold=threshold, distinct=distinct, with_buried=with_buried
+            query,
+            k,
+            where=where,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
         )
         hits = await self._whole(found.hits)
         if count_retrieval:
             await self._store.note_retrievals([hit.item.id for hit in hits])
-        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold)
+        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold, problems=found.problems)
 
     async def asearch_words(
         self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False

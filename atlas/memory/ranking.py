@@ -8,7 +8,7 @@ holds. So it does not depend on what else was found, and says by itself whether 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -186,6 +186,9 @@ def explain(hit: Hit[Any]) -> str:
     about_words = f", and {words}" if "words" in hit.signals else ""
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
+    moved += f", up by {hit.signals['reranker']:.3f} by the reranker" if "reranker" in hit.signals else ""
+    if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
+        moved += f", down by {-hit.signals['diversity']:.3f} as one above it says much the same"
     return f"Its text {near} (similarity {hit.similarity:.2f}){about_words}: relevance {hit.relevance:.2f}{moved}."
 
 
@@ -235,15 +238,43 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     Source:
         Carbonell & Goldstein, SIGIR 1998.
     """
-    similarity = vectors @ vectors.T
-    left, chosen = list(range(len(vectors))), list[int]()
-    while left:
-        nearest = similarity[np.ix_(left, chosen)].max(axis=1) if chosen else np.zeros(len(left), np.float32)
-        values = [
-            (1 - diversity) * relevance[item] - diversity * near for item, near in zip(left, nearest, strict=True)
-        ]
-        chosen.append(left.pop(int(np.argmax(values))))
-    return chosen
+    return [position for position, _ in _marginal(vectors, relevance, diversity)]
+
+
+def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
+    """The hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
+
+    What that takes away from a hit is its signal `diversity`, so rank values still fall from hit to hit.
+
+    Args:
+        hits: Best first.
+        vectors: One for each hit.
+        diversity: From 0, which leaves the order as it is, to less than 1. A hit that says the same as one before it
+            stands where one of `diversity / (1 - diversity)` less would.
+    """
+    cost = diversity / (1 - diversity)
+    picks = _marginal(vectors, [hit.rank_value for hit in hits], diversity)
+    return [
+        replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
+        for position, near in picks
+    ]
+
+
+def check_diversity(diversity: float) -> None:
+    """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
+    if not 0 <= diversity < 1:
+        raise InvalidInput(f"diversity should be from 0 to less than 1, but is {diversity!r}")
+
+
+def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) -> Iterator[tuple[int, float]]:
+    """Positions, each with its similarity to the nearest one before it, at least 0."""
+    nearest, is_left = np.zeros(len(vectors)), np.ones(len(vectors), bool)
+    for _ in range(len(vectors)):
+        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
+        position = int(np.argmax(np.where(is_left, values, -np.inf)))
+        yield position, float(nearest[position])
+        is_left[position] = False
+        nearest = np.maximum(nearest, vectors @ vectors[position])
 
 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:

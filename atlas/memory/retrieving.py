@@ -15,8 +15,11 @@ from atlas.core.types import Candidates, Hit, Retrieval, Vector
 from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration
-from atlas.memory.ranking import Candidate, candidates_of, check_k, overfetch, rank
+from atlas.memory.columns import first_vectors
+from atlas.memory.ranking import Candidate, candidates_of, check_diversity, check_k, diversified, overfetch, rank
+from atlas.memory.reranking import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Embedder, Where
+from atlas.protocols.strategies import Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
 QUERY_CHARACTERS = 50_000
@@ -36,6 +39,9 @@ class Retriever:
     """Asked at every search: another process may have chosen others."""
 
     clock: Clock
+    reranker: Reranker | None = None
+    """None, as is usual, for the order that the weights give."""
+
     _calibration: LiveCalibration = field(init=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +55,7 @@ class Retriever:
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         with_buried: bool = False,
     ) -> Retrieval[str]:
         """The k best for a query, by meaning and by words, of those that are relevant enough.
@@ -56,8 +63,10 @@ class Retriever:
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
             distinct: Whether attempts at one task that are alike become one hit.
+            diversity: How much a hit loses that is like one above it, in [0, 1); see `diversified`.
         """
         check_k(k)
+        check_diversity(diversity)
         check_text(query, "the query")
         weights = await asyncio.to_thread(self.weights)
         least = weights.threshold if threshold is None else threshold
@@ -74,7 +83,9 @@ class Retriever:
             n *= 4  # so many were alike that they left no room for others
         every = await self._ranked(candidates, weights)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
-        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least)
+        reranked = await self._reranked(hits, query)
+        hits = await self._diversified(reranked.hits, k, diversity)
+        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least, problems=reranked.problems)
 
     async def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """The k nearest to a vector, by meaning alone."""
@@ -94,6 +105,19 @@ class Retriever:
         vector = await asyncio.to_thread(self._encode, query)
         span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
         return document[slice(*span)] if span else None
+
+    async def _reranked(self, hits: list[Hit[str]], query: str) -> Reranked:
+        if self.reranker is None:
+            return Reranked(hits)
+        rows = await self.store.peek([hit.item for hit in hits[:RERANKED]])
+        return await rerank(hits, query, {row["id"]: row["document"] for row in rows}, self.reranker)
+
+    async def _diversified(self, hits: list[Hit[str]], k: int, diversity: float) -> list[Hit[str]]:
+        if not diversity:
+            return hits
+        among = hits[: overfetch(k)]
+        vectors = await first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+        return diversified(among, vectors, diversity)
 
     def _encode(self, query: str) -> Vector:
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)

@@ -118,6 +118,11 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
     assert "no experience begins with 'zz'" in run(capsys, "show", "zz", status=1)
 
 
+def test_search_can_be_told_to_repeat_itself_less(store, capsys):
+    assert "diversity" not in run(capsys, "search", "rotate a grid")
+    assert "diversity" in run(capsys, "search", "rotate a grid", "--diverse", "0.5")
+
+
 def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
 
