@@ -12,7 +12,7 @@ from atlas import MemorySystem
 from atlas.views.experiences import ORDERS, ExperienceRow, Query, n_pages, placed_and_marked
 from atlas.views.finding import Found, ids_found
 from atlas.views.scope import BEST_MATCH
-from atlas.views.state import store_state
+from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
 from pages.components.cards import draw_cards, draw_why, is_as_cards
 from pages.components.experience import experience_panel
@@ -52,13 +52,13 @@ def ask(memory: MemorySystem) -> Query:
     return Query(scope=scope, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct)
 
 
-def draw_list(memory: MemorySystem, query: Query, found: Found | None, bar: DeltaGenerator) -> None:
+def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: StoreState, bar: DeltaGenerator) -> None:
     """The experiences in scope, a page at a time.
 
     Args:
+        state: The store's, when it was searched.
         bar: Where what can be done with all of them is added.
     """
-    state = store_state(memory)
     n_found = n_experiences(memory, query.where) if found is None else len(found.rows)
     above = st.container()
     page = st.pagination(n_pages(n_found), key="experiences_page", bind=URL) if n_pages(n_found) > 1 else 1
@@ -74,12 +74,13 @@ def draw_list(memory: MemorySystem, query: Query, found: Found | None, bar: Delt
         if found is not None and as_cards:
             draw_cards(cards_of(memory, query, found, (row.id for row in listing.rows), state), revision=state.revision)
         elif listing.rows:
-            draw_table(memory, query, found, listing.rows)
+            draw_table(memory, query, found, state, listing.rows)
 
 
-def draw_table(memory: MemorySystem, query: Query, found: Found | None, listed: Sequence[ExperienceRow]) -> None:
+def draw_table(
+    memory: MemorySystem, query: Query, found: Found | None, state: StoreState, listed: Sequence[ExperienceRow]
+) -> None:
     """One page of the experiences as a table."""
-    state = store_state(memory)
     rows = placed_and_marked(memory, listed, page_map(memory))
     key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
     columns = BESIDE if opened_id() else LISTED if found is None else FOUND
@@ -93,17 +94,17 @@ def select_all(memory: MemorySystem, query: Query, found: Found | None, revision
 
 def draw(memory: MemorySystem) -> None:
     """The list, and beside it the experience that is open."""
-    opened = opened_id()
+    opened, state = opened_id(), store_state(memory)
     beside, panel = st.columns([3, 4], gap="medium") if opened else (st.container(), None)
     with beside:
         bar = st.container(horizontal=True, vertical_alignment="center")
         with bar:
             query = ask(memory)
-        found = find(memory, query, store_state(memory))
-        draw_list(memory, query, found, bar)
+        found = find(memory, query, state)
+        draw_list(memory, query, found, state, bar)
     if opened and panel is not None:
         with panel:
-            experience_panel(memory, opened, partial(draw_why, memory, query, found, opened))
+            experience_panel(memory, opened, partial(draw_why, memory, query, found, state, opened))
 
 
 memory = page_memory()

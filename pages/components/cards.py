@@ -11,7 +11,7 @@ from atlas import MemorySystem
 from atlas.views.experiences import Query
 from atlas.views.finding import Found
 from atlas.views.hits import HitCard
-from atlas.views.state import store_state
+from atlas.views.state import StoreState
 from pages.components.hits import hit_card
 from pages.components.listing import cards_of
 from pages.components.scope import URL
@@ -47,12 +47,12 @@ def draw_cards(cards: Sequence[HitCard], *, revision: int) -> None:
         acts.checkbox("Select", key=box, on_change=_take, args=(card.id, box, revision))
 
 
-def draw_why(memory: MemorySystem, query: Query, found: Found | None, opened: str) -> None:
+def draw_why(memory: MemorySystem, query: Query, found: Found | None, state: StoreState, opened: str) -> None:
     """Why what is open was found, where there is a question."""
     if found is None:
         return
     st.caption("Why it is here" if opened in found else "Not among what this search lists.")
-    for card in cards_of(memory, query, found, [opened] if opened in found else [], store_state(memory)):
+    for card in cards_of(memory, query, found, [opened] if opened in found else [], state):
         hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # what it is called stands right below
 
 
