@@ -156,8 +156,7 @@ def rank(
     Raises:
         InvalidInput: The threshold is not in [0, 1].
     """
-    if not 0 <= threshold <= 1:
-        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+    check_threshold(threshold)
     pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
     pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
@@ -258,6 +257,12 @@ def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> l
         replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
         for position, near in picks
     ]
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
 
 
 def check_diversity(diversity: float) -> None:
