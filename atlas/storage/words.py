@@ -44,7 +44,7 @@ what half of the records hold no weight. A pair is not looked for at all if more
 to find it, all occurrences of both would have to be read."""
 
 NARROW = 0.1
-"""Where a smaller share of the records pass a filter, FTS5's `bm25` of those alone takes less than reading the words."""
+"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
