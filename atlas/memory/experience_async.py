@@ -194,7 +194,7 @@ class AsyncExperienceMemory(AsyncRecordMemory):
             diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
                 is below the threshold stays out.
 
-        Where the memory has a reranker and it fails, the answer is that without it, and `problems` says so.
+        If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
         found = await self._retriever.retrieve(
             query,

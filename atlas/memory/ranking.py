@@ -156,8 +156,7 @@ def rank(
     Raises:
         InvalidInput: The threshold is not in [0, 1].
     """
-    if not 0 <= threshold <= 1:
-        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+    check_threshold(threshold)
     pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
     pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
@@ -165,6 +164,7 @@ def rank(
 
 
 def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
+    """One hit for those of a task that are alike: the first that succeeded, else the first of them."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -174,9 +174,10 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
             places.append(len(best))
             best.append(hit)
         else:
-            outcomes = Counter(best[alike].outcomes) + Counter(hit.outcomes)
-            best[alike] = replace(best[alike], outcomes=dict(outcomes))
-    return best
+            outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
+            is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
+            best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
+    return sorted(best, key=lambda hit: -hit.rank_value)
 
 
 def explain(hit: Hit[Any]) -> str:
@@ -258,6 +259,12 @@ def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> l
         replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
         for position, near in picks
     ]
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
 
 
 def check_diversity(diversity: float) -> None:

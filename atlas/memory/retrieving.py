@@ -16,7 +16,16 @@ from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration
 from atlas.memory.columns import first_vectors
-from atlas.memory.ranking import Candidate, candidates_of, check_diversity, check_k, diversified, overfetch, rank
+from atlas.memory.ranking import (
+    Candidate,
+    candidates_of,
+    check_diversity,
+    check_k,
+    check_threshold,
+    diversified,
+    overfetch,
+    rank,
+)
 from atlas.memory.reranking import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Embedder, Where
 from atlas.protocols.strategies import Reranker
@@ -70,6 +79,7 @@ class Retriever:
         check_text(query, "the query")
         weights = await asyncio.to_thread(self.weights)
         least = weights.threshold if threshold is None else threshold
+        check_threshold(least)
         if not k or not query.strip() or await self.store.is_empty():
             return Retrieval(hits=[], n_hidden=0, threshold=least)
         vector = await asyncio.to_thread(self._encode, query)
@@ -77,11 +87,13 @@ class Retriever:
         while True:
             found = await self.store.candidates(vector, query, n, where, with_buried=with_buried)
             candidates = await self._known(found)
-            hits = await self._ranked(candidates, weights, threshold=least, distinct=distinct)
+            every = await self._ranked(candidates, weights)
+            hits = [hit for hit in every if hit.relevance >= least]
+            if distinct:
+                hits = await self._ranked(candidates, weights, threshold=least, distinct=True)
             if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
                 break
             n *= 4  # so many were alike that they left no room for others
-        every = await self._ranked(candidates, weights)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
         reranked = await self._reranked(hits, query)
         hits = await self._diversified(reranked.hits, k, diversity)

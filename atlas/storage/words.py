@@ -40,8 +40,11 @@ few thousand records, and of large ones the commonest words, which tell the leas
 COMMON = 10_000
 FEWEST = 3
 """A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
-what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` records hold one of its
-words: to find it, all occurrences of both would have to be read."""
+what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
+to find it, all occurrences of both would have to be read."""
+
+NARROW = 0.1
+"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
@@ -160,8 +163,9 @@ def _values(
     also: Sequence[int],
 ) -> dict[int, float]:
     """BM25 of the n best records, the best first, and of those of `also` that hold any term."""
-    words = [term.text for term in terms if not term.is_prefix and is_token(term.text)]
-    others = [term for term in terms if term.is_prefix or not is_token(term.text)]
+    is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+    words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
+    others = [term for term in terms if is_narrow or term.is_prefix or not is_token(term.text)]
     postings = read_postings(connection, table, words)
     weights = [_weight(len(one.seqs), totals.n_records) for one in postings]
     given = _other_values(connection, table, others, scope) if others else {}

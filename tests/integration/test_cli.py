@@ -119,8 +119,8 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
 
 
 def test_search_can_be_told_to_repeat_itself_less(store, capsys):
-    assert "diversity" not in run(capsys, "search", "rotate a grid")
-    assert "diversity" in run(capsys, "search", "rotate a grid", "--diverse", "0.5")
+    assert "diversity" not in run(capsys, "search", "rotate a grid", "--all")
+    assert "diversity" in run(capsys, "search", "rotate a grid", "--all", "--diverse", "0.5")
 
 
 def test_search_by_words_needs_no_model(store, capsys):

@@ -64,6 +64,7 @@ def test_the_best_and_their_values_are_those_of_fts5(filled, monkeypatch, first_
         (words.Scope(hidden=none), set(expected)),
         (words.Scope(hidden=passing), set(expected) - set(passing.tolist())),
         (words.Scope(passing=passing, hidden=none), set(expected) & set(passing.tolist())),
+        (words.Scope(passing=passing[:20], hidden=none), set(expected) & set(passing[:20].tolist())),
     ):
         for n in (1, 5, 50):
             found = ledger.words.find(THINGS, query, scope, n, also).values
