@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.analysis.artefacts import CACHE, EvaluationFile
+from atlas.infra.embeddings import SentenceTransformerEmbedder
 from atlas.memory.evaluation_job import evaluated_now
 from atlas.memory.experience import COLLECTION
 from atlas.storage.profiles import DEFAULT
@@ -177,9 +178,9 @@ def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
 @pytest.fixture
 def grids(tmp_path) -> Path:
     """A store in which the nearest attempt failed."""
-    make_store(
-        tmp_path, [attempt(RED, success=False, task_id="r"), attempt("Rotate the blue grid by a quarter", task_id="b")]
-    )
+    blue = attempt("Rotate the blue grid by a quarter", task_id="b")
+    with atlas.open_memory(tmp_path, embedder=SentenceTransformerEmbedder(MODEL), settings=atlas.Settings()) as memory:
+        memory.experience.store_many([attempt(RED, success=False, task_id="r"), blue])
     save(tmp_path, "eager", success=10.0)
     return tmp_path
 
@@ -191,13 +192,8 @@ def titles(app: AppTest) -> list[str]:
 
 def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard, grids):
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
-    assert (
-        app.selectbox(key="evaluation_profile_left").value,
-        app.selectbox(key="evaluation_profile_right").value,
-    ) == (
-        DEFAULT,
-        "eager",
-    )
+    assert app.selectbox(key="evaluation_profile_left").value == DEFAULT
+    assert app.selectbox(key="evaluation_profile_right").value == "eager"
     red, blue = f"✗ {RED}", "✓ Rotate the blue grid by a quarter"
     assert titles(app) == [red, blue, blue, red]
     badges = [element.value for element in app.main.markdown]
