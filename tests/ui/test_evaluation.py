@@ -110,7 +110,7 @@ def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: D
     measure(tmp_path)
     app = dashboard(tmp_path, "evaluation")
     assert "Measured 20" in texts(app)
-    assert "On 12 attempts at 6 tasks; intervals are over tasks." in texts(app)
+    assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
     left, right = chart_of(app)["data"]
     assert left["y"][:2] == [
         "As searches are now (default)",
@@ -133,7 +133,7 @@ def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, tmp
     app.session_state["evaluation_measure"] = "outcome foretold"
     app.run()
     assert "How often an attempt ended as most of the first 4 hits" in texts(app)
-    assert "0.500" in chart_of(app)["layout"]["annotations"][0]["text"]
+    assert "Dotted: always the more frequent outcome (0.500)." in texts(app)
     assert_no_problem(app)
 
 
