@@ -79,7 +79,7 @@ class Measured:
         """On how much it was measured, and how to read the chart."""
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
-            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are now."
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are."
         )
 
 
