@@ -19,6 +19,9 @@ __all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name"]
 HITS = 10
 """Hits of either side: about what a person reads."""
 
+TITLE_CHARACTERS = 160
+"""Of a task, on one hit: two lines of a side."""
+
 LOOKED_FOR = 100
 """Hits among which a hit of one side is looked for on the other."""
 
@@ -139,11 +142,16 @@ def _compared(hit: Hit[Experience], rank: int, ranks: Mapping[str, int]) -> Comp
         rank=rank,
         move=_move(rank, ranks.get(experience.id)),
         sign=SIGNS[experience.outcome.label],
-        title=" ".join(experience.task.description[:400].split()),
+        title=_on_two_lines(experience.task.description),
         relevance=hit.relevance,
         signals=hit.signals,
         why=explain(hit),
     )
+
+
+def _on_two_lines(text: str) -> str:
+    line = " ".join(text[: 4 * TITLE_CHARACTERS].split())
+    return line if len(line) <= TITLE_CHARACTERS else f"{line[:TITLE_CHARACTERS]} …"
 
 
 def _move(rank: int, other: int | None) -> str:

@@ -75,9 +75,12 @@ class Measured:
     n_tasks: int
 
     @property
-    def size(self) -> str:
-        """`156 attempts at 70 tasks`."""
-        return f"{counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}"
+    def caption(self) -> str:
+        """On how much it was measured, and how to read the chart."""
+        return (
+            f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +136,7 @@ def measured_chart(of: Measured) -> Chart:
         "y1": 1,
         "line": {"color": GREY, "dash": "dot", "width": 1},
     }
-    across = {"fixedrange": True, "zeroline": False, "nticks": 6}
+    across = {"fixedrange": True, "zeroline": False, "nticks": 5, "tickangle": 0}
     return {
         "data": [left, right],
         "layout": {
@@ -145,14 +148,14 @@ def measured_chart(of: Measured) -> Chart:
             "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "type": "category",
                       "categoryorder": "array", "categoryarray": labels},
             "xaxis": {**across, "domain": [0, 0.58]},
-            "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2f"},
+            "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2~f", "nticks": 4},
             "shapes": [
                 {**line, "xref": "x", "x0": of.chance, "x1": of.chance},
                 {**line, "xref": "x2", "x0": 0, "x1": 0},
             ],
             "annotations": [
-                _title("x domain", 0, "left", f"with its 95 % interval; dotted: {of.chance_name}, {of.chance:.3f}"),
-                _title("x2 domain", 0, "left", "more or less than now"),
+                _title("x domain", "measured"),
+                _title("x2 domain", "against now"),
             ],
         },
     }  # fmt: skip
@@ -343,6 +346,6 @@ def _verdicts(differing: Sequence[tuple[str, Estimate]]) -> list[str]:
     ]
 
 
-def _title(across: str, x: float, anchor: str, text: str) -> Chart:
-    return {"xref": across, "yref": "paper", "x": x, "y": 1, "xanchor": anchor, "yanchor": "bottom", "text": text,
+def _title(across: str, text: str) -> Chart:
+    return {"xref": across, "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "text": text,
             "showarrow": False}  # fmt: skip

@@ -78,7 +78,7 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
     measure = st.segmented_control("Measure", known, default=known[0], required=True, key="evaluation_measure")
     of = measured(found, measure or known[0])
     if of is not None:
-        st.caption(f"{MEANINGS[measure or known[0]]} On {of.size}; intervals are over tasks.")
+        st.caption(f"{MEANINGS[measure or known[0]]} {of.caption}")
         st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
     with st.expander("All figures", key="evaluation_figures"):
         columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}

@@ -316,3 +316,22 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     assert restored.startswith("Brought back 1. To take it back: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
     assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
+
+
+def test_profiles_are_listed_saved_used_and_deleted(store, capsys):
+    assert run(capsys, "profiles").startswith("* default: meaning 0.45, words 0.55, ")
+    assert "nudges add at most 0.12" in run(capsys, "profiles", "save", "kind", "--success", "0.1")
+    assert run(capsys, "profiles", "use", "kind") == "Searches use kind; before it was default.\n"
+    assert "success 0.1, use 0.2" in run(capsys, "profiles", "save", "kinder", "--like", "kind", "--use", "0.2")
+    assert [line[:9] for line in run(capsys, "profiles", "list").splitlines()] == [
+        "  default",
+        "* kind: m",
+        "  kinder:",
+    ]
+    assert run(capsys, "profiles", "delete", "kind") == "Deleted kind. Searches use default.\n"
+
+
+def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
+    assert "threshold should be from 0 to 1" in run(capsys, "profiles", "save", "x", "--threshold", "2", status=1)
+    assert "names the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
+    assert "there is no profile 'x'; see: atlas profiles" in run(capsys, "profiles", "use", "x", status=1)
