@@ -167,6 +167,14 @@ def test_attempts_at_one_task_that_are_alike_become_one_hit_that_tells_how_all_w
     assert len(rank(candidates, WEIGHTS, SCALE, NOW)) == 4
 
 
+def test_of_attempts_that_are_alike_one_that_succeeded_is_shown():
+    candidates = [at("a", "f", 0.815, False), at("b", "o", 0.807, True), at("a", "s", 0.8, True)]
+    failed_first = replace(WEIGHTS, success=0.0)
+    assert [hit.item for hit in rank(candidates, failed_first, SCALE, NOW)] == ["f", "o", "s"]
+    hits = rank(candidates, failed_first, SCALE, NOW, distinct=True)
+    assert [(hit.item, hit.outcomes) for hit in hits] == [("o", {"succeeded": 1}), ("s", {"failed": 1, "succeeded": 1})]
+
+
 def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
     apart = [at("a", "x", 0.9), at("a", "y", 0.5), at("", "p", 0.8), at("", "q", 0.8)]
     assert len(rank(apart, WEIGHTS, SCALE, NOW, distinct=True)) == 4
