@@ -80,6 +80,22 @@ class ScriptedLLM:
         return self._answers.pop(0)
 
 
+class ScriptedReranker:
+    """A reranker that gives documents the scores it was told, and keeps what it was asked."""
+
+    def __init__(self, scores: Mapping[str, float]) -> None:
+        self._scores = dict(scores)
+        self.asked: list[tuple[str, list[str]]] = []
+        """Each query with its documents, in order."""
+
+    async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
+        """The documents' scores; an `AssertionError` for one that it was told nothing of."""
+        self.asked.append((query, list(documents)))
+        unknown = [document for document in documents if document not in self._scores]
+        assert not unknown, f"expected documents that have a score, but was asked of: {unknown[0][:200]!r}"
+        return [self._scores[document] for document in documents]
+
+
 class FixedClock:
     """A clock that stands still until it is moved."""
 

@@ -10,12 +10,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import compressing, mapping, remembering, searching, storing, visiting, windows
+from benchmarks import compressing, mapping, remembering, retrieving, searching, storing, visiting, windows
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "storing": storing.figures,
     "searching": searching.figures,
+    "retrieving": retrieving.figures,
     "remembering": remembering.figures,
     "mapping": mapping.figures,
     "visiting": visiting.figures,

@@ -41,6 +41,14 @@ class Figure:
 
 def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]) -> tuple[float, float]:
     """The median times of two lists of calls, taken in turns so that noise falls on both alike."""
+    mine, raw = interleaved_seconds(ours, theirs)
+    return statistics.median(mine), statistics.median(raw)
+
+
+def interleaved_seconds(
+    ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]
+) -> tuple[list[float], list[float]]:
+    """How long each of two lists of calls took, taken in turns after the first of each was made once."""
     ours[0](), theirs[0]()
     times: tuple[list[float], list[float]] = ([], [])
     for pair in zip(ours, theirs, strict=True):
@@ -48,7 +56,7 @@ def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[
             start = time.perf_counter()
             call()
             kept.append(time.perf_counter() - start)
-    return statistics.median(times[0]), statistics.median(times[1])
+    return times
 
 
 def clustered_vectors(n: int, *, seed: int, n_clusters: int = 300) -> Vectors:

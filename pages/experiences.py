@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.experiences import ORDERS, Query, ids_in_scope, n_pages, placed_and_marked
+from atlas.views.experiences import ORDERS, ExperienceRow, Query, n_pages, placed_and_marked
+from atlas.views.finding import Found, ids_found
 from atlas.views.scope import BEST_MATCH
-from atlas.views.state import store_state
+from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
+from pages.components.cards import draw_cards, draw_why, is_as_cards
 from pages.components.experience import experience_panel
-from pages.components.listing import Found, find, read
+from pages.components.listing import cards_of, find, read
 from pages.components.mapping import page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
@@ -19,8 +25,8 @@ from pages.components.selection import select
 from pages.components.tables import ROWS, opened_id, selectable_table
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
-FOUND = ("outcome", "relevance", "task", "why", "domain", "marks", "source")
-BESIDE = ("sign", "relevance", "task", "marks")
+FOUND = ("outcome", "relevance", "task", "attempts", "why", "domain", "marks", "source")
+BESIDE = ("sign", "relevance", "task", "attempts", "marks")
 
 
 def ask(memory: MemorySystem) -> Query:
@@ -30,56 +36,75 @@ def ask(memory: MemorySystem) -> Query:
         "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
-    with_irrelevant = scope.is_search and scope.by == BEST_MATCH and st.toggle(
+    is_ranked = scope.is_search and scope.by == BEST_MATCH
+    with_irrelevant = is_ranked and st.toggle(
         "Less relevant too", key="experiences_irrelevant", help="Also list what has little or nothing to do with it",
         bind=URL,
     )  # fmt: skip
-    asked = repr((scope, order, with_irrelevant))
+    distinct = is_ranked and st.toggle(
+        "One per task", key="experiences_distinct", help="Show attempts at one task that are alike as one, the best",
+        bind=URL,
+    )  # fmt: skip
+    asked = repr((scope, order, with_irrelevant, distinct))
     if st.session_state.setdefault("experiences_asked", asked) != asked:
         st.session_state.update(experiences_asked=asked, experiences_page=1)
-    return Query(scope=scope, where=current_where(memory), order=order, with_irrelevant=bool(with_irrelevant))
+    where = current_where(memory)
+    return Query(scope=scope, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct)
 
 
-def draw_list(memory: MemorySystem, columns: tuple[str, ...] | None = None) -> None:
-    """The experiences in scope, a page at a time."""
-    state = store_state(memory)
-    revision = state.revision
-    bar = st.container(horizontal=True, vertical_alignment="center")
-    with bar:
-        query = ask(memory)
-    found = find(memory, query, state)
-    n_found = n_experiences(memory, query.where) if found is None else len(found)
+def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: StoreState, bar: DeltaGenerator) -> None:
+    """The experiences in scope, a page at a time.
+
+    Args:
+        state: The store's, when it was searched.
+        bar: Where what can be done with all of them is added.
+    """
+    n_found = n_experiences(memory, query.where) if found is None else len(found.rows)
     above = st.container()
     page = st.pagination(n_pages(n_found), key="experiences_page", bind=URL) if n_pages(n_found) > 1 else 1
     listing = read(memory, query, found, page, state)
-    above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
-    if not listing.rows:
-        return
-    bar.button(f"Select all {n_found:,}", key="experiences_all", icon=":material/select_all:", on_click=select_all,
-               args=(memory, query, found, revision))  # fmt: skip
-    rows = placed_and_marked(memory, listing.rows, page_map(memory))
-    key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
+    with bar:
+        as_cards = is_as_cards(found)
+        if listing.rows:
+            st.button(f"Select all {n_found:,}", key="experiences_all", icon=":material/select_all:",
+                      on_click=select_all, args=(memory, query, found, state.revision))  # fmt: skip
     with above:
-        columns = columns or (LISTED if found is None else FOUND)
-        selectable_table(rows, columns=columns, key=key, origin=ROWS, revision=revision)
+        invitation = "" if as_cards or not listing.rows else ". Click one to open it."
+        st.caption(f"{listing.caption}{invitation}")
+        if found is not None and as_cards:
+            draw_cards(cards_of(memory, query, found, (row.id for row in listing.rows), state), revision=state.revision)
+        elif listing.rows:
+            draw_table(memory, query, found, state, listing.rows)
 
 
-def select_all(memory: MemorySystem, query: Query, found: Found, revision: int) -> None:
+def draw_table(
+    memory: MemorySystem, query: Query, found: Found | None, state: StoreState, listed: Sequence[ExperienceRow]
+) -> None:
+    """One page of the experiences as a table."""
+    rows = placed_and_marked(memory, listed, page_map(memory))
+    key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
+    columns = BESIDE if opened_id() else LISTED if found is None else FOUND
+    selectable_table(rows, columns=columns, key=key, origin=ROWS, revision=state.revision)
+
+
+def select_all(memory: MemorySystem, query: Query, found: Found | None, revision: int) -> None:
     """Select what is on all pages of the list."""
-    select(ids_in_scope(memory, query, found), origin=ROWS, revision=revision)
+    select(ids_found(memory, query, found), origin=ROWS, revision=revision)
 
 
 def draw(memory: MemorySystem) -> None:
     """The list, and beside it the experience that is open."""
-    opened = opened_id()
-    if opened is None:
-        draw_list(memory)
-        return
-    beside, panel = st.columns([3, 4], gap="medium")
+    opened, state = opened_id(), store_state(memory)
+    beside, panel = st.columns([3, 4], gap="medium") if opened else (st.container(), None)
     with beside:
-        draw_list(memory, BESIDE)
-    with panel:
-        experience_panel(memory, opened)
+        bar = st.container(horizontal=True, vertical_alignment="center")
+        with bar:
+            query = ask(memory)
+        found = find(memory, query, state)
+        draw_list(memory, query, found, state, bar)
+    if opened and panel is not None:
+        with panel:
+            experience_panel(memory, opened, partial(draw_why, memory, query, found, state, opened))
 
 
 memory = page_memory()

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from atlas.analysis.duplicates import DuplicateGroup, Duplicates
 from atlas.analysis.maps import Domain, MapRecipe, MemoryMap
+from atlas.analysis.reporting import OwnEvaluation, as_json, from_json
 from atlas.core.errors import StoreUnavailable
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,26 @@ class DuplicatesFile:
         _save(self.path, asdict(duplicates))
 
 
+class EvaluationFile:
+    """What was measured on one collection itself, in one file of a directory."""
+
+    def __init__(self, directory: Path, collection: str) -> None:
+        self.path = directory / f"{collection}.evaluation.npz"
+
+    def load(self) -> OwnEvaluation | None:
+        """What was saved last; None where there is nothing, or the file cannot be read."""
+        return _load(self.path, _to_evaluation)
+
+    def save(self, evaluation: OwnEvaluation) -> None:
+        """Put it in place of what is there.
+
+        Raises:
+            StoreUnavailable: The directory cannot be written; what was there is still there.
+        """
+        header = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        _save(self.path, {**header, "report": as_json(evaluation.report)})
+
+
 def _to_map(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
     found = MemoryMap(
         ids=tuple(header["ids"]),
@@ -122,6 +143,10 @@ def _to_duplicates(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
         revision=header["revision"],
         ledger_id=header.get("ledger_id", ""),
     )
+
+
+def _to_evaluation(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
+    return OwnEvaluation(**{**header, "report": from_json(header["report"])})
 
 
 def _load(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 from atlas.analysis.artefacts import DuplicatesFile, MapFile
 from atlas.analysis.duplicates import THRESHOLD, Duplicates, near_duplicates
@@ -16,11 +20,22 @@ from atlas.analysis.source import Embedded, read_embedded
 from atlas.storage.store import Store
 
 
+class Job(Protocol):
+    """A frozen dataclass of JSON's values, which may be declared in any module that the child can import."""
+
+    @property
+    def key(self) -> str:
+        """Equal for jobs that do the same."""
+        ...
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitMap:
     """Fit the map of a collection anew and save it as a `MapFile`."""
-
-    kind: ClassVar[str] = "map"
 
     store: str
     """The store's directory; it is only read."""
@@ -36,7 +51,7 @@ class FitMap:
     @property
     def key(self) -> str:
         """Equal for jobs that do the same."""
-        return _key(self)
+        return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
@@ -56,8 +71,6 @@ class FitMap:
 class FindDuplicates:
     """Find the near-duplicates of a collection and save them as a `DuplicatesFile`."""
 
-    kind: ClassVar[str] = "duplicates"
-
     store: str
     """The store's directory; it is only read."""
 
@@ -70,7 +83,7 @@ class FindDuplicates:
     @property
     def key(self) -> str:
         """Equal for jobs that do the same."""
-        return _key(self)
+        return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
@@ -82,25 +95,25 @@ class FindDuplicates:
         DuplicatesFile(Path(self.out), self.collection).save(found)
 
 
-Job = FitMap | FindDuplicates
-
-
 def encode_job(job: Job) -> dict[str, Any]:
     """A job as JSON holds it."""
-    return {"kind": job.kind, **asdict(job)}
+    kind = type(job)
+    return {"module": kind.__module__, "kind": kind.__name__, **asdict(cast("DataclassInstance", job))}
 
 
 def decode_job(encoded: Mapping[str, Any]) -> Job:
-    """The job that was encoded."""
-    fields = {name: value for name, value in encoded.items() if name != "kind"}
-    return FitMap(**fields) if encoded["kind"] == FitMap.kind else FindDuplicates(**fields)
+    """The job that was encoded; whatever module declares it is imported."""
+    fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
+    job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
+    return job
 
 
-def _key(job: Job) -> str:
+def job_key(job: Job) -> str:
+    """Equal for jobs that do the same."""
     return json.dumps(encode_job(job), sort_keys=True)
 
 
-def _read(job: Job, on_progress: OnProgress) -> Embedded:
+def _read(job: FitMap | FindDuplicates, on_progress: OnProgress) -> Embedded:
     on_progress(0, 100, "reading")
     with Store.open(job.store, read_only=True) as store:
         return read_embedded(store, job.collection)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from atlas.analysis.evaluation import RowResult, TaskResult
 from atlas.analysis.metrics import METRICS
 from atlas.analysis.resampling import SPLIT_SEED, Estimate, Half
 from atlas.analysis.statistics import Interval
-from atlas.analysis.unlabelled import OutcomeAgreement
+from atlas.analysis.unlabelled import OutcomeAgreement, OutcomeDifference, OutcomeRow
 
 HALVES: Mapping[Half, str] = {
     "dev": "development half: what is tuned may be tuned on these tasks",
@@ -41,9 +42,70 @@ class Report:
     split_seed: int = SPLIT_SEED
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnEvaluation:
+    """What was measured on a store itself, and the state that it was measured in."""
+
+    report: Report
+    measured_at: str
+    """ISO 8601, in UTC."""
+
+    revision: int
+    """Of the whole store."""
+
+    ledger_id: str
+    profiles: Mapping[str, Mapping[str, float]]
+    """The weights of each profile that could be used, by its name."""
+
+    in_use: str
+    """The profile that searches used."""
+
+
 def as_json(report: Report) -> str:
     """All that is known, as one JSON object."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
+
+
+def from_json(text: str) -> Report:
+    """The report that `as_json` wrote.
+
+    Raises:
+        ValueError: It is no JSON.
+        KeyError, TypeError: It is not of this version's form.
+    """
+    held = json.loads(text)
+    outcomes = held.pop("outcomes")
+    tasks = tuple(_task_of(task) for task in held.pop("tasks"))
+    return Report(**held, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None)
+
+
+def _task_of(held: dict[str, Any]) -> TaskResult:
+    rows = held.pop("rows")
+    return TaskResult(**held, rows=tuple(_row_of(row) for row in rows))
+
+
+def _row_of(held: dict[str, Any]) -> RowResult:
+    by_metric = _estimates_of(held.pop("estimates"))
+    differences = {name: _estimates_of(by) for name, by in held.pop("differences").items()}
+    return RowResult(**held, estimates=by_metric, differences=differences)
+
+
+def _outcomes_of(held: dict[str, Any]) -> OutcomeAgreement:
+    rows = held.pop("rows")
+    return OutcomeAgreement(**held, rows=tuple(_outcome_row_of(row) for row in rows))
+
+
+def _outcome_row_of(held: dict[str, Any]) -> OutcomeRow:
+    differences = {name: OutcomeDifference(**_estimates_of(by)) for name, by in held.pop("differences").items()}
+    measured = _estimates_of({name: held.pop(name) for name in ("accuracy", "brier")})
+    return OutcomeRow(**{**held, **measured, "differences": differences})
+
+
+def _estimates_of(held: Mapping[str, Any]) -> dict[str, Estimate]:
+    return {
+        name: Estimate(mean=each["mean"], interval=Interval(**each["interval"]) if each["interval"] else None)
+        for name, each in held.items()
+    }
 
 
 def as_text(report: Report) -> str:
@@ -114,10 +176,11 @@ def _task_grid(task: TaskResult) -> Grid:
 def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     grid = [["", "accuracy", "Brier score", "guessed"]]
     grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
-    return grid + [
-        [row.name, _cell(row.accuracy), _cell(row.brier), str(row.n_guessed) if row.n_guessed else ""]
-        for row in outcomes.rows
-    ]
+    for row in outcomes.rows:
+        grid.append([row.name, _cell(row.accuracy), _cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
+        for name, by in row.differences.items():
+            grid.append([f"… − {name}", _cell(by.accuracy, signed=True), _cell(by.brier, signed=True)])
+    return grid
 
 
 def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:

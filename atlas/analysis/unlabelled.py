@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from atlas.analysis.evaluation import JudgedQuery, RetrievalTask, Retriever
 from atlas.analysis.metrics import SAME
-from atlas.analysis.resampling import Estimate, Half, estimates, is_in
+from atlas.analysis.resampling import Estimate, Half, Values, estimates, is_in
 from atlas.protocols.infra import Progress
 
 MAX_QUERIES = 500
@@ -31,6 +31,14 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeDifference:
+    """How much more accurate one retriever's outcomes are than another's, and how much farther off."""
+
+    accuracy: Estimate
+    brier: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
     """How well the outcomes of what one retriever found foretell how an attempt went."""
 
@@ -43,6 +51,9 @@ class OutcomeRow:
 
     n_guessed: int
     """Attempts for which nothing with a known outcome was found; the base rate stands in."""
+
+    differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
+    """From each row that it is compared with: the mean over the same attempts of its value − that one's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,25 +125,58 @@ def outcome_agreement(
     if not drawn:
         return None
     base_rate = sum(outcomes[attempt.id] for attempt in drawn) / len(drawn)
-    rows = []
+    foretold = []
     for n_done, retriever in enumerate(retrievers, start=1):
-        rows.append(_row(retriever, drawn, outcomes, base_rate, seed))
+        foretold.append(_foretell(retriever, drawn, outcomes, base_rate))
         if on_progress:
             on_progress(n_done, len(retrievers))
-    n_groups = len({_group(attempt) for attempt in drawn})
-    return OutcomeAgreement(n_attempts=len(drawn), n_groups=n_groups, base_rate=base_rate, rows=tuple(rows))
+    groups = [_group(attempt) for attempt in drawn]
+    return OutcomeAgreement(
+        n_attempts=len(drawn), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(foretold, groups, seed)
+    )
 
 
-def _row(
-    retriever: Retriever, drawn: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float, seed: int
-) -> OutcomeRow:
+@dataclass(frozen=True, slots=True)
+class _Foretold:
+    """What one retriever's answers foretold."""
+
+    name: str
+    against: Sequence[str]
+    values: Values
+    """A row an attempt: whether it was foretold rightly, and the squared distance."""
+
+    n_guessed: int
+
+
+def _foretell(
+    retriever: Retriever, drawn: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
+) -> _Foretold:
     shares = [_share(retriever, attempt, outcomes) for attempt in drawn]
     foretold = np.array([base_rate if share is None else share for share in shares])
     actual = np.array([outcomes[attempt.id] for attempt in drawn], np.float64)
     right = np.where(foretold == 0.5, 0.5, (foretold > 0.5) == (actual == 1.0))
     values = np.column_stack([right, (foretold - actual) ** 2])
-    accuracy, brier = estimates(values, [_group(attempt) for attempt in drawn], seed=seed)
-    return OutcomeRow(name=retriever.name, accuracy=accuracy, brier=brier, n_guessed=shares.count(None))
+    return _Foretold(retriever.name, retriever.against, values, shares.count(None))
+
+
+def _rows(foretold: Sequence[_Foretold], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
+    values = {each.name: each.values for each in foretold}
+    rows = []
+    for each in foretold:
+        accuracy, brier = estimates(each.values, groups, seed=seed)
+        others = [name for name in each.against if name in values]
+        differences = {name: _difference(each.values - values[name], groups, seed) for name in others}
+        rows.append(
+            OutcomeRow(
+                name=each.name, accuracy=accuracy, brier=brier, n_guessed=each.n_guessed, differences=differences
+            )
+        )
+    return tuple(rows)
+
+
+def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDifference:
+    accuracy, brier = estimates(values, groups, seed=seed)
+    return OutcomeDifference(accuracy=accuracy, brier=brier)
 
 
 def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, line, opened, progress_bar, safe
 from atlas.core.settings import Settings
-from atlas.core.types import Experience
+from atlas.core.types import Experience, Hit
 from atlas.importers.formats import FORMATS
 from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample
 from atlas.importers.sink import MemorySink
 from atlas.memory.ranking import explain
-from atlas.views.wording import counted
+from atlas.views.wording import attempts_text, counted
 
 
 def add_commands(commands: Any) -> None:
@@ -32,6 +32,8 @@ def add_commands(commands: Any) -> None:
     command.add_argument("-k", type=count, default=4, help="how many (default: 4)")
     command.add_argument("--words", action="store_true", help="by the words alone")
     command.add_argument("--all", action="store_true", help="also what has little or nothing to do with it")
+    command.add_argument("--distinct", action="store_true", help="attempts at one task that are alike as one, the best")
+    command.add_argument("--diverse", type=float, default=0.0, metavar="X", help="from 0 to 1: fewer hits alike")
     command = add_command(commands, "show", _show, "print one experience, step by step")
     command.add_argument("id", help="its id, or a beginning of it")
     add_command(commands, "status", _status, "what the store holds")
@@ -72,14 +74,31 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             for experience in memory.experience.search_words(options.text, options.k):
                 print(line(experience))
             return 0
-        found = memory.experience.retrieve(options.text, options.k, threshold=0.0 if options.all else None)
+        found = memory.experience.retrieve(
+            options.text,
+            options.k,
+            threshold=0.0 if options.all else None,
+            distinct=options.distinct,
+            diversity=options.diverse,
+        )
         for hit in found.hits:
-            signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
-            print(f"{line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")
+            print("\n    ".join(_said_of(hit)))
         if found.n_hidden:
             nothing = "" if found.hits else "nothing relevant found; "
             print(f"{nothing}{found.n_hidden} less relevant hidden, --all shows them", file=sys.stderr)
     return 0
+
+
+def _said_of(hit: Hit[Experience]) -> list[str]:
+    """A hit in lines: what it is, for how many attempts it stands if for several, and why it stands where it does."""
+    signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
+    attempts = attempts_text(hit.outcomes)
+    return [
+        line(hit.item),
+        *([attempts] if attempts else []),
+        explain(hit),
+        f"rank value {hit.rank_value:.3f} = {signals}",
+    ]
 
 
 def _show(options: argparse.Namespace, settings: Settings) -> int:

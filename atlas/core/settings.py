@@ -85,7 +85,8 @@ class Settings:
     max_import_megabytes: int = 2_048
     """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
 
-    ranking: RankingWeights = field(default_factory=RankingWeights)
+    ranking: RankingWeights | None = None
+    """Weights of every search; None for those of the profile that the store uses."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:

@@ -195,7 +195,10 @@ class Hit(Generic[T]):
     """How likely it has to do with the query at all, in [0, 1], whatever else was found; comparable across models."""
 
     signals: Mapping[str, float]
-    """Each signal's contribution to `rank_value`, by name; they add up to it."""
+    """Each signal's contribution to `rank_value`, by name; they add up to it.
+
+    `diversity`, where that was asked for, takes away; `reranker`, where there is one, is missing where it did not look.
+    """
 
     outcomes: Mapping[str, int]
     """How many of the attempts that it stands for `succeeded`, `failed` or are `unknown`: one, or several alike."""
@@ -230,6 +233,9 @@ class Retrieval(Generic[T]):
 
     threshold: float
     """The relevance that a hit has at least, in [0, 1]."""
+
+    problems: tuple[str, ...] = ()
+    """What went wrong without costing the answer, each as a sentence: a reranker that failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,9 @@ def normal_form(source: str) -> str:
         NotPython: It does not parse, is too long or too deeply nested.
     """
     module: ast.AST = stripped(source)
-    functions = [node for node in ast.iter_child_nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [
+        node for node in ast.iter_child_nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
     if len(functions) == 1:
         module = _Renaming(functions[0].name).visit(module)
     return ast.dump(module)

@@ -208,6 +208,12 @@ class PlainStore:
         rows = await self.get([row["id"] for row in await self.scan()])
         return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
 
+    async def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """The vector of each record as a whole, by id, of unit length."""
+        rows = await self.get(list(ids))
+        vectors = {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32))[0] for row in rows}
+        return {record_id: vector / np.linalg.norm(vector) for record_id, vector in vectors.items()}
+
     async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """None: it cannot look a text up."""
         return {}

@@ -51,9 +51,9 @@ async def unknown(entries: Sequence[Entry], store: Backing) -> list[Entry]:
 
 async def first_vectors(ids: Sequence[str], store: Backing, dimension: int) -> Vectors:
     """The vector of each record as a whole, which is its first, zero where it has none; shape (len(ids), dimension)."""
-    vectors = await store.vectors()
-    missing = np.zeros((1, dimension), np.float32)
-    return np.stack([vectors.get(record_id, missing)[0] for record_id in ids]) if ids else missing[:0]
+    vectors = await store.first_vectors(ids)
+    missing = np.zeros(dimension, np.float32)
+    return np.stack([vectors.get(record_id, missing) for record_id in ids]) if ids else missing[None][:0]
 
 
 async def _embed(

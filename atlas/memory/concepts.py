@@ -13,6 +13,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.concept_merging import ConceptMergePlan
 from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, ConceptVersion
 from atlas.memory.retrieval import RetrievalMemory
+from atlas.memory.retrieval_async import Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore
@@ -35,7 +36,7 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         compression_strategy: CompressionStrategy | None = None,
         collection_name: str = COLLECTION,
         *,
-        weights: RankingWeights = RankingWeights(),
+        weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
         """Open a library.
@@ -63,7 +64,7 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
             self.composition_strategy,
             self.compression_strategy,
             self.collection_name,
-            weights=self.weights,
+            weights=self._weights,
             clock=self._clock,
         )
 

@@ -19,7 +19,7 @@ from atlas.memory.concept_records import called_names, checked, from_row, made_a
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row
+from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore, Restored
@@ -79,7 +79,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         compression_strategy: CompressionStrategy | None = None,
         collection_name: str = COLLECTION,
         *,
-        weights: RankingWeights = RankingWeights(),
+        weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
         super().__init__(embedder, vector_store, collection_name, weights, clock)

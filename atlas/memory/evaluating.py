@@ -19,8 +19,10 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Experience
 from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem, open_memory
 from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.strategies import Reranker
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -59,12 +61,56 @@ class Row:
         return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth], answer.is_nothing)
 
 
+FUSED = "fused"
 TUNED = "its weights were chosen on the development half"
+
+
+SIGNALS = ("meaning", "words", "success", "recency")
+"""What is taken away, one at a time; the other signals need a memory that has been used."""
+
+OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
     """The ways to search a memory that are compared; none of them counts as a retrieval."""
-    full = RankingWeights()
+    return _rows(memory, id_of, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
+
+
+def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+    """The same for what searches of this memory use now, and the other profiles of its store beside it."""
+    used, weights = memory.storage.profiles.in_use(), memory.experience.weights
+    named = f"profile {used.name!r}" if weights == used.weights else "the weights that it was opened with"
+    others = [
+        profile for profile in memory.storage.profiles.every() if not profile.problem and profile.weights != weights
+    ]
+    return (
+        *(
+            row
+            for row in _rows(memory, id_of, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
+            if row.name != "RRF"
+        ),
+        *(
+            Row(
+                profile_row(profile.name), f"the same with profile {profile.name!r}",
+                by_best_match(with_weights(memory, profile.weights)), id_of, (FUSED,),
+            )
+            for profile in others
+        ),
+    )  # fmt: skip
+
+
+def profile_row(name: str) -> str:
+    """What the report calls a profile that is not the one in use."""
+    return f"profile {name}"
+
+
+def _rows(
+    memory: MemorySystem,
+    id_of: Callable[[Experience], str],
+    full: RankingWeights,
+    about: str,
+    signals: Sequence[str],
+) -> tuple[Row, ...]:
     dense = by_best_match(with_weights(memory, replace(BARE, words=0.0)))
     words = by_words(memory.experience)
     return (
@@ -72,15 +118,16 @@ def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[R
         Row("dense", "cosine similarity alone; nothing was tuned", dense, id_of, ("BM25",)),
         Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), id_of),
         Row(
-            "fused", f"what `search` does; {TUNED}", by_best_match(with_weights(memory, full)), id_of,
+            FUSED, about, by_best_match(with_weights(memory, full)), id_of,
             ("BM25", "dense", "RRF"),
         ),
         *(
             Row(
-                f"fused − {signal}", f"the same without {signal}",
-                by_best_match(with_weights(memory, replace(full, **{signal: 0.0}))), id_of, ("fused",),
+                f"{FUSED} − {signal}", f"the same without {signal}",
+                by_best_match(with_weights(memory, replace(full, **{signal: 0.0}))), id_of, (FUSED,),
             )
-            for signal in ("meaning", "words", "success", "recency")
+            for signal in signals
+            if getattr(full, signal)
         ),
     )  # fmt: skip
 
@@ -132,10 +179,12 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
     return search
 
 
-def with_weights(memory: MemorySystem, weights: RankingWeights) -> ChromaExperienceMemory:
-    """The same experiences, ranked with other weights."""
-    store = memory.storage.vector_store(COLLECTION)
-    return ChromaExperienceMemory(memory.experience.embedder, store, weights=weights)
+def with_weights(
+    memory: MemorySystem, weights: RankingWeights, reranker: Reranker | None = None
+) -> ChromaExperienceMemory:
+    """The same experiences, ranked with other weights, and by a reranker."""
+    held = memory.experience
+    return ChromaExperienceMemory(held.embedder, held.vector_store, weights=weights, reranker=reranker)
 
 
 def evaluate_corpora(
@@ -169,7 +218,7 @@ def evaluate_corpora(
     return Report(model=embedder.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
 
 
-def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = rows_of) -> Report:
+def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
     """Try all ways to search a memory on its own attempts; nothing is written, and nothing counts as retrieved.
 
     Raises:
@@ -177,7 +226,7 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
     """
     attempts = read_attempts(memory)
     task = leave_one_out(attempts, half=half, seed=seed)
-    rows = rows_of(memory, attrgetter("id"))
+    rows = rows_of(_remembering(memory), attrgetter("id"))
     texts = {attempt.id: attempt.text for attempt in attempts}
     result = evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch("finding other attempts"))
     outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
@@ -194,6 +243,14 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
         tasks=(result,),
         outcomes=outcomes,
     )
+
+
+def _remembering(memory: MemorySystem) -> MemorySystem:
+    """The same memory, which embeds and looks up each question once: every row asks the same ones."""
+    storage, weights = memory.storage, memory.experience.weights
+    embedder = RememberingEmbedder(memory.experience.embedder)
+    store = RememberingStore(storage.collection(COLLECTION))
+    return MemorySystem(ChromaExperienceMemory(embedder, store, weights=weights), storage=storage)
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:

@@ -31,10 +31,10 @@ from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.records_async import retried
 from atlas.memory.refinement import PassthroughRefineStrategy
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row
+from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
-from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
+from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_experiences"
@@ -65,10 +65,11 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
         *,
-        weights: RankingWeights = RankingWeights(),
+        weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
+        reranker: Reranker | None = None,
     ) -> None:
-        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        super().__init__(embedder, vector_store, collection_name, weights, clock, reranker)
         self._extractor = extractor
         self._refine_strategy = refine_strategy
 
@@ -82,7 +83,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
             self._extractor,
             self._refine_strategy,
             self.collection_name,
-            weights=self.weights,
+            weights=self._weights,
             clock=self._clock,
         )
 

@@ -8,7 +8,7 @@ holds. So it does not depend on what else was found, and says by itself whether 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -156,8 +156,7 @@ def rank(
     Raises:
         InvalidInput: The threshold is not in [0, 1].
     """
-    if not 0 <= threshold <= 1:
-        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+    check_threshold(threshold)
     pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
     pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
     pairs.sort(key=lambda pair: -pair[1].rank_value)
@@ -165,6 +164,7 @@ def rank(
 
 
 def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
+    """One hit for those of a task that are alike: the first that succeeded, else the first of them."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -174,9 +174,10 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
             places.append(len(best))
             best.append(hit)
         else:
-            outcomes = Counter(best[alike].outcomes) + Counter(hit.outcomes)
-            best[alike] = replace(best[alike], outcomes=dict(outcomes))
-    return best
+            outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
+            is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
+            best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
+    return sorted(best, key=lambda hit: -hit.rank_value)
 
 
 def explain(hit: Hit[Any]) -> str:
@@ -186,6 +187,9 @@ def explain(hit: Hit[Any]) -> str:
     about_words = f", and {words}" if "words" in hit.signals else ""
     nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
     moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
+    moved += f", up by {hit.signals['reranker']:.3f} by the reranker" if "reranker" in hit.signals else ""
+    if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
+        moved += f", down by {-hit.signals['diversity']:.3f} as one above it says much the same"
     return f"Its text {near} (similarity {hit.similarity:.2f}){about_words}: relevance {hit.relevance:.2f}{moved}."
 
 
@@ -235,15 +239,49 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
     Source:
         Carbonell & Goldstein, SIGIR 1998.
     """
-    similarity = vectors @ vectors.T
-    left, chosen = list(range(len(vectors))), list[int]()
-    while left:
-        nearest = similarity[np.ix_(left, chosen)].max(axis=1) if chosen else np.zeros(len(left), np.float32)
-        values = [
-            (1 - diversity) * relevance[item] - diversity * near for item, near in zip(left, nearest, strict=True)
-        ]
-        chosen.append(left.pop(int(np.argmax(values))))
-    return chosen
+    return [position for position, _ in _marginal(vectors, relevance, diversity)]
+
+
+def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
+    """The hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
+
+    What that takes away from a hit is its signal `diversity`, so rank values still fall from hit to hit.
+
+    Args:
+        hits: Best first.
+        vectors: One for each hit.
+        diversity: From 0, which leaves the order as it is, to less than 1. A hit that says the same as one before it
+            stands where one of `diversity / (1 - diversity)` less would.
+    """
+    cost = diversity / (1 - diversity)
+    picks = _marginal(vectors, [hit.rank_value for hit in hits], diversity)
+    return [
+        replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
+        for position, near in picks
+    ]
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+
+
+def check_diversity(diversity: float) -> None:
+    """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
+    if not 0 <= diversity < 1:
+        raise InvalidInput(f"diversity should be from 0 to less than 1, but is {diversity!r}")
+
+
+def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) -> Iterator[tuple[int, float]]:
+    """Positions, each with its similarity to the nearest one before it, at least 0."""
+    nearest, is_left = np.zeros(len(vectors)), np.ones(len(vectors), bool)
+    for _ in range(len(vectors)):
+        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
+        position = int(np.argmax(np.where(is_left, values, -np.inf)))
+        yield position, float(nearest[position])
+        is_left[position] = False
+        nearest = np.maximum(nearest, vectors @ vectors[position])
 
 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:

@@ -44,6 +44,7 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
@@ -55,6 +56,7 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
                 where=where,
                 threshold=threshold,
                 distinct=distinct,
+                diversity=diversity,
                 count_retrieval=count_retrieval,
                 with_buried=with_buried,
             )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -17,9 +18,13 @@ from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory
 from atlas.memory.retrieving import Retriever
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
+from atlas.protocols.strategies import Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
 T = TypeVar("T")
+
+Weights = RankingWeights | Callable[[], RankingWeights]
+"""What to rank with, or whom to ask at every search: another process may have chosen others."""
 
 Row = Mapping[str, Any]
 """A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
@@ -36,13 +41,14 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         collection_name: str,
-        weights: RankingWeights,
+        weights: Weights,
         clock: Clock,
+        reranker: Reranker | None = None,
     ) -> None:
         super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
         self.embedder = embedder
-        self.weights = weights
-        self._retriever = Retriever(self._store, embedder, weights, clock)
+        self._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
+        self._retriever = Retriever(self._store, embedder, self._weights, clock, reranker)
 
     @abstractmethod
     async def _read(self, rows: Sequence[Row]) -> list[T]:
@@ -59,8 +65,18 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
         """
         made = self._over(self._store.within(kind, reason, operation_id))
-        made._retriever = self._retriever  # what it has measured of the store holds for both
+        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
         return made
+
+    @property
+    def vector_store(self) -> LedgerVectorStore | PlainStore:
+        """Where the records are."""
+        return self._store
+
+    @property
+    def weights(self) -> RankingWeights:
+        """What a search ranks with now."""
+        return self._weights()
 
     async def aget(self, record_id: str) -> T | None:
         """One of them, or None."""
@@ -100,6 +116,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
@@ -109,14 +126,25 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
             distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
                 looked at, so that k hits are k different things. There may be fewer where one task has thousands.
+            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
+                is below the threshold stays out.
+
+        If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
         found = await self._retriever.retrieve(
-            query, k, where=where, threshold=threshold, distinct=distinct, with_buried=with_buried
+            query,
+            k,
+            where=where,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
         )
         whole = await self._whole(found.hits)
         if count_retrieval:
             await self._store.note_retrievals([record_id for record_id, _ in whole])
-        return Retrieval(hits=[hit for _, hit in whole], n_hidden=found.n_hidden, threshold=found.threshold)
+        hits = [hit for _, hit in whole]
+        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold, problems=found.problems)
 
     async def asearch_words(
         self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
@@ -164,3 +192,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         rows = await self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], await self._read(rows), strict=True))
         return [(hit.item, hit.of(items[hit.item])) for hit in hits if hit.item in items]
+
+
+def _as_given(weights: RankingWeights) -> RankingWeights:
+    return weights

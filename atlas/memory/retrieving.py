@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,8 +15,20 @@ from atlas.core.types import Candidates, Hit, Retrieval, Vector
 from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration
-from atlas.memory.ranking import Candidate, candidates_of, check_k, overfetch, rank
+from atlas.memory.columns import first_vectors
+from atlas.memory.ranking import (
+    Candidate,
+    candidates_of,
+    check_diversity,
+    check_k,
+    check_threshold,
+    diversified,
+    overfetch,
+    rank,
+)
+from atlas.memory.reranking import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Embedder, Where
+from atlas.protocols.strategies import Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
 QUERY_CHARACTERS = 50_000
@@ -32,8 +44,13 @@ class Retriever:
 
     store: LedgerVectorStore | PlainStore
     embedder: Embedder
-    weights: RankingWeights
+    weights: Callable[[], RankingWeights]
+    """Asked at every search: another process may have chosen others."""
+
     clock: Clock
+    reranker: Reranker | None = None
+    """None, as is usual, for the order that the weights give."""
+
     _calibration: LiveCalibration = field(init=False)
 
     def __post_init__(self) -> None:
@@ -47,6 +64,7 @@ class Retriever:
         where: Where | None = None,
         threshold: float | None = None,
         distinct: bool = False,
+        diversity: float = 0.0,
         with_buried: bool = False,
     ) -> Retrieval[str]:
         """The k best for a query, by meaning and by words, of those that are relevant enough.
@@ -54,10 +72,14 @@ class Retriever:
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
             distinct: Whether attempts at one task that are alike become one hit.
+            diversity: How much a hit loses that is like one above it, in [0, 1); see `diversified`.
         """
         check_k(k)
+        check_diversity(diversity)
         check_text(query, "the query")
-        least = self.weights.threshold if threshold is None else threshold
+        weights = await asyncio.to_thread(self.weights)
+        least = weights.threshold if threshold is None else threshold
+        check_threshold(least)
         if not k or not query.strip() or await self.store.is_empty():
             return Retrieval(hits=[], n_hidden=0, threshold=least)
         vector = await asyncio.to_thread(self._encode, query)
@@ -65,18 +87,23 @@ class Retriever:
         while True:
             found = await self.store.candidates(vector, query, n, where, with_buried=with_buried)
             candidates = await self._known(found)
-            hits = await self._ranked(candidates, self.weights, threshold=least, distinct=distinct)
+            every = await self._ranked(candidates, weights)
+            hits = [hit for hit in every if hit.relevance >= least]
+            if distinct:
+                hits = await self._ranked(candidates, weights, threshold=least, distinct=True)
             if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
                 break
             n *= 4  # so many were alike that they left no room for others
-        every = await self._ranked(candidates, self.weights)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
-        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least)
+        reranked = await self._reranked(hits, query)
+        hits = await self._diversified(reranked.hits, k, diversity)
+        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least, problems=reranked.problems)
 
     async def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """The k nearest to a vector, by meaning alone."""
         found = await self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
-        return (await self._ranked(await self._known(found), replace(self.weights, words=0.0)))[:k]
+        weights = await asyncio.to_thread(self.weights)
+        return (await self._ranked(await self._known(found), replace(weights, words=0.0)))[:k]
 
     async def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
@@ -90,6 +117,19 @@ class Retriever:
         vector = await asyncio.to_thread(self._encode, query)
         span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
         return document[slice(*span)] if span else None
+
+    async def _reranked(self, hits: list[Hit[str]], query: str) -> Reranked:
+        if self.reranker is None:
+            return Reranked(hits)
+        rows = await self.store.peek([hit.item for hit in hits[:RERANKED]])
+        return await rerank(hits, query, {row["id"]: row["document"] for row in rows}, self.reranker)
+
+    async def _diversified(self, hits: list[Hit[str]], k: int, diversity: float) -> list[Hit[str]]:
+        if not diversity:
+            return hits
+        among = hits[: overfetch(k)]
+        vectors = await first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+        return diversified(among, vectors, diversity)
 
     def _encode(self, query: str) -> Vector:
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)

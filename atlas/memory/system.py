@@ -167,9 +167,10 @@ def open_memory(
     except BaseException:
         storage.ledger.close()
         raise
+    weights = settings.ranking or storage.profiles.weights
     return MemorySystemImpl(
-        ChromaExperienceMemory(embedder, stores[0], weights=settings.ranking, clock=clock),
-        ChromaConceptLibrary(embedder, stores[1], weights=settings.ranking, clock=clock),
+        ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
+        ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
         storage=storage,
     )
 

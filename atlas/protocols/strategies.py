@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from atlas.core.types import CodeConcept, Experience, Task, Trajectory
@@ -61,5 +62,23 @@ class ConceptDocumenter(Protocol):
 
         Args:
             usage_examples: Pairs of a task's text and a program that uses the concept.
+        """
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Judges how well documents answer a query by reading both together: a cross-encoder, or a language model.
+
+    It is slow beside the ranking, so it sees the first few hits alone. None comes with ATLAS, and none is on unless it
+    is given: one that was trained on web search may well rank attempts at tasks worse. Measure it first, with
+    `atlas.memory.evaluating`.
+    """
+
+    async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:
+        """A score in [0, 1] for each document, in their order, that does not depend on the other documents.
+
+        A cross-encoder gives the sigmoid of its logit, from a thread; a language model its grade as a share of the
+        highest.
         """
         ...

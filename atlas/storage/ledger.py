@@ -253,12 +253,13 @@ class SqliteLedger:
                 "ORDER BY revision LIMIT ?",
                 (collection, since, limit),
             ).fetchall()
-            return [
-                Entry(
-                    seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=read_vectors(connection, seq)
-                )
-                for seq, record_id, revision, n_windows in rows
-            ]
+            seqs = np.array([row[0] for row in rows], np.int64)
+            owners, vectors = self.vectors_at(seqs)
+        starts, ends = np.searchsorted(owners, seqs, "left"), np.searchsorted(owners, seqs, "right")
+        return [
+            Entry(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[start:end])
+            for (seq, record_id, revision, n_windows), start, end in zip(rows, starts, ends, strict=True)
+        ]
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
         """The ids of the records that were added, changed or deleted after a revision, oldest change first."""

@@ -29,8 +29,10 @@ RECOUNTS = 25
 """How often a collection's vectors are counted while it is written as often as the number that matters."""
 
 MAX_RESIDENT = 200_000
-"""Vectors up to which a filtered query keeps all of them in memory (300 MB at 384 dimensions); beyond, it reads those
-that pass from the ledger, which is some ten times slower."""
+"""Vectors up to which filtered queries may keep all of them in memory (300 MB at 384 dimensions). Of a collection that
+the index answers for, that is done once they have read as many from the ledger: until then, a query reads those that
+pass, some ten times slower, but without the seconds that it takes to read all. Beyond, only a query that much passes
+reads all of them."""
 
 Found = list[tuple[int, float]]
 """Numbers of records with the similarity of their best window, highest first."""
@@ -56,6 +58,9 @@ class Nearest:
         self._whole = InMemory(model[1])
         self._tail = InMemory(model[1])
         self._exceeded: dict[int, tuple[tuple[str, int], bool]] = {}
+        self._n_read = 0
+        """Records whose vectors filtered queries have read from the ledger."""
+
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
@@ -85,7 +90,7 @@ class Nearest:
             return []
         with self._lock, self._ledger.database.read():
             now = self._position()
-            if len(seqs) < now.revision // 10 and self._exceeds(MAX_RESIDENT, now):
+            if not self._is_worth_holding(len(seqs), now):
                 return _best(self.similarities(vector, seqs).items(), k)
             self._refresh(self._whole, now, base=0)
             return self._whole.query(vector, k, among=seqs)
@@ -156,6 +161,17 @@ class Nearest:
         if self._exceeded.get(n_vectors, (None, False))[0] != at:
             self._exceeded[n_vectors] = at, self._ledger.holds_more_vectors_than(self._collection, n_vectors)
         return self._exceeded[n_vectors][1]
+
+    def _is_worth_holding(self, n_wanted: int, now: Position) -> bool:
+        """Whether a query that compares so many records should have all vectors in memory."""
+        if not self._exceeds(self._exact_max_rows, now):
+            return True
+        if self._exceeds(MAX_RESIDENT, now):
+            return n_wanted >= now.revision // 10
+        if self._whole.base.ledger_id == now.ledger_id:
+            return True
+        self._n_read += n_wanted
+        return self._n_read > now.revision
 
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
 
 from atlas.core.types import Vector
 from atlas.storage.collection import Collection
+from atlas.storage.records import join_vectors
 
 SAME_TEXT = 0.999
 """Cosine from which two records count as the same text; those say nothing of how near neighbours are."""
@@ -28,6 +32,17 @@ def sample(collection: Collection, n: int) -> tuple[Vector, Vector]:
     unrelated = pairs[np.triu_indices(len(vectors), 1)]
     near = [_nearest_other(collection, vector) for vector in vectors]
     return unrelated.astype(np.float32), np.array([one for one in near if one is not None], np.float32)
+
+
+def first_vectors(collection: Collection, ids: Sequence[str]) -> dict[str, Vector]:
+    """The vector of each of some records as a whole, which is its first, by id."""
+    with collection.ledger.database.read() as connection:
+        rows = connection.execute(
+            "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "
+            "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
+            (collection.name, json.dumps(list(ids))),
+        ).fetchall()
+    return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
 
 def _nearest_other(collection: Collection, vector: Vector) -> float | None:

@@ -26,6 +26,7 @@ from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
+from atlas.storage.profiles import ProfileBook
 from atlas.storage.records import mismatch
 from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.undo import undo
@@ -55,6 +56,7 @@ class Store:
         self.ledger = ledger
         self.settings = settings
         self.marks = MarksBook(path, ledger)
+        self.profiles = ProfileBook(ledger)
         self._collections: dict[str, Collection] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()

@@ -129,6 +129,10 @@ class LedgerVectorStore:
         """Cosines of pairs of some n records, and of each of them with the nearest record that says something else."""
         return await asyncio.to_thread(similarities.sample, self._collection, n)
 
+    async def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+        """The vector of each record as a whole, by id."""
+        return await asyncio.to_thread(similarities.first_vectors, self._collection, ids)
+
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:

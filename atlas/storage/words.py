@@ -1,6 +1,8 @@
 """Keyword search: the records that hold the words of a text, and how telling those are (BM25 over FTS5).
 
-How telling a word is, and how long a text is usual, is counted among the live records of the collection.
+How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
+scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
+best; pairs of words, beginnings of words and other scripts by FTS5's `bm25`. Both compute the same.
 """
 
 from __future__ import annotations
@@ -13,16 +15,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.storage.database import Database, bounded
+from atlas.storage.database import Database
+from atlas.storage.postings import (
+    FIELD_WEIGHTS,
+    Postings,
+    Totals,
+    is_token,
+    read_lengths,
+    read_postings,
+    read_totals,
+)
 from atlas.storage.records import Position, Seqs, read_revision
+from atlas.storage.scoring import K1, Scores
 from atlas.storage.terms import Term, query_terms
 from atlas.storage.word_tables import word_table
-
-K1 = 1.2
-"""How soon repeating a word stops counting; as FTS5 has it, with b = 0.75."""
-
-DOCUMENT_WEIGHT, SEARCH_TEXT_WEIGHT = 1.0, 0.5
-"""How often a word counts for each time that a field holds it."""
 
 MAX_SEARCHED = 48
 """Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""
@@ -34,7 +40,11 @@ few thousand records, and of large ones the commonest words, which tell the leas
 COMMON = 10_000
 FEWEST = 3
 """A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
-what half of the records hold no weight."""
+what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
+to find it, all occurrences of both would have to be read."""
+
+NARROW = 0.1
+"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
 
 FEW_RECORDS = 10
 """In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
@@ -86,31 +96,37 @@ class Words:
             table = word_table(connection, collection) if terms else None
             if table is None:
                 return Matches(values={}, information=0.0)
-            n_records = connection.execute(f"SELECT count(*) FROM {table}_docsize").fetchone()[0]
+            totals = read_totals(connection, table)
             counts = self._counted(connection, table, terms)
-            searched = _searched(connection, table, counts, n_records)
-            values = _values(connection, table, list(searched), scope, n, also) if searched else {}
-        rarest = 0 if n_records >= FEW_RECORDS else 1
+            searched = _searched(connection, table, counts, totals.n_records)
+            values = _values(connection, table, list(searched), totals, scope, n, also)
+        rarest = 0 if totals.n_records >= FEW_RECORDS else 1
         missing = [rarest for term, n_holding in counts.items() if not n_holding and not term.is_composed]
-        weights = [_weight(n_holding, n_records) for n_holding in (*searched.values(), *missing)]
+        weights = [_weight(n_holding, totals.n_records) for n_holding in (*searched.values(), *missing)]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
     def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
-        """How many records hold each term; of one that more than `COMMON` hold, at least so many.
+        """How many records hold each term that is looked for; of one that more than `COMMON` hold, at least so many.
 
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
         now = _position(connection)
-        counts = {}
-        for term in terms:
+        counts: dict[Term, int] = {}
+        common: set[str] = set()
+        for term in sorted(terms, key=_is_pair):  # words first
+            if _is_pair(term) and not common.isdisjoint(term.text.split()):
+                continue
             held, then = self._counts.get((table, term), (0, Position("", 0)))
-            if then.ledger_id != now.ledger_id or abs(now.revision - then.revision) > DRIFT * held:
+            most_off = max(DRIFT * held, held - COMMON - 1)  # a common one stays common for that many writes
+            if then.ledger_id != now.ledger_id or abs(now.revision - then.revision) > most_off:
                 held = _count(connection, table, term, 2 * COMMON)
                 if len(self._counts) > MAX_COUNTS:
                     self._counts = {}
                 self._counts[table, term] = held, now
             counts[term] = held
-        return counts
+            if held > COMMON:
+                common.add(term.text)
+        return {term: counts[term] for term in terms if term in counts}
 
 
 def _position(connection: sqlite3.Connection) -> Position:
@@ -138,17 +154,46 @@ def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
 
 
 def _values(
-    connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope, n: int, also: Sequence[int]
+    connection: sqlite3.Connection,
+    table: str,
+    terms: Sequence[Term],
+    totals: Totals,
+    scope: Scope,
+    n: int,
+    also: Sequence[int],
 ) -> dict[int, float]:
+    """BM25 of the n best records, the best first, and of those of `also` that hold any term."""
+    is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+    words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
+    others = [term for term in terms if is_narrow or term.is_prefix or not is_token(term.text)]
+    postings = read_postings(connection, table, words)
+    weights = [_weight(len(one.seqs), totals.n_records) for one in postings]
+    given = _other_values(connection, table, others, scope) if others else {}
+    scores = Scores(
+        [_within(one, scope) for one in postings],
+        weights,
+        given,
+        lambda seqs: read_lengths(connection, table, seqs) / totals.mean_length,
+    )
+    return scores.best(n) | scores.of(np.array(also, np.int64))
+
+
+def _within(postings: Postings, scope: Scope) -> Postings:
+    if scope.passing is None and not len(scope.hidden):
+        return postings
+    named = scope.hidden if scope.passing is None else scope.passing
+    is_named = np.isin(postings.seqs, named, assume_unique=True, kind="table")
+    is_kept = ~is_named if scope.passing is None else is_named
+    return Postings(postings.seqs[is_kept], postings.often[is_kept])
+
+
+def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope) -> dict[int, float]:
     # `+` keeps SQLite from one full-text query for each number.
     within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
     rows = connection.execute(
-        "WITH held AS MATERIALIZED ("
-        f"SELECT rowid AS seq, -bm25({table}, {DOCUMENT_WEIGHT}, {SEARCH_TEXT_WEIGHT}) AS value "
-        f"FROM {table} WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))) "
-        "SELECT * FROM (SELECT seq, value FROM held ORDER BY value DESC, seq LIMIT ?) "
-        "UNION ALL SELECT seq, value FROM held WHERE seq IN (SELECT value FROM json_each(?))",
-        (_any_of(terms), json.dumps(seqs.tolist()), bounded(max(n, 0)), json.dumps(list(also))),
+        f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
+        f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
+        (_any_of(terms), json.dumps(seqs.tolist())),
     )
     return dict(rows.fetchall())
 
@@ -168,3 +213,7 @@ def _weight(n_holding: int, n_records: int) -> float:
 
 def _any_of(terms: Sequence[Term]) -> str:
     return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
+
+
+def _is_pair(term: Term) -> bool:
+    return " " in term.text

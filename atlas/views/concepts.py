@@ -12,7 +12,8 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.types import NO_MARKS, CodeConcept, Hit, Usage
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experiences import PAGE_ROWS, SEARCH_ROWS, marks_text
+from atlas.views.experiences import PAGE_ROWS, marks_text
+from atlas.views.finding import SEARCH_ROWS
 from atlas.views.rates import rate_line
 from atlas.views.scope import known_tags
 from atlas.views.wording import counted

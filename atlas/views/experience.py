@@ -13,7 +13,7 @@ from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Marks, Step, Usage
 from atlas.memory.system import MemorySystem
 from atlas.views.scope import domain_names
 from atlas.views.texts import Text, as_json, text_of
-from atlas.views.wording import OUTCOMES, SIGNS, counted, moment, signed
+from atlas.views.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
 
 STEPS_SHOWN = 20
 ATTEMPTS_SHOWN = 12
@@ -227,7 +227,7 @@ def _stands_for(metadata: Mapping[str, Any]) -> str:
     if not isinstance(merged, Mapping):
         return ""
     counts = {name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)}
-    named = ", ".join(f"{n:,} {name}" for name, n in counts.items() if n)
+    named = outcomes_text(counts)
     return f"{counted(sum(counts.values()), 'attempt')}: {named}" if named else ""
 
 

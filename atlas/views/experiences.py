@@ -14,13 +14,10 @@ from atlas.core.types import NO_MARKS, Experience, Hit, Marks
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import rate_text
-from atlas.views.scope import BEST_MATCH, Scope, domain_names
-from atlas.views.wording import OUTCOMES, SIGNS, counted, signed
+from atlas.views.scope import Scope, domain_names
+from atlas.views.wording import OUTCOMES, SIGNS, attempts_text, counted, signed
 
 PAGE_ROWS = 25
-SEARCH_ROWS = 200
-"""The best hits of a search; what ranks lower no longer answers the question."""
-
 NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
@@ -48,6 +45,9 @@ class Query:
     with_irrelevant: bool = False
     """Whether a search by best match also lists what has nothing to do with the question."""
 
+    distinct: bool = False
+    """Whether it shows attempts at one task that are alike as one: the best of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceRow:
@@ -72,6 +72,9 @@ class ExperienceRow:
     marks: str = ""
     """`pinned, buried`, and the tags."""
 
+    attempts: str = ""
+    """`×4: 3 succeeded, 1 failed`, where it stands for several that are alike; empty where for itself alone."""
+
     relevance: float | None = None
     """How much it has to do with the question, in [0, 1]; None in a list that is not ranked by best match."""
 
@@ -88,27 +91,12 @@ class Listing:
     """How many there are and how well they went; holds nothing that memories hold."""
 
 
-def search_rows(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
-    ask = _by_best_match if query.scope.by == BEST_MATCH else _by_words
-    return ask(memory, query)
-
-
-def found_page(memory: MemorySystem, query: Query, found: Sequence[ExperienceRow], page: int = 1) -> Listing:
-    """One page of what a search found; the first is 1."""
-    start = (_within(page, len(found)) - 1) * PAGE_ROWS
-    return Listing(
-        rows=tuple(found[start : start + PAGE_ROWS]),
-        caption=_search_caption(memory, query, len(found)),
-    )
-
-
 def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing:
     """One page of a list without a question; the first is 1."""
     order_by, descending = ORDERS[query.order]
     outcomes = memory.experience.values("outcome", query.where)
     n_found = sum(outcomes.values())
-    offset = (_within(page, n_found) - 1) * PAGE_ROWS
+    offset = (within_pages(page, n_found) - 1) * PAGE_ROWS
     found = memory.experience.browse(
         query.where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset
     )
@@ -123,7 +111,7 @@ def n_pages(n_rows: int) -> int:
     return max(1, math.ceil(n_rows / PAGE_ROWS))
 
 
-def _within(page: int, n_rows: int) -> int:
+def within_pages(page: int, n_rows: int) -> int:
     """A page that there is, for an address may name any."""
     return min(max(page, 1), n_pages(n_rows))
 
@@ -147,33 +135,7 @@ def marks_text(marks: Marks) -> str:
 
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
     """The experiences nearest to one."""
-    return tuple(_hit(hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
-
-
-def ids_in_scope(memory: MemorySystem, query: Query, found: Sequence[ExperienceRow] | None) -> list[str]:
-    """The ids of all that a list holds, on every page.
-
-    Args:
-        found: What a search found; None for a list without a question.
-    """
-    return [row.id for row in found] if found is not None else memory.experience.ids(query.where)
-
-
-def _by_best_match(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    found = memory.experience.retrieve(
-        query.scope.text,
-        SEARCH_ROWS,
-        where=query.where,
-        threshold=0.0 if query.with_irrelevant else None,
-        count_retrieval=False,
-        with_buried=True,
-    )
-    return tuple(_hit(hit) for hit in found.hits)
-
-
-def _by_words(memory: MemorySystem, query: Query) -> tuple[ExperienceRow, ...]:
-    found = memory.experience.search_words(query.scope.text, SEARCH_ROWS, where=query.where, with_buried=True)
-    return tuple(_row(experience) for experience in found)
+    return tuple(row_of(hit.item, hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
 
 
 def _caption(memory: MemorySystem, query: Query, rate: SuccessRate) -> str:
@@ -182,29 +144,6 @@ def _caption(memory: MemorySystem, query: Query, rate: SuccessRate) -> str:
     if rate.share is None:
         return shown
     return f"{shown} · {rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"
-
-
-def _search_caption(memory: MemorySystem, query: Query, n_found: int) -> str:
-    among = counted(memory.experience.count(query.where), "experience")
-    if query.where:
-        among += " in scope"
-    if query.scope.by == BEST_MATCH:
-        return _best_match_caption(query, n_found, among)
-    if not n_found:
-        return f"Nothing found among {among}"
-    most = "The best " if n_found == SEARCH_ROWS else ""
-    hold = "holds" if n_found == 1 else "hold"
-    return f"{most}{n_found:,} that {hold} any of these words among {among}, most telling first"
-
-
-def _best_match_caption(query: Query, n_found: int, among: str) -> str:
-    if query.with_irrelevant:
-        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
-    if not n_found:
-        return f"Nothing relevant among {among}"
-    most = "The best " if n_found == SEARCH_ROWS else ""
-    has = "has" if n_found == 1 else "have"
-    return f"{most}{n_found:,} of {among} {has} to do with it, best first"
 
 
 def _listed(row: Mapping[str, Any]) -> ExperienceRow:
@@ -221,7 +160,8 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
     )
 
 
-def _row(experience: Experience, *, relevance: float | None = None, why: str = "") -> ExperienceRow:
+def row_of(experience: Experience, hit: Hit[Any] | None = None) -> ExperienceRow:
+    """A line of a list that a search gave; without a hit, the search ranked by words alone."""
     return ExperienceRow(
         id=experience.id,
         sign=SIGNS[experience.outcome.label],
@@ -230,10 +170,7 @@ def _row(experience: Experience, *, relevance: float | None = None, why: str = "
         source=str(experience.metadata.get("source", "")),
         n_steps=len(experience.steps),
         created_at=experience.created_at.astimezone(UTC),
-        relevance=relevance,
-        why=why,
+        attempts=attempts_text(hit.outcomes) if hit else "",
+        relevance=hit.relevance if hit else None,
+        why=explain(hit) if hit else "",
     )
-
-
-def _hit(hit: Hit[Experience]) -> ExperienceRow:
-    return _row(hit.item, relevance=hit.relevance, why=explain(hit))

@@ -6,7 +6,6 @@ import base64
 import html
 import json
 from collections.abc import Callable
-from importlib import resources
 
 from atlas.analysis.artefacts import CACHE, MapFile
 from atlas.analysis.maps import MemoryMap, extended, make_map, regrouped
@@ -14,6 +13,7 @@ from atlas.analysis.names import DomainNames
 from atlas.analysis.source import Embedded, read_embedded
 from atlas.core.errors import NotFound
 from atlas.memory.system import MemorySystem
+from atlas.views.browser import asset
 from atlas.views.map import quality_text
 from atlas.views.map_colours import COLOURED_BY
 from atlas.views.map_domains import domains_caption
@@ -83,7 +83,7 @@ def _page(memory: MemorySystem, memory_map: MemoryMap, titles: dict[str, str]) -
         "%SCRIPT%": renderer_script(),
         "%CONTENT%": _packed(json.dumps(content).encode()),  # in base64, so that no text of it can end the script
     }
-    page = (resources.files("atlas.views") / "assets" / "map_page.html").read_text(encoding="utf-8")
+    page = asset("map_page.html")
     for place, part in parts.items():
         page = page.replace(place, part)
     return page

@@ -7,11 +7,12 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from atlas.views.browser import asset
 
 Bits = npt.NDArray[np.bool_]
 """Shape (n,): one truth for each point of the map."""
@@ -66,23 +67,19 @@ def mask_bits(text: str, n: int) -> Bits:
 
 def renderer_script() -> str:
     """The renderer, which defines `mountMap` and `unpack`."""
-    return _asset("map_points.js") + _asset("map.js")
+    return asset("map_points.js") + asset("map.js")
 
 
 def component_script() -> str:
     """The renderer as the module of a Streamlit component."""
-    return renderer_script() + _asset("map_component.js")
+    return renderer_script() + asset("map_component.js")
 
 
 def layer_script() -> str:
     """The module of a component that draws nothing, and hands what it gets to the map."""
-    return _asset("map_layer.js")
+    return asset("map_layer.js")
 
 
 def stylesheet() -> str:
     """The renderer's styles; they follow the page's theme."""
-    return _asset("map.css")
-
-
-def _asset(name: str) -> str:
-    return (resources.files("atlas.views") / "assets" / name).read_text(encoding="utf-8")
+    return asset("map.css")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,6 +35,17 @@ def signed(outcome: str) -> str:
     return f"{SIGNS[outcome]} {outcome}"
 
 
+def outcomes_text(counts: Mapping[str, int]) -> str:
+    """`3 succeeded, 1 failed`: of how many attempts each outcome was, without those that there are none of."""
+    return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name))
+
+
+def attempts_text(counts: Mapping[str, int]) -> str:
+    """`×4: 3 succeeded, 1 failed`, for a hit that stands for several attempts; empty for a single one."""
+    n = sum(counts.values())
+    return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
+
+
 def moment(at: datetime) -> str:
     """`2026-01-31 09:05 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
@@ -42,6 +54,11 @@ def moment(at: datetime) -> str:
 def import_command(memory: MemorySystem) -> str:
     """The command that fills this store."""
     return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+
+
+def evaluate_command() -> str:
+    """The command that measures on runs whose answers are known."""
+    return f"{_atlas()} evaluate PATH"
 
 
 def _atlas() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -18,15 +18,27 @@ _DONE, _PROBLEM = "act_done", "act_problem"
 class Act:
     """Something that was done to the store from here."""
 
-    operation_id: str
     sentence: str
     """Our own words: `Removed 9 experiences`."""
 
+    take_back: Callable[[MemorySystem], None]
+    """Undoes it, and says so."""
+
 
 def announce(operation_id: str, sentence: str) -> None:
+    """Say at the top of the next run what was done as an operation, and offer to undo it."""
+    announce_act(Act(sentence, lambda memory: undo_and_say(memory, operation_id, taken_back(sentence))))
+
+
+def announce_act(act: Act) -> None:
     """Say at the top of the next run what was done, and offer to undo it."""
     st.session_state.pop(_PROBLEM, None)
-    st.session_state[_DONE] = Act(operation_id, sentence)
+    st.session_state[_DONE] = act
+
+
+def taken_back(sentence: str) -> str:
+    """`Took back: removed 9 experiences`."""
+    return f"Took back: {sentence[:1].lower()}{sentence[1:]}"
 
 
 def announce_problem(error: AtlasError) -> None:
@@ -51,7 +63,7 @@ def draw_act(memory: MemorySystem) -> None:
         with _bar("act_close", _DONE):
             st.badge("Done", icon=":material/check:", color="green")
             st.text(act.sentence)
-            st.button("Undo", key="act_undo", icon=":material/undo:", on_click=_undo, args=(memory, act))
+            st.button("Undo", key="act_undo", icon=":material/undo:", on_click=act.take_back, args=(memory,))
 
 
 @contextmanager
@@ -67,10 +79,6 @@ def undo_and_say(memory: MemorySystem, operation_id: str, sentence: str) -> None
     """Undo an operation, and say at the top of the next run that it was done, or why it was not."""
     with announcing_problems():
         announce(memory.undo(operation_id).id, sentence)
-
-
-def _undo(memory: MemorySystem, act: Act) -> None:
-    undo_and_say(memory, act.operation_id, f"Took back: {act.sentence[:1].lower()}{act.sentence[1:]}")
 
 
 def _bar(close_key: str, state_key: str) -> DeltaGenerator:

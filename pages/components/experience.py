@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from atlas import MemorySystem
@@ -16,8 +18,12 @@ from pages.components.texts import draw_code, draw_prose
 PROSE = ("Thought", "Feedback")
 
 
-def experience_panel(memory: MemorySystem, experience_id: str) -> None:
-    """An experience: its task, how it went, its steps, and others like it; and what can be changed of it."""
+def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable[[], None] = lambda: None) -> None:
+    """An experience: its task, how it went, its steps, and others like it; and what can be changed of it.
+
+    Args:
+        explain: Draws why the experience is here, where a search found it.
+    """
     detail = experience_detail(memory, experience_id, page_map(memory))
     with st.container(horizontal=True, key="experience_bar"):
         st.button("Close", key="experience_close", icon=":material/close:", on_click=close_opened)
@@ -26,6 +32,7 @@ def experience_panel(memory: MemorySystem, experience_id: str) -> None:
     if detail is None:
         st.warning("This experience is not in the store. It may have been deleted since.", icon=":material/search_off:")
         return
+    explain()
     draw_prose(detail.task, key=f"experience_task_{detail.id}")
     _draw_facts(detail.facts, key=detail.id)
     _draw_attempts(detail)

@@ -38,6 +38,9 @@ COLUMNS = {
         "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="How much it has to do with the question"
     ),
     "task": st.column_config.TextColumn("Task", width=330),
+    "attempts": st.column_config.TextColumn(
+        "Attempts", width=150, help="How many attempts at the task are alike, and how they went; the best is shown"
+    ),
     "domain": st.column_config.TextColumn("Domain", width=140),
     "source": st.column_config.TextColumn("Source", width=110),
     "n_steps": st.column_config.NumberColumn("Steps", format="localized", width=55),

@@ -109,7 +109,7 @@ def test_what_another_process_adds_is_found_after_a_reload(page: Page, kitchen):
 def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path, theme):
     make_store(tmp_path)
     address = serve(tmp_path)
-    for path in ("", "map", "experiences", "curate"):
+    for path in ("", "map", "experiences", "evaluation", "curate"):
         page.goto(f"{address}/{path}")
         expect(page.get_by_text(f"atlas --store {tmp_path} import PATH")).to_be_visible()
         shoot(page, f"{path or 'overview'}-empty-{theme}")
@@ -153,7 +153,7 @@ def test_an_address_opened_first_of_all_is_drawn_by_the_router(page: Page, serve
     make_store(tmp_path, attempts(3))
     page.goto(f"{serve(tmp_path, ATLAS_READ_ONLY='1')}/experiences")
     expect(page.get_by_role("heading", name="Experiences")).to_have_count(1)
-    expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(5)
+    expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(6)
     expect(page.get_by_text("Read only")).to_be_visible()
 
 

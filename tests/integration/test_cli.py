@@ -118,8 +118,28 @@ def test_show_prints_an_experience_step_by_step(store, capsys):
     assert "no experience begins with 'zz'" in run(capsys, "show", "zz", status=1)
 
 
+def test_search_can_be_told_to_repeat_itself_less(store, capsys):
+    assert "diversity" not in run(capsys, "search", "rotate a grid", "--all")
+    assert "diversity" in run(capsys, "search", "rotate a grid", "--all", "--diverse", "0.5")
+
+
 def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
+
+
+def test_search_for_distinct_ones_says_how_all_attempts_went(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    with atlas.open_memory(settings=atlas.Settings(store=tmp_path / "store", embedding_model=BUNDLED)) as memory:
+        memory.experience.store_many(attempt("sort a list", success=success) for success in (True, False, True))
+    assert len(lines_of_hits(run(capsys, "search", "sort a list"))) == 3
+    said = run(capsys, "search", "sort a list", "--distinct")
+    assert len(lines_of_hits(said)) == 1
+    assert said.splitlines()[0][10:].startswith("succeeded")
+    assert said.splitlines()[1] == "    ×3: 2 succeeded, 1 failed"
+
+
+def lines_of_hits(said: str) -> list[str]:
+    return [line for line in said.splitlines() if not line.startswith(" ")]
 
 
 def test_terminal_escapes_in_content_are_not_printed(store, capsys):
@@ -320,3 +340,22 @@ def test_an_import_of_skills_says_how_many_concepts_came(store, capsys, tmp_path
     path.write_text(json.dumps({"mine": {"code": "function mine() {}", "description": "mine a log"}}))
     assert "1 read, 1 added (1 concept), 0 skipped" in run(capsys, "import", str(path))
     assert "1 read, 0 added, 1 skipped" in run(capsys, "import", str(path))
+
+
+def test_profiles_are_listed_saved_used_and_deleted(store, capsys):
+    assert run(capsys, "profiles").startswith("* default: meaning 0.45, words 0.55, ")
+    assert "nudges add at most 0.12" in run(capsys, "profiles", "save", "kind", "--success", "0.1")
+    assert run(capsys, "profiles", "use", "kind") == "Searches use kind; before it was default.\n"
+    assert "success 0.1, use 0.2" in run(capsys, "profiles", "save", "kinder", "--like", "kind", "--use", "0.2")
+    assert [line[:9] for line in run(capsys, "profiles", "list").splitlines()] == [
+        "  default",
+        "* kind: m",
+        "  kinder:",
+    ]
+    assert run(capsys, "profiles", "delete", "kind") == "Deleted kind. Searches use default.\n"
+
+
+def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
+    assert "threshold should be from 0 to 1" in run(capsys, "profiles", "save", "x", "--threshold", "2", status=1)
+    assert "names the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
+    assert "there is no profile 'x'; see: atlas profiles" in run(capsys, "profiles", "use", "x", status=1)

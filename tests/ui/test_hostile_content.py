@@ -26,8 +26,9 @@ HOSTILE = [
     f"=cmd|'/c calc'!A0 {MARKER}\r\n\t\x0b\x0c\u2028",
     MARKER + "x" * 2**20,
 ]
-SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area"}
-"""Elements that show their content as it is: of a multiselect, that is its options and what is chosen."""
+SAFE = {"text", "code", "arrow_data_frame", "multiselect", "dataframe", "text_area", "bidi_component"}
+"""Elements that show their content as it is: of a multiselect, that is its options and what is chosen; of a component
+of ours, what its script puts in as text, which the browser's tests hold."""
 
 SAFE_OF_CONCEPTS = SAFE | {"text_input", "graphviz_chart"}
 """The picture's labels are quoted; see the test of `quoted`."""
@@ -59,6 +60,15 @@ def test_it_is_shown_as_text_on_every_page(dashboard: Dashboard, tmp_path, hosti
     for app in (*(dashboard(tmp_path, page) for page in PAGES), dashboard(tmp_path, "experiences", id=opened)):
         assert_only_text(app)
     assert showing(app)
+
+
+@pytest.mark.parametrize("form", ["Table", "Cards"])
+def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_path, hostile, form):
+    opened, _ = make_store(tmp_path, [everywhere(f"another {hostile}"), attempt(f"another {hostile[:50]}")])
+    asked = {"scope_by": "Words", "scope_text": "another", "experiences_form": form}
+    app = dashboard(tmp_path, "experiences", id=opened, **asked)
+    assert [element.type for element in showing(app)].count("bidi_component") == (3 if form == "Cards" else 1)
+    assert_only_text(app)
 
 
 @pytest.mark.parametrize("asked", [{"curate_queue": "duplicates"}, {"curate_queue": "unknown"}, {}], ids=str)

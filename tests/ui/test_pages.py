@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.stores import attempts, make_store
 
-PAGES = ["overview", "map", "experiences", "curate", "history"]
+PAGES = ["overview", "map", "experiences", "evaluation", "curate", "history"]
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
 

@@ -70,6 +70,27 @@ def test_where_no_known_outcome_is_found_the_base_rate_stands_in():
     assert row.brier.mean == pytest.approx(((1 / 3) ** 2 + 0 + 1) / 3)
 
 
+def test_rows_are_compared_on_the_same_attempts():
+    attempts = [attempt("a", "1", True), attempt("b", "2", True), attempt("c", "3", False), attempt("d", "4", False)]
+    good = finding(a="b", b="a", c="d", d="c")
+    poor = ScriptedRetriever("poor", {"text of a": ["c"], "text of b": ["a"]}, against=("scripted", "not there"))
+    row = outcome_agreement(attempts, [good, poor], half="both", seed=0).rows[1]
+    assert row.accuracy.mean == pytest.approx((0 + 1 + 0.5 + 0.5) / 4)
+    assert set(row.differences) == {"scripted"}
+    assert row.differences["scripted"].accuracy.mean == pytest.approx(0.5 - 1)
+    assert row.differences["scripted"].brier.mean == pytest.approx((1 + 0 + 0.25 + 0.25) / 4)
+
+
+def test_the_difference_is_resampled_in_pairs():
+    """Two rows that always differ by as much are surely different, however much both vary."""
+    attempts = [attempt(f"{n}", f"task-{n}", n % 2 == 0) for n in range(40)]
+    right = {f"text of {n}": [str((n + 2) % 40)] for n in range(0, 40, 2)}
+    one = ScriptedRetriever("one", right)
+    same = ScriptedRetriever("same", right, against=("one",))
+    by = outcome_agreement(attempts, [one, same], half="both", seed=0).rows[1].differences["one"]
+    assert (by.accuracy.mean, by.accuracy.interval.low, by.accuracy.interval.high) == (0, 0, 0)
+
+
 def test_only_as_many_are_looked_at_as_a_search_gives():
     attempts = [attempt("a", "0", True), *(attempt(f"f{n}", f"{n + 1}", n > 3) for n in range(8))]
     [row] = agreement(attempts, finding(a="f0 f1 f2 f3 f4 f5 f6 f7")).rows

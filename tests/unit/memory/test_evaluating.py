@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -24,6 +25,7 @@ TEXTS = {
 }
 SIGNALS = ("meaning", "words", "success", "recency")
 ROWS = ["BM25", "dense", "RRF", "fused", *(f"fused − {signal}" for signal in SIGNALS)]
+OWN_ROWS = [*(name for name in ROWS if name != "RRF"), "fused − use", "fused − pin"]
 
 
 def unwatched(what):
@@ -115,9 +117,40 @@ def test_a_store_is_evaluated_on_its_own_attempts(memory):
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
     [task] = report.tasks
     assert (task.n_queries, task.n_groups, task.n_records) == (4, 2, 5)
-    assert [row.name for row in task.rows] == ROWS
+    assert [row.name for row in task.rows] == OWN_ROWS
     assert task.rows[1].estimates["hit@1"].mean == 1
     assert (report.outcomes.n_attempts, report.outcomes.base_rate) == (5, 0.8)
+
+
+def test_a_stores_own_rows_are_what_it_uses_now_and_what_it_could_use(memory):
+    book = memory.storage.profiles
+    book.save("meaning only", replace(RankingWeights(), words=0.0, success=0.0))
+    book.save("eager", RankingWeights(success=1))
+    book.use("meaning only")
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    left = [name for name in OWN_ROWS if name not in ("fused − words", "fused − success")]  # they have no weight
+    assert list(report.retrievers) == [*left, "profile default", "profile eager"]
+    assert report.retrievers["fused"] == "what `search` of this store does now: profile 'meaning only'"
+    assert set(report.tasks[0].rows[-1].differences) == set(report.outcomes.rows[-1].differences) == {"fused"}
+
+
+def test_a_profile_is_measured_as_it_ranks_and_beside_what_is_used(memory):
+    """Every other attempt is found first by meaning; a weight that lifts all successes finds none of the grids'."""
+    memory.storage.profiles.save("eager", RankingWeights(success=100))
+    report = evaluate_own(memory, half="both", seed=0, watch=unwatched)
+    eager = report.tasks[0].rows[-1]
+    now = next(row for row in report.tasks[0].rows if row.name == "fused")
+    assert (now.estimates["hit@1"].mean, eager.estimates["hit@1"].mean) == (1, 0.75)
+    assert eager.differences["fused"]["hit@1"].mean == -0.25
+
+
+def test_each_text_of_a_store_is_embedded_once_whatever_the_number_of_rows(tmp_path):
+    embedder = HashEmbedder()
+    with atlas.open_memory(tmp_path / "store", embedder=embedder) as opened:
+        opened.experience.store_many([attempt(text) for text in TEXTS])
+        embedder.texts.clear()
+        evaluate_own(opened, half="both", seed=0, watch=unwatched)
+    assert sorted(embedder.texts) == sorted(TEXTS)
 
 
 def test_evaluating_a_store_changes_nothing_and_counts_no_retrieval(memory):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -18,6 +19,7 @@ from atlas.memory.ranking import (
     Calibration,
     Candidate,
     calibrate,
+    diversified,
     explain,
     maximal_marginal_relevance,
     rank,
@@ -165,6 +167,14 @@ def test_attempts_at_one_task_that_are_alike_become_one_hit_that_tells_how_all_w
     assert len(rank(candidates, WEIGHTS, SCALE, NOW)) == 4
 
 
+def test_of_attempts_that_are_alike_one_that_succeeded_is_shown():
+    candidates = [at("a", "f", 0.815, False), at("b", "o", 0.807, True), at("a", "s", 0.8, True)]
+    failed_first = replace(WEIGHTS, success=0.0)
+    assert [hit.item for hit in rank(candidates, failed_first, SCALE, NOW)] == ["f", "o", "s"]
+    hits = rank(candidates, failed_first, SCALE, NOW, distinct=True)
+    assert [(hit.item, hit.outcomes) for hit in hits] == [("o", {"succeeded": 1}), ("s", {"failed": 1, "succeeded": 1})]
+
+
 def test_attempts_that_say_something_else_or_are_at_no_known_task_stay_apart():
     apart = [at("a", "x", 0.9), at("a", "y", 0.5), at("", "p", 0.8), at("", "q", 0.8)]
     assert len(rank(apart, WEIGHTS, SCALE, NOW, distinct=True)) == 4
@@ -203,6 +213,22 @@ def test_marginal_relevance_puts_what_repeats_itself_last():
     assert maximal_marginal_relevance(vectors, [0.9, 0.89, 0.7], diversity=0.5) == [0, 2, 1]
     assert maximal_marginal_relevance(vectors, [0.9, 0.89, 0.7], diversity=0) == [0, 1, 2]
     assert maximal_marginal_relevance(vectors[:0], []) == []
+
+
+@settings(deadline=None)
+@given(st.lists(CANDIDATES, max_size=8), st.floats(0, 0.95), st.integers(0, 9))
+def test_diversified_hits_are_the_same_hits_in_an_order_that_their_values_show(candidates, diversity, seed):
+    hits = rank(candidates, WEIGHTS, SCALE, NOW)
+    vectors = np.random.default_rng(seed).normal(size=(len(hits), 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    spread = diversified(hits, vectors, diversity)
+    assert Counter(hit.similarity for hit in spread) == Counter(hit.similarity for hit in hits)
+    for hit in spread:
+        assert hit.signals["diversity"] <= 0
+    for first, second in pairwise(spread):
+        assert first.rank_value >= second.rank_value - 1e-6
+    if spread:
+        assert spread[0].signals["diversity"] == 0
 
 
 @pytest.mark.parametrize("kind", ["memory", "dict", "ledger"])

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import RankingWeights
 from atlas.infra import aio
 from atlas.memory.calibrating import LiveCalibration
 from atlas.memory.ranking import USUAL, Calibration, explain
-from atlas.testing import HashEmbedder
+from atlas.testing import HashEmbedder, ScriptedReranker
 from tests.unit.memory.conftest import attempt, memory_over
 
 WORDS = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905
@@ -97,6 +97,112 @@ def test_distinct_hits_are_different_things_however_often_one_was_tried(stored):
     assert found.hits[0].outcomes == {"succeeded": 25, "failed": 25}
     assert found.hits[0].item.success is True
     assert {hit.item.task.description for hit in stored.retrieve("cancel a flight", 3).hits} == {"cancel a flight"}
+
+
+def test_diversity_spreads_the_answer_over_what_is_relevant(memory):
+    """Six attempts say one thing, two say others of the same subject, and many have nothing to do with it."""
+    memory.store_many([attempt(f"cancel the flight of a passenger {number}") for number in range(6)])
+    memory.store_many([attempt("cancel the flight, refund a certificate"), attempt("cancel the hotel and a taxi")])
+    memory.store_many([attempt(f"parse index query retry timeout {number}") for number in range(20)])
+    query = "cancel the flight of a passenger"
+    alike, spread = (memory.retrieve(query, 3, threshold=0.3, diversity=x) for x in (0.0, 0.7))
+    assert all(hit.item.task.description.startswith(query) for hit in alike.hits)
+    assert spread.hits[0].item == alike.hits[0].item
+    assert any(not hit.item.task.description.startswith(query) for hit in spread.hits)
+    assert all(hit.relevance >= 0.3 for hit in spread.hits)
+    assert "diversity" not in alike.hits[1].signals
+    assert "says much the same" in " ".join(map(explain, spread.hits))
+    values = [hit.rank_value for hit in spread.hits]
+    assert values == sorted(values, reverse=True)
+
+
+def test_what_is_irrelevant_stays_out_however_diverse_the_answer(stored):
+    fill(stored, 60)
+    for diversity in (0.1, 0.5, 0.9):
+        for k in (1, 4, 60):
+            plain, spread = (stored.retrieve("cancel flight refund", k, diversity=x) for x in (0.0, diversity))
+            assert len(spread.hits) == len(plain.hits)
+            assert spread.n_hidden == plain.n_hidden
+            assert all(hit.relevance >= spread.threshold for hit in spread.hits)
+    assert stored.retrieve("zzz qqq xxx", 4, diversity=0.9).hits == []
+
+
+def test_distinct_and_diverse_hits_are_of_different_tasks_and_still_tell_all_outcomes(stored):
+    stored.store_many([attempt("cancel a flight", number % 2 == 0) for number in range(10)])
+    stored.store_many([attempt("cancel a certificate"), attempt("cancel a refund")])
+    hits = stored.retrieve("cancel a flight", 3, threshold=0.0, distinct=True, diversity=0.3).hits
+    assert hits[0].outcomes == {"succeeded": 5, "failed": 5}
+    assert len({hit.item.task.id for hit in hits}) == 3
+
+
+@pytest.mark.parametrize("diversity", [-0.1, 1.0, float("nan")])
+def test_a_diversity_that_is_none_is_refused(memory, diversity):
+    with pytest.raises(InvalidInput, match="diversity should be from 0 to less than 1"):
+        memory.retrieve("cancel", diversity=diversity)
+
+
+TEXTS = ["cancel a flight", "cancel a flight today", "cancel a certificate"]
+
+
+def reranked_memory(directory, scores):
+    return memory_over("ledger", directory, reranker=ScriptedReranker(scores))
+
+
+def test_a_reranker_adds_a_signal_that_can_change_the_order(tmp_path):
+    scores = dict(zip(TEXTS, [0.0, 1.0, 0.5], strict=True))
+    with reranked_memory(tmp_path, scores) as memory:
+        memory.store_many([attempt(text) for text in TEXTS])
+        found = memory.retrieve("cancel a flight", 3, threshold=0.0)
+        assert found.problems == ()
+        for hit in found.hits:
+            assert hit.signals["reranker"] == pytest.approx(0.2 * scores[hit.item.task.description])
+            assert hit.rank_value == pytest.approx(sum(hit.signals.values()))
+        assert found.hits[0].item.task.description == "cancel a flight today"
+        assert "up by 0.200 by the reranker" in explain(found.hits[0])
+        ((query, documents),) = memory._retriever.reranker.asked
+        assert (query, sorted(documents)) == ("cancel a flight", sorted(TEXTS))
+        assert memory.within("edit")._retriever is memory._retriever
+
+
+def test_a_reranker_sees_no_more_than_the_first_hits_that_are_relevant(tmp_path):
+    texts = [f"cancel a flight {number}" for number in range(30)]
+    with reranked_memory(tmp_path, dict.fromkeys(texts, 1.0)) as memory:
+        memory.store_many([attempt(text) for text in [*texts, "parse index query"]])
+        hits = memory.retrieve("cancel a flight", 30).hits
+        assert ["reranker" in hit.signals for hit in hits] == [True] * 20 + [False] * 10
+        assert memory.retrieve("zzz qqq xxx", 4).hits == []
+        assert len(memory._retriever.reranker.asked) == 1
+
+
+class Answering:
+    """A reranker that answers the same to everything."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    async def rerank(self, query, documents):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (RuntimeError("out of memory"), "the reranker failed, so the order is that without it: RuntimeError: out of"),
+        ([0.5], "expected 3 scores, but got 1"),
+        ([0.5, 1.5, 0.5], r"expected scores in [0, 1], but got 1.5"),
+        ([0.5, float("nan"), 0.5], r"expected scores in [0, 1], but got nan"),
+    ],
+)
+def test_a_reranker_that_fails_is_told_of_and_costs_nothing(tmp_path, answer, problem):
+    with memory_over("ledger", tmp_path, reranker=Answering(answer)) as memory:
+        memory.store_many([attempt(text) for text in TEXTS])
+        found = memory.retrieve("cancel a flight", 3, threshold=0.0)
+        plain = type(memory)(memory.embedder, memory._store, clock=memory._clock)
+        assert found.hits == plain.retrieve("cancel a flight", 3, threshold=0.0).hits
+        (told,) = found.problems
+        assert problem in told
 
 
 def test_pinned_and_helpful_ones_move_up_among_equals(stored):

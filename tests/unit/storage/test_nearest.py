@@ -67,3 +67,19 @@ def test_a_ledger_tells_whether_it_holds_more_records_than_a_number(open_store):
     opened.add("a", "b", "c")
     opened.delete("c")
     assert [opened.store.ledger.holds_more_than(THINGS, n) for n in (0, 1, 2, 3)] == [True, True, False, False]
+
+
+def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(open_store):
+    """Until they have read as much as there is; then all of it is held, and what is written since is seen."""
+    opened = open_store(exact_max_rows=5, index_lag_rows=10**6)
+    opened.add(*"abcdefgh", n=1)
+    opened.add(*"ijklmnop", n=2)
+    things, nearest = opened.store.vector_store(THINGS), opened.store.collection(THINGS).nearest
+    found = [aio.run(things.query(vector_of("a"), 3, {"n": 1})).ids]
+    for _ in range(2):
+        assert nearest._whole.seen == 0
+        found.append(aio.run(things.query(vector_of("a"), 3, {"n": 1})).ids)
+    assert nearest._whole.seen == 16
+    assert found[0] == found[1] == found[2]
+    opened.add("z", n=1)
+    assert aio.run(things.query(vector_of("z"), 1, {"n": 1})).ids == ["z"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -12,18 +11,9 @@ import atlas
 from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience import Editable, experience_detail
-from atlas.views.experiences import (
-    Listing,
-    Query,
-    found_page,
-    listed_page,
-    n_pages,
-    placed_and_marked,
-    search_rows,
-    similar_rows,
-)
+from atlas.views.experiences import Listing, Query, listed_page, n_pages, placed_and_marked, similar_rows
 from atlas.views.live import changes_since, drawn_now
-from atlas.views.scope import BEST_MATCH, WORDS, Scope, domain_titles, known_tags, left_out_sentence, scope_options
+from atlas.views.scope import Scope, domain_titles, known_tags, left_out_sentence, scope_options
 from tests.ui.stores import START, attempt, attempts
 
 
@@ -53,39 +43,6 @@ def test_a_page_that_is_not_there_is_the_nearest_that_is(memory, page, first):
 def test_an_outcome_nobody_knows_is_left_out_of_the_rate(memory):
     memory.experience.store_many(attempts(6))
     assert listed_page(memory, query(outcomes=("unknown",))).caption == "2 of 6 experiences"
-
-
-def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memory):
-    memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
-    found = search(memory, query(text="boil an egg"))
-    assert found.caption == "2 of 2 experiences have to do with it, best first"
-    assert [row.sign for row in found.rows] == ["✓", "✗"]
-    assert all((row.relevance or 0) > 0.5 for row in found.rows)
-    assert "moved up" in found.rows[0].why
-    assert "success" in found.rows[0].why
-    assert "success" not in found.rows[1].why
-
-
-def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
-    memory.experience.store_many([attempt("boil an egg"), attempt("file the tax return")])
-    assert search(memory, query(text="qqq zzz")).caption == "Nothing relevant among 2 experiences"
-    every = search(memory, replace(query(text="qqq zzz"), with_irrelevant=True))
-    assert every.caption == "The 2 nearest among 2 experiences, relevant or not, best first"
-    assert len(every.rows) == 2
-
-
-def test_looking_counts_as_no_retrieval(memory):
-    experience_id = memory.experience.store(attempt("boil an egg"))
-    search(memory, query(text="boil an egg"))
-    memory.close()
-    assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
-
-
-@pytest.mark.parametrize("by", [BEST_MATCH, WORDS])
-def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
-    _, buried = memory.experience.store_many([attempt("boil an egg", source="a"), attempt("boil an egg", source="b")])
-    memory.experience.change_marks([buried], buried=True)
-    assert [row.source for row in search(memory, query(text="egg", by=by, sources=("b",))).rows] == ["b"]
 
 
 def test_sources_of_any_kind_can_be_filtered_by(memory):
@@ -194,11 +151,6 @@ def query(**narrowed) -> Query:
     """What a scope asks for."""
     scope = Scope(**narrowed)
     return Query(scope=scope, where=scope.where())
-
-
-def search(memory, asked: Query) -> Listing:
-    """The first page of what a search finds."""
-    return found_page(memory, asked, search_rows(memory, asked))
 
 
 def a_map(ids: list[str], labels: list[int]) -> MemoryMap:

@@ -1,0 +1,60 @@
+"""A reranker's scores as one more signal of the first hits, bounded like the others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atlas.core.types import Hit
+from atlas.protocols.strategies import Reranker
+
+RERANKED = 20
+"""Hits that a reranker reads, the first of them."""
+
+WEIGHT = 0.2
+"""What a score of 1 adds, so a hit never passes one that is better by more than this without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Hits in their new order, and what went wrong; then the order is the old one."""
+
+    hits: list[Hit[str]]
+    problems: tuple[str, ...] = ()
+
+
+async def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> Reranked:
+    """The hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
+
+    Nothing comes in that was not among the hits, and those that were not read stay below those that were.
+
+    Args:
+        hits: Best first.
+        documents: The text of each, by the hit's item.
+    """
+    read = [hit for hit in hits[:RERANKED] if hit.item in documents]
+    if not read:
+        return Reranked(list(hits))
+    try:
+        scores = list(await reranker.rerank(query, [documents[hit.item] for hit in read]))
+    except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
+        return Reranked(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
+    if problem := _problem(scores, len(read)):
+        return Reranked(list(hits), (f"the reranker's answer was left out: {problem}",))
+    scored = {
+        hit.item: replace(hit, signals={**hit.signals, "reranker": WEIGHT * s})
+        for hit, s in zip(read, scores, strict=True)
+    }
+    return Reranked(sorted((scored.get(hit.item, hit) for hit in hits), key=lambda hit: -hit.rank_value))
+
+
+def _problem(scores: Sequence[float], n_expected: int) -> str:
+    if len(scores) != n_expected:
+        return f"expected {n_expected} scores, but got {len(scores)}"
+    wrong = [score for score in scores if not (math.isfinite(score) and 0 <= score <= 1)]
+    return f"expected scores in [0, 1], but got {wrong[0]!r}" if wrong else ""
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

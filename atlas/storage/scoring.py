@@ -1,0 +1,85 @@
+"""BM25 of the records that hold words, worked out for as few of them as must be.
+
+Without its length, a record's value is bounded by that of an empty one which holds the words as often. Records are
+scored in the order of those bounds until the next bound is below the n-th value: nothing left can be among the best.
+
+Source:
+    Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stop is that of Fagin, Lotem & Naor's
+    threshold algorithm, PODS 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from atlas.storage.postings import Numbers, Postings
+from atlas.storage.records import Seqs
+
+K1, B = 1.2, 0.75
+"""How soon repeating a word stops counting, and how much a long text is held against it; as FTS5 has them."""
+
+FIRST_SCORED = 512
+"""How many records are scored before it is asked whether any other could be among the best."""
+
+
+class Scores:
+    """The values of the records that hold any of some words."""
+
+    def __init__(
+        self,
+        postings: Sequence[Postings],
+        weights: Sequence[float],
+        given: Mapping[int, float],
+        lengths_of: Callable[[Seqs], Numbers],
+    ) -> None:
+        """From who holds each word, and how much it tells.
+
+        Args:
+            weights: The inverse document frequency of each word.
+            given: What other terms add to the values of records.
+            lengths_of: How long records are, as multiples of the usual length.
+        """
+        given_seqs, given_values = np.array([*given], np.int64), np.array([*given.values()], np.float64)
+        self._seqs = np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in postings)])
+        self._often = np.concatenate([np.zeros(0), *(one.often for one in postings)])
+        self._weights = np.repeat(np.array(weights, np.float64), [len(one.seqs) for one in postings])
+        self._size = int(max(self._seqs.max(initial=-1), given_seqs.max(initial=-1))) + 1
+        self._given = np.bincount(given_seqs, given_values, self._size)
+        self._bounds = self._given + np.bincount(self._seqs, self._terms(slice(None), 0.0), self._size)
+        self._lengths_of = lengths_of
+
+    def best(self, n: int) -> dict[int, float]:
+        """The n highest values by record, the highest first; equal ones in the order of their records."""
+        held = np.flatnonzero(self._bounds)
+        order = held[np.argsort(-self._bounds[held], kind="stable")]
+        values: dict[int, float] = {}
+        n_scored = 0
+        while n > 0 and n_scored < len(order) and self._bounds[order[n_scored]] >= _nth_highest(values, n):
+            n_next = max(FIRST_SCORED, 2 * n, n_scored)
+            values |= self.of(order[n_scored : n_scored + n_next])
+            n_scored += n_next
+        return dict(sorted(values.items(), key=lambda item: (-item[1], item[0]))[: max(n, 0)])
+
+    def of(self, seqs: Seqs) -> dict[int, float]:
+        """The values of those of some records that hold any of the words."""
+        wanted = np.unique(seqs[seqs < self._size])
+        wanted = wanted[self._bounds[wanted] > 0]
+        places = np.full(self._size, -1)
+        places[wanted] = np.arange(len(wanted))
+        at = places[self._seqs]
+        is_wanted = at >= 0
+        terms = self._terms(is_wanted, self._lengths_of(wanted)[at[is_wanted]])
+        values = self._given[wanted] + np.bincount(at[is_wanted], terms, len(wanted))
+        return dict(zip(wanted.tolist(), values.tolist(), strict=True))
+
+    def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
+        """What each word adds to the value of each record that holds it, if records are so long."""
+        often = self._often[which]
+        added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
+        return added
+
+
+def _nth_highest(values: Mapping[int, float], n: int) -> float:
+    return sorted(values.values(), reverse=True)[n - 1] if len(values) >= n else 0.0

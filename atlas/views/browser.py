@@ -1,0 +1,10 @@
+"""Scripts and styles that run in the browser."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+
+def asset(name: str) -> str:
+    """A script, stylesheet or page of ours, by the name of its file."""
+    return (resources.files("atlas.views") / "assets" / name).read_text(encoding="utf-8")

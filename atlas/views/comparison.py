@@ -1,0 +1,174 @@
+"""Two rankings of one query beside each other, and the weights that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Experience, Hit, Retrieval
+from atlas.memory.evaluating import with_weights
+from atlas.memory.ranking import explain
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Where
+from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
+from atlas.views.wording import SIGNS, counted
+
+__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name"]
+
+HITS = 10
+"""Hits of either side: about what a person reads."""
+
+TITLE_CHARACTERS = 160
+"""Of a task, on one hit: two lines of a side."""
+
+LOOKED_FOR = 100
+"""Hits among which a hit of one side is looked for on the other."""
+
+UP, DOWN, SAME, NEW = "▲", "▼", "=", "new"
+
+_RELEVANCE = "of relevance, which decides first"
+_NUDGE = "a nudge: reorders what is about equally relevant"
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A weight that a person can turn."""
+
+    name: str
+    label: str
+    most: float
+    """Where its scale ends; a profile may hold more."""
+
+    step: float
+    help: str
+
+
+KNOBS: Mapping[str, Knob] = {
+    knob.name: knob
+    for knob in (
+        Knob("meaning", "Meaning", 1.0, 0.05, f"How near the texts are: a part {_RELEVANCE}"),
+        Knob("words", "Words", 1.0, 0.05, f"The query's words that it holds: a part {_RELEVANCE}"),
+        Knob("success", "Success", 0.2, 0.005, f"Added in full for a success, halved where unknown; {_NUDGE}"),
+        Knob("use", "Use", 0.2, 0.005, f"Times the share of tasks that it helped with; {_NUDGE}"),
+        Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
+        Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
+        Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
+        Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedHit:
+    """A hit on one side, and where it stands on the other; title and id come from the store."""
+
+    id: str
+    rank: int
+    """From 1."""
+
+    move: str
+    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
+
+    sign: str
+    title: str
+    relevance: float
+    signals: Mapping[str, float]
+    """What each adds to the rank value."""
+
+    why: str
+    """One sentence that holds nothing which memories hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One ranking."""
+
+    hits: tuple[ComparedHit, ...]
+    n_hidden: int
+    """Of the first ones, how many are less relevant than the threshold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One query, ranked twice."""
+
+    left: Side
+    right: Side
+    caption: str
+    """How much of it is alike."""
+
+
+def knobs() -> tuple[Knob, ...]:
+    """All weights in the order in which they are documented; one that is new here has a scale to 1."""
+    names = [option.name for option in fields(RankingWeights) if isinstance(option.default, float)]
+    return tuple(KNOBS.get(name) or Knob(name, name.replace("_", " ").capitalize(), 1.0, 0.05, "") for name in names)
+
+
+def nudges_sentence(weights: RankingWeights) -> str:
+    """The bound of the nudges, in words."""
+    return (
+        f"The nudges add at most {weights.nudges:.3f} together: hits whose meaning and words together differ by more "
+        "are never swapped."
+    )
+
+
+def compare(
+    memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
+) -> Comparison:
+    """The best hits for a query with either weights; nothing counts as retrieved."""
+    one, other = (_retrieve(memory, query, weights, where) for weights in (left, right))
+    sides = _side(one, other), _side(other, one)
+    shown = [[hit.id for hit in side.hits] for side in sides]
+    n_both = len({*shown[0]} & {*shown[1]})
+    said = "Both rank alike." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
+    return Comparison(left=sides[0], right=sides[1], caption=said)
+
+
+def _retrieve(memory: MemorySystem, query: str, weights: RankingWeights, where: Where | None) -> Retrieval[Experience]:
+    return with_weights(memory, weights).retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
+
+
+def _side(of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:
+    ranks = {hit.item.id: rank for rank, hit in enumerate(other.hits, start=1)}
+    hits = tuple(_compared(hit, rank, ranks) for rank, hit in enumerate(of.hits[:HITS], start=1))
+    return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
+
+
+def _compared(hit: Hit[Experience], rank: int, ranks: Mapping[str, int]) -> ComparedHit:
+    experience = hit.item
+    return ComparedHit(
+        id=experience.id,
+        rank=rank,
+        move=_move(rank, ranks.get(experience.id)),
+        sign=SIGNS[experience.outcome.label],
+        title=_on_two_lines(experience.task.description),
+        relevance=hit.relevance,
+        signals=hit.signals,
+        why=explain(hit),
+    )
+
+
+def _on_two_lines(text: str) -> str:
+    line = " ".join(text[: 4 * TITLE_CHARACTERS].split())
+    return line if len(line) <= TITLE_CHARACTERS else f"{line[:TITLE_CHARACTERS]} …"
+
+
+def _move(rank: int, other: int | None) -> str:
+    if other is None:
+        return NEW
+    return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
+
+
+def signals_text(signals: Mapping[str, float]) -> str:
+    """`meaning 0.412 + words 0.301 + success 0.020`, without those that add nothing."""
+    return " + ".join(f"{name} {value:.3f}" for name, value in signals.items() if abs(value) >= LEAST_SHOWN)
+
+
+LEAST_SHOWN = 0.0005
+"""Of a signal, to be shown."""
+
+
+def profile_names(profiles: Sequence[Profile]) -> list[str]:
+    """The names of those that can be used."""
+    return [profile.name for profile in profiles if not profile.problem]

@@ -1,0 +1,145 @@
+"""What a question finds among the experiences: rows for a list, cards that say why each stands where it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from atlas.core.types import Experience, Hit
+from atlas.memory.system import MemorySystem
+from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Listing, Query, row_of, within_pages
+from atlas.views.highlighting import Source
+from atlas.views.hits import HitCard, hit_card
+from atlas.views.scope import BEST_MATCH
+from atlas.views.wording import counted, signed
+
+SEARCH_ROWS = 200
+"""The best hits of a search; what ranks lower no longer answers the question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+
+    rows: tuple[ExperienceRow, ...]
+    hits: Mapping[str, Hit[str]] = field(default_factory=dict)
+    """By id; none where the search ranked by words alone."""
+
+    n_hidden: int = 0
+    """How many would be among them, but have too little to do with the question."""
+
+    def __contains__(self, experience_id: object) -> bool:
+        """Whether an experience is one of them."""
+        return any(row.id == experience_id for row in self.rows)
+
+    @property
+    def n_attempts(self) -> int:
+        """How many experiences the rows stand for."""
+        return sum(sum(hit.outcomes.values()) for hit in self.hits.values()) if self.hits else len(self.rows)
+
+
+def search(memory: MemorySystem, query: Query) -> Found:
+    """What answers a question; looking counts as no retrieval."""
+    ask = _by_best_match if query.scope.by == BEST_MATCH else _by_words
+    return ask(memory, query)
+
+
+def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) -> Listing:
+    """One page of what a search found; the first is 1."""
+    start = (within_pages(page, len(found.rows)) - 1) * PAGE_ROWS
+    return Listing(rows=found.rows[start : start + PAGE_ROWS], caption=_caption(memory, query, found))
+
+
+def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, experience_id: str) -> HitCard | None:
+    """The card of one experience that a question found; None where it is not, or no longer, in the store.
+
+    Costs some milliseconds, more where the experience's text is longer than the model reads at once.
+
+    Args:
+        text: The question.
+        hit: None where the search ranked by words alone: then no passage is looked for by meaning.
+    """
+    experience = memory.experience.get(experience_id)
+    if experience is None:
+        return None
+    window = memory.experience.passage(experience_id, text) if hit else None
+    return hit_card(
+        hit,
+        id=experience.id,
+        title=experience.task.description,
+        outcome=signed(experience.outcome.label),
+        sources=_sources(experience, window),
+        query=text,
+        weights=memory.experience.weights,
+    )
+
+
+def ids_found(memory: MemorySystem, query: Query, found: Found | None) -> list[str]:
+    """The ids of all that a list holds, on every page.
+
+    Args:
+        found: What a search found; None for a list without a question.
+    """
+    return [row.id for row in found.rows] if found is not None else memory.experience.ids(query.where)
+
+
+def _sources(experience: Experience, window: str | None) -> Sequence[Source]:
+    """The texts that an experience is found by, the passage of a long one that is nearest in meaning first."""
+    nearest = [Source("Nearest passage", window, is_part=True)] if window else []
+    named = {"Task": experience.embedding_text, "Solution": experience.solution_output, "Feedback": experience.feedback}
+    return [*nearest, *(Source(name, text) for name, text in named.items())]
+
+
+def _by_best_match(memory: MemorySystem, query: Query) -> Found:
+    found = memory.experience.retrieve(
+        query.scope.text,
+        SEARCH_ROWS,
+        where=query.where,
+        threshold=0.0 if query.with_irrelevant else None,
+        distinct=query.distinct,
+        count_retrieval=False,
+        with_buried=True,
+    )
+    return Found(
+        rows=tuple(row_of(hit.item, hit) for hit in found.hits),
+        hits={hit.item.id: hit.of(hit.item.id) for hit in found.hits},
+        n_hidden=found.n_hidden,
+    )
+
+
+def _by_words(memory: MemorySystem, query: Query) -> Found:
+    found = memory.experience.search_words(query.scope.text, SEARCH_ROWS, where=query.where, with_buried=True)
+    return Found(rows=tuple(row_of(experience) for experience in found))
+
+
+def _caption(memory: MemorySystem, query: Query, found: Found) -> str:
+    among = counted(memory.experience.count(query.where), "experience")
+    if query.where:
+        among += " in scope"
+    return _best_match_caption(query, found, among) if query.scope.by == BEST_MATCH else _words_caption(found, among)
+
+
+def _words_caption(found: Found, among: str) -> str:
+    n = len(found.rows)
+    if not n:
+        return f"Nothing found among {among}"
+    return (
+        f"{_the_best(n)}{n:,} that {'holds' if n == 1 else 'hold'} any of these words among {among}, most telling first"
+    )
+
+
+def _best_match_caption(query: Query, found: Found, among: str) -> str:
+    n, n_attempts = len(found.rows), found.n_attempts
+    joined = f"shown as {n:,}, " if query.distinct and n < n_attempts else ""
+    if query.with_irrelevant:
+        return f"The {n_attempts:,} nearest among {among}, relevant or not, {joined}best first"
+    if not n:
+        nearest = "the nearest " if found.n_hidden == SEARCH_ROWS else ""
+        return f"Nothing relevant among {among}" + (f", {nearest}{found.n_hidden:,} hidden" if found.n_hidden else "")
+    has = "has" if n_attempts == 1 else "have"
+    hidden = f" · {found.n_hidden:,} less relevant hidden" if found.n_hidden else ""
+    return f"{_the_best(n)}{n_attempts:,} of {among} {has} to do with it, {joined}best first{hidden}"
+
+
+def _the_best(n: int) -> str:
+    return "The best " if n == SEARCH_ROWS else ""

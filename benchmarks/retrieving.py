@@ -1,0 +1,164 @@
+"""`retrieve` and its parts at growing sizes, without and with a filter, beside raw ChromaDB on the same vectors."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import atlas
+from atlas.core.exchange import ExportedExperience
+from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Vector, Vectors
+from atlas.infra import aio
+from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
+from atlas.memory.experience import COLLECTION
+from atlas.protocols.infra import Where
+from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, interleaved_seconds
+from benchmarks.memories import MODEL, START
+from benchmarks.stores import filled_chroma
+from benchmarks.vocabulary import Texts
+
+SIZES = (1_000, 10_000, 100_000)
+K = 10
+N_TOPICS = 300
+N_QUERIES, N_WARM = 40, 20
+"""Queries that are timed, and others before them, as counts of common words are kept."""
+
+QUERY_WORDS, DOCUMENT_WORDS, SOLUTION_WORDS = 20, 90, 60
+BATCH = 1_000
+N_BUCKETS = 20
+FILTER = {"bucket": 7}
+"""What 5 % pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question with the vector that an embedder would give it."""
+
+    text: str
+    vector: Vector
+
+
+class GivenVectors:
+    """An embedder that was told the vectors of the texts it will be asked for."""
+
+    model_name = MODEL
+    dimension = DIMENSION
+
+    def __init__(self, queries: Sequence[Query]) -> None:
+        self._vectors = {query.text: query.vector for query in queries}
+
+    def encode(self, text: str) -> Vector:
+        """The vector it was told."""
+        return self._vectors[text]
+
+    def encode_batch(self, texts: list[str]) -> Vectors:
+        """The vectors it was told."""
+        return np.stack([self._vectors[text] for text in texts])
+
+
+def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
+    queries = made_queries(N_WARM + N_QUERIES)
+    yield from _embedding(queries[:N_QUERIES])
+    for n_records in sizes:
+        with tempfile.TemporaryDirectory() as scratch:
+            vectors = clustered_vectors(n_records, seed=1)
+            fill(Path(scratch) / "atlas", vectors)
+            chroma = filled_chroma(Path(scratch) / "chroma", vectors)
+            settings = atlas.Settings(store=Path(scratch) / "atlas")
+            with atlas.open_memory(settings.store, embedder=GivenVectors(queries), settings=settings) as memory:
+                yield from _compared(memory, chroma, queries, n_records)
+
+
+def made_queries(n: int) -> list[Query]:
+    """Questions on the topics of the texts."""
+    texts = Texts(N_TOPICS, seed=2).on(np.random.default_rng(2).integers(0, N_TOPICS, n), QUERY_WORDS)
+    return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(n, seed=2), strict=True)]
+
+
+def fill(directory: Path, vectors: Vectors) -> None:
+    """A store of attempts with these vectors, with texts as long and words as frequent as real ones, on topics."""
+    texts = Texts(N_TOPICS, seed=1)
+    settings = atlas.Settings(store=directory)
+    with atlas.open_memory(directory, embedder=GivenVectors([]), settings=settings) as memory:
+        importing = memory.experience.within("import", "made for a measurement")
+        for start in range(0, len(vectors), BATCH):
+            part = vectors[start : start + BATCH]
+            topics = np.random.default_rng(start).integers(0, N_TOPICS, len(part))
+            rows = zip(texts.on(topics, DOCUMENT_WORDS), texts.on(topics, SOLUTION_WORDS), part, strict=True)
+            importing.restore_many([_attempt(start + i, *row) for i, row in enumerate(rows)])
+
+
+def _attempt(number: int, text: str, solution: str, vector: Vector) -> ExportedExperience:
+    experience = Experience(
+        id=f"{number:032x}",
+        task=atlas.Task(id=f"task-{number // 3}", domain="", description=text),
+        trajectory_summary="1 step",
+        outcome=atlas.Outcome(success=number % 3 > 0),
+        embedding_text=text,
+        created_at=START,
+        metadata={"bucket": number % N_BUCKETS},
+        solution_output=solution,
+    )
+    return ExportedExperience(
+        experience=experience, marks=NO_MARKS, usage=NO_USAGE, vectors=vector[None], embedding_model=MODEL
+    )
+
+
+def _embedding(queries: Sequence[Query]) -> Iterator[Figure]:
+    embedder = SentenceTransformerEmbedder(BUNDLED)
+    generator = np.random.default_rng(3)
+    texts = [" ".join(generator.choice(WORDS, QUERY_WORDS)) for _ in queries]
+    embedder.encode_query(texts[0])
+    what = f"embedding a query of {QUERY_WORDS} words, which the rest leaves out"
+    yield from _both(what, [_seconds(lambda: embedder.encode_query(text)) for text in texts])  # noqa: B023 - called at once
+
+
+def _compared(memory: atlas.MemorySystem, chroma: Any, queries: Sequence[Query], n_records: int) -> Iterator[Figure]:
+    for where, filtered in ((None, ""), (FILTER, ", 5 % pass")):
+        at = f"at {n_records:,} records{filtered}"
+        first = [_seconds(lambda: _retrieve(memory, queries[0], where))]  # noqa: B023 - called at once
+        yield Figure(what=f"the first retrieve {at}", ours=first[0] * 1e3, baseline=None, unit="ms", aim="")
+        for name, ask in (("retrieve", _retrieve), ("by vector alone", _by_vector), ("by words alone", _by_words)):
+            for query in queries[:N_WARM]:
+                ask(memory, query, where)
+            timed = queries[N_WARM:]
+            ours = [partial(ask, memory, query, where) for query in timed]
+            theirs = [partial(_raw, chroma, query, where) for query in timed]
+            yield from _both(f"{name} k={K} {at}", *interleaved_seconds(ours, theirs))
+
+
+def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
+    memory.experience.retrieve(query.text, K, where=where, count_retrieval=False)
+
+
+def _by_vector(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
+    aio.run(memory.storage.vector_store(COLLECTION).query(query.vector, K, where))
+
+
+def _by_words(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
+    aio.run(memory.storage.vector_store(COLLECTION).search_text(query.text, K, where))
+
+
+def _raw(chroma: Any, query: Query, where: Where | None) -> None:
+    chroma.query(query_embeddings=query.vector[None], n_results=K, where=where)
+
+
+def _both(what: str, ours: Sequence[float], theirs: Sequence[float] | None = None) -> Iterator[Figure]:
+    """The median and the 95th percentile, in milliseconds."""
+    for name, percent in (("p50", 50), ("p95", 95)):
+        baseline = None if theirs is None else float(np.percentile(theirs, percent)) * 1e3
+        mine = float(np.percentile(ours, percent)) * 1e3
+        yield Figure(what=f"{what}, {name}", ours=mine, baseline=baseline, unit="ms", aim="")
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start

@@ -1,0 +1,119 @@
+"""How well a store is searched, on its own attempts: measuring it, and what was measured."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.evaluation import (
+    MEANINGS,
+    MEASURES,
+    LiveEvaluation,
+    OwnEvaluation,
+    Prospects,
+    Worker,
+    measured,
+    measured_caption,
+    measured_chart,
+    prospects,
+    staleness,
+    table_rows,
+)
+from atlas.views.state import StoreState, store_state
+from pages.components.overview import CHART
+
+RUNNING = ("queued", "running")
+COLUMNS = {
+    "setting": st.column_config.TextColumn("", width="medium", pinned=True),
+    **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
+}
+ABOUT = (
+    "Nobody has to judge anything: each attempt at a task that was tried more than once is taken out and asked for, and"
+    " the others should be found. And for each attempt, what is found is asked how it would have ended."
+)
+
+
+def draw_own(memory: MemorySystem) -> None:
+    """What can be measured on this store, a button that does it, and what came of it last."""
+    ahead = _prospects(store_state(memory), _memory=memory)
+    st.caption(ABOUT)
+    if not ahead.can_run:
+        st.info(ahead.sentence, icon=":material/info:")
+    else:
+        st.text(ahead.sentence)
+        draw_run(memory)
+    found = live_evaluation(memory).current()
+    if found is not None:
+        draw_found(memory, found)
+
+
+def draw_run(memory: MemorySystem) -> None:
+    """The button that has it measured; while that goes on, how far it is. The page can be left meanwhile."""
+    live = live_evaluation(memory)
+    status = live.status()
+    if status is not None and status.state in RUNNING:
+        _draw_progress(memory)
+        return
+    if status is not None and status.state == "failed":
+        st.warning("It could not be measured.", icon=":material/error:")
+        st.text(status.message)
+    st.button(
+        "Measure" if live.current() is None else "Measure anew",
+        key="evaluation_run",
+        icon=":material/play_arrow:",
+        type="primary" if live.current() is None else "secondary",
+        on_click=live.run,
+        help="Takes from seconds to minutes, in a process of its own. Nothing counts as retrieved.",
+    )
+
+
+def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
+    """What was measured, and on which state of the store."""
+    st.text(measured_caption(found))
+    if changed := staleness(memory, found):
+        st.warning(changed, icon=":material/history:")
+    known = [measure for measure in MEASURES if measured(found, measure) is not None]
+    measure = st.segmented_control("Measure", known, default=known[0], required=True, key="evaluation_measure")
+    of = measured(found, measure or known[0])
+    if of is not None:
+        st.caption(f"{MEANINGS[measure or known[0]]} {of.caption}")
+        st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
+    with st.expander("All figures", key="evaluation_figures"):
+        columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}
+        st.dataframe(
+            table_rows(found),
+            column_config=columns,
+            column_order=list(columns),
+            hide_index=True,
+            key=f"evaluation_table_{found.measured_at}",
+            alt="Every measure of every way to search",
+        )
+
+
+def live_evaluation(memory: MemorySystem) -> LiveEvaluation:
+    """What measures this memory."""
+    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
+
+
+@st.fragment(run_every=0.7)
+def _draw_progress(memory: MemorySystem) -> None:
+    live = live_evaluation(memory)
+    status = live.status()
+    if status is None or status.state not in RUNNING:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = f"Measuring: {status.message or 'waiting'}. This page can be left."
+        st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
+        st.button("Cancel", key="evaluation_cancel", on_click=partial(live.cancel))
+
+
+@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
+def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveEvaluation:
+    return LiveEvaluation(_memory, Worker())
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _prospects(state: StoreState, *, _memory: MemorySystem) -> Prospects:
+    return prospects(_memory)

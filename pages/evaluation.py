@@ -1,0 +1,35 @@
+"""Evaluation: how well searches find what they should, and what other weights would change."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.views.wording import evaluate_command, import_command
+from pages.components.comparing import draw_comparison
+from pages.components.memory import page_memory
+from pages.components.messages import show_empty
+from pages.components.own_evaluation import draw_own
+from pages.components.scope import URL, n_experiences
+
+OWN, COMPARE = "This store", "Compare profiles"
+
+memory = page_memory()
+st.title("Evaluation", anchor=False)
+if not n_experiences(memory):
+    show_empty(import_command(memory))
+else:
+    which = st.segmented_control(
+        "Show",
+        [OWN, COMPARE],
+        default=OWN,
+        required=True,
+        key="evaluation_tab",
+        bind=URL,
+        label_visibility="collapsed",
+    )
+    if which == COMPARE:
+        draw_comparison(memory)
+    else:
+        draw_own(memory)
+        st.caption("On runs whose answers are known from their source, or on queries that people judged:")
+        st.code(evaluate_command(), language=None)

@@ -1,0 +1,77 @@
+"""A person measures how well the sample store is searched, tries other weights, keeps them, and thinks better of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
+from tests.ui.stores import MODEL
+
+PATIENCE_MILLISECONDS = 600_000
+"""How long measuring may take on a busy machine; on a quiet one it takes some twenty seconds."""
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """A new store, filled as `make run` does it."""
+    command = [sys.executable, "-m", "atlas", "--store", str(tmp_path), "init", "--sample", "sample_data"]
+    subprocess.run(command, cwd=REPOSITORY, check=True, env={**os.environ, "ATLAS_EMBEDDING_MODEL": MODEL})
+    return tmp_path
+
+
+def in_use(store: Path) -> atlas.RankingWeights:
+    with atlas.open_memory(store, read_only=True, settings=atlas.Settings()) as memory:
+        return memory.experience.weights
+
+
+def test_measure_compare_save_use_and_take_back(page: Page, serve: Serve, store: Path):
+    page.goto(serve(store))
+    page.get_by_role("link", name="Evaluation").click()
+    expect(page.get_by_text("156 attempts at 70 tasks that were tried more than once")).to_be_visible()
+    page.get_by_role("button", name="Measure").click()
+    expect(page.get_by_text("This page can be left.")).to_be_visible()
+    page.get_by_role("link", name="History").click()
+    page.get_by_role("link", name="Evaluation").click()
+    expect(page.get_by_text("Measured 20")).to_be_visible(timeout=PATIENCE_MILLISECONDS)
+    expect(page.get_by_text("As searches are now (default)")).to_be_visible()
+    shoot(page, "evaluation-measured")
+
+    page.get_by_text("Compare profiles").click()
+    query = page.get_by_role("searchbox", name="Query")
+    query.fill("the list of orders is slow to load")
+    query.press("Enter")
+    expect(page.get_by_text(re.compile("on both sides|Both rank alike")).first).to_be_visible()
+    page.get_by_text("Weights", exact=True).last.click()
+    turn(page, "Words", times=11)
+    expect(page.get_by_text("on both sides").first).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Save as …").last.click()
+    page.get_by_role("textbox", name="Name").fill("by meaning")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved the profile 'by meaning'")).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Use for all searches").last.click()
+    expect(page.get_by_text("All searches use the profile 'by meaning' now")).to_be_visible()
+    assert in_use(store) == atlas.RankingWeights(words=0.0)
+    with tall(page, 2200):
+        shoot(page, "evaluation-compared")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Took back: all searches use the profile")).to_be_visible()
+    assert in_use(store) == atlas.RankingWeights()
+
+
+def turn(page: Page, weight: str, *, times: int) -> None:
+    """Move the right side's slider of a weight down, step by step."""
+    slider = page.get_by_role("slider", name=weight).last
+    slider.focus()
+    for _ in range(times):
+        slider.press("ArrowLeft")
+    settle(page)

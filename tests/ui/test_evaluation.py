@@ -1,0 +1,273 @@
+"""The evaluation page: what can be measured and what was, two profiles side by side, and acts that can be undone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from atlas.analysis.artefacts import CACHE, EvaluationFile
+from atlas.infra.embeddings import SentenceTransformerEmbedder
+from atlas.memory.evaluation_job import evaluated_now
+from atlas.memory.experience import COLLECTION
+from atlas.storage.profiles import DEFAULT
+from atlas.testing import HashEmbedder
+from tests.ui.conftest import RUN_SECONDS, Dashboard
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.ui.test_pages import assert_no_problem
+
+COMPARE = {"evaluation_tab": "Compare profiles"}
+RED = "Rotate the red grid by a quarter"
+HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
+
+
+def repeated(n_tasks: int = 6) -> list[atlas.Trajectory]:
+    """Two attempts at each of some tasks; the first of them succeeded."""
+    return [
+        attempt(f"Mend report {task} of customer {task * 37}", task_id=f"task-{task}", success=trial == 0)
+        for task in range(n_tasks)
+        for trial in range(2)
+    ]
+
+
+def opened(store: Path) -> atlas.MemorySystem:
+    return atlas.open_memory(store, embedder=HashEmbedder(DIMENSION, MODEL), settings=atlas.Settings())
+
+
+def measure(store: Path) -> None:
+    """What the button does, with an embedder that is quick."""
+    with opened(store) as memory:
+        found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+        EvaluationFile(store / CACHE, COLLECTION).save(found)
+
+
+def save(store: Path, name: str, **weights: float) -> None:
+    with opened(store) as memory:
+        memory.storage.profiles.save(name, replace(atlas.RankingWeights(), **weights))
+
+
+def in_use(store: Path) -> str:
+    with opened(store) as memory:
+        return memory.storage.profiles.in_use().name
+
+
+def texts(app: AppTest) -> str:
+    every = [*app.text, *app.caption, *app.info, *app.warning]
+    return "\n".join(element.value for element in every)
+
+
+def chart_of(app: AppTest) -> dict:
+    (chart,) = app.get("plotly_chart")
+    return json.loads(chart.proto.spec)
+
+
+def test_it_says_what_can_be_measured_and_offers_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    app = dashboard(tmp_path, "evaluation")
+    assert "12 attempts at 6 tasks that were tried more than once, and 12 known outcomes." in texts(app)
+    assert app.button(key="evaluation_run").label == "Measure"
+    assert any("evaluate PATH" in code.value for code in app.code)
+    assert_no_problem(app)
+
+
+def test_few_tasks_are_said_to_be_too_few_for_intervals(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(1))
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "2 attempts at 1 task that was tried more than once" in texts(app)
+    assert "These are too few tasks for intervals, which need 5." in texts(app)
+    assert "(" not in "".join(app.dataframe[0].value["hit@1"])
+    assert_no_problem(app)
+
+
+def test_without_a_repeated_task_only_outcomes_can_be_foretold(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(6))
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "No task was tried more than once (by its id)" in texts(app)
+    assert "only whether what is found foretells the 4 known outcomes" in texts(app)
+    assert list(app.dataframe[0].value.columns) == ["setting", "outcome foretold"]
+    assert_no_problem(app)
+
+
+def test_with_nothing_to_compare_it_says_so_and_offers_nothing(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(success=None)])
+    app = dashboard(tmp_path, "evaluation")
+    assert "there is nothing to measure on yet" in texts(app)
+    assert not [button for button in app.button if button.key == "evaluation_run"]
+    assert_no_problem(app)
+
+
+def test_what_was_measured_is_shown_with_its_intervals_and_its_size(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    save(tmp_path, HOSTILE, success=100)
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    assert "Measured 20" in texts(app)
+    assert "On 12 attempts at 6 tasks, with 95 % intervals over tasks. Dotted: a random order (0.091)." in texts(app)
+    left, right = chart_of(app)["data"]
+    assert left["y"][:2] == [
+        "As searches are now (default)",
+        f"Profile {HOSTILE}".replace("<", "&lt;").replace(">", "&gt;"),
+    ]
+    assert left["x"][0] == 1.0
+    assert len(right["x"]) == len(left["x"]) - 1
+    table = app.dataframe[0].value.set_index("setting")
+    assert table.loc["As searches are now (default)", "hit@1"] == "1.000 (1.00–1.00)"
+    assert table.loc["Chance", "hit@1"] == f"{1 / 11:.3f}"
+    assert table.loc[f"Profile {HOSTILE}", "hit@1"] == "0.500 (0.50–0.50)"
+    assert "since this was measured" not in texts(app)
+    assert_no_problem(app)
+
+
+def test_another_measure_is_drawn_when_it_is_asked_for(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path)
+    app = dashboard(tmp_path, "evaluation")
+    app.session_state["evaluation_measure"] = "outcome foretold"
+    app.run()
+    assert "How often an attempt ended as most of the first 4 hits" in texts(app)
+    assert "Dotted: always the more frequent outcome (0.500)." in texts(app)
+    assert_no_problem(app)
+
+
+def test_what_changed_since_is_said(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path)
+    save(tmp_path, "another", words=1.0)
+    app = dashboard(tmp_path, "evaluation")
+    assert "Profiles have changed since this was measured." in texts(app)
+    make_store(tmp_path, attempts(2))
+    app.run()
+    assert "2 experiences came or changed since this was measured." in texts(app)
+
+
+def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    measure(tmp_path)
+    EvaluationFile(tmp_path / CACHE, COLLECTION).path.write_bytes(b"garbage")
+    app = dashboard(tmp_path, "evaluation")
+    assert app.button(key="evaluation_run").label == "Measure"
+    assert_no_problem(app)
+
+
+def test_the_button_measures_in_another_process_also_where_the_store_is_read_only(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, repeated(6))
+    app = dashboard(tmp_path, "evaluation", read_only=True)
+    app.button(key="evaluation_run").click().run()
+    run_until(app, lambda: any("Measured 20" in element.value for element in app.text))
+    assert len(app.dataframe) == 1
+    assert not (tmp_path / CACHE / "atlas_experiences.evaluation.npz").exists()
+    assert_no_problem(app)
+
+
+def run_until(app: AppTest, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + RUN_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it took too long"
+        time.sleep(0.3)
+        app.run()
+
+
+@pytest.fixture
+def grids(tmp_path) -> Path:
+    """A store in which the nearest attempt failed."""
+    blue = attempt("Rotate the blue grid by a quarter", task_id="b")
+    with atlas.open_memory(tmp_path, embedder=SentenceTransformerEmbedder(MODEL), settings=atlas.Settings()) as memory:
+        memory.experience.store_many([attempt(RED, success=False, task_id="r"), blue])
+    save(tmp_path, "eager", success=10.0)
+    return tmp_path
+
+
+def titles(app: AppTest) -> list[str]:
+    """The hits as they stand, those of the left side first."""
+    return [element.value for element in app.text if element.value[:1] in "✓✗?"]
+
+
+def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
+    assert app.selectbox(key="evaluation_profile_left").value == DEFAULT
+    assert app.selectbox(key="evaluation_profile_right").value == "eager"
+    red, blue = f"✗ {RED}", "✓ Rotate the blue grid by a quarter"
+    assert titles(app) == [red, blue, blue, red]
+    badges = [element.value for element in app.main.markdown]
+    assert sum("▲ 1" in badge for badge in badges) == sum("▼ 1" in badge for badge in badges) == 2
+    assert "2 hits on both sides." in texts(app)
+    assert "success 10.000" in texts(app)
+    assert_no_problem(app)
+
+
+def test_comparing_counts_no_retrieval_and_stays_within_the_scope(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED, scope_outcomes="failed")
+    assert titles(app) == [f"✗ {RED}"] * 2
+    with opened(grids) as memory:
+        assert {used.n_retrieved for used in memory.experience.usage(memory.experience.ids()).values()} == {0}
+
+
+def test_nonsense_is_answered_with_nothing(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE, evaluation_query="xyzzy plugh")
+    assert [element.value for element in app.info] == ["Nothing relevant."] * 2
+    assert texts(app).count("2 less relevant hidden") == 2
+
+
+def turned(app: AppTest, weight: str, value: float, side: str = "right") -> AppTest:
+    (slider,) = (each for each in app.slider if str(each.key).startswith(f"evaluation_{weight}_{side}"))
+    return slider.set_value(value).run()
+
+
+def test_weights_that_are_turned_rank_at_once_and_are_saved_used_and_taken_back(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
+    turned(app, "success", 0.0)
+    assert titles(app)[2:] == [f"✗ {RED}", "✓ Rotate the blue grid by a quarter"]
+    assert app.button(key="evaluation_use_right").disabled
+    app.text_input(key="evaluation_name_right").set_value("fair 公平").run()
+    app.button(key="evaluation_save_right").click().run()
+    assert app.selectbox(key="evaluation_profile_right").value == "fair 公平"
+    assert "Saved the profile 'fair 公平'" in texts(app)
+    app.button(key="evaluation_use_right").click().run()
+    assert in_use(grids) == "fair 公平"
+    assert "All searches use the profile 'fair 公平' now" in texts(app)
+    app.button(key="act_undo").click().run()
+    assert in_use(grids) == DEFAULT
+    assert_no_problem(app)
+
+
+def test_a_deleted_profile_comes_back_with_one_click(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE)
+    app.button(key="evaluation_delete_right").click().run()
+    assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)"]
+    app.button(key="act_undo").click().run()
+    assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)", "eager"]
+    assert_no_problem(app)
+
+
+def test_a_name_that_cannot_be_kept_is_said_and_nothing_is_saved(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", **COMPARE)
+    app.text_input(key="evaluation_name_right").set_value("Default").run()
+    app.button(key="evaluation_save_right").click().run()
+    assert "'Default' names the built-in profile" in texts(app)
+    assert app.selectbox(key="evaluation_profile_right").options == ["default (in use)", "eager"]
+
+
+def test_a_read_only_store_is_compared_but_not_changed(dashboard: Dashboard, grids):
+    app = dashboard(grids, "evaluation", read_only=True, **COMPARE, evaluation_query=RED)
+    assert len(titles(app)) == 4
+    for act in ("use", "delete"):
+        assert app.button(key=f"evaluation_{act}_right").disabled
+    assert_no_problem(app)
+
+
+def test_a_damaged_profile_is_named_and_the_others_are_offered(dashboard: Dashboard, grids):
+    with opened(grids) as memory, memory.storage.ledger.database.write() as connection:
+        connection.execute("INSERT INTO meta VALUES ('profile:bad', 'garbage'), ('profile_in_use', 'bad')")
+    app = dashboard(grids, "evaluation", **COMPARE, evaluation_query=RED)
+    assert "A profile cannot be used." in texts(app)
+    assert "bad: cannot be read" in texts(app)
+    assert app.selectbox(key="evaluation_profile_left").options == ["default", "eager"]
+    assert_no_problem(app)

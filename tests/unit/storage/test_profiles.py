@@ -1,0 +1,276 @@
+"""Weights under names: kept with care, seen by every process at once, and no search fails for a damaged one."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+import atlas
+from atlas.core.settings import RankingWeights, Settings
+from atlas.storage.backup import backup, restore
+from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
+from atlas.testing import HashEmbedder
+
+WORDY = RankingWeights(words=0.8, meaning=0.2)
+
+
+def opened(path, **options):
+    return atlas.open_memory(path, embedder=HashEmbedder(), settings=Settings(**options))
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with opened(tmp_path / "store") as made:
+        yield made
+
+
+@pytest.fixture
+def book(memory):
+    return memory.storage.profiles
+
+
+def write_row(memory, name, value):
+    with closing(sqlite3.connect(memory.storage.path / "atlas.sqlite")) as connection, connection:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def attempt(text, success=True):
+    return atlas.Trajectory(task=atlas.Task(text, "", text), steps=(), outcome=atlas.Outcome(success))
+
+
+def test_a_new_store_has_the_built_in_profile_and_uses_it(book):
+    assert book.every() == (BUILT_IN,)
+    assert book.in_use() == BUILT_IN
+    assert book.weights() == RankingWeights()
+
+
+def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):
+    book.save("wordy", RankingWeights())
+    book.save("wordy", WORDY)
+    assert [profile.name for profile in book.every()] == [DEFAULT, "wordy"]
+    with opened(memory.storage.path) as other:
+        assert other.storage.profiles.named("wordy").weights == WORDY
+
+
+def test_what_is_used_holds_for_searches_at_once_and_can_be_taken_back(memory, book):
+    memory.experience.store_many([attempt("rotate the red grid", success=False), attempt("rotate the blue grid")])
+    first = lambda: memory.experience.search_hits("rotate the red grid", 1)[0].item.task.description  # noqa: E731
+    assert first() == "rotate the red grid"
+    book.save("eager", RankingWeights(success=1))
+    earlier = book.use("eager")
+    assert first() == "rotate the blue grid"
+    later = book.put_back(earlier)
+    assert (first(), book.in_use()) == ("rotate the red grid", BUILT_IN)
+    book.put_back(later)
+    assert book.in_use().name == "eager"
+
+
+def test_another_process_changes_what_this_one_ranks_with(memory, book):
+    book.save("wordy", WORDY)
+    path = str(memory.storage.path)
+    command = [sys.executable, "-m", "atlas", "--store", path, "profiles", "use", "wordy"]
+    assert memory.experience.weights == RankingWeights()
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert said == "Searches use wordy; before it was default.\n"
+    assert memory.experience.weights == WORDY
+    assert memory.experience.within("store").weights == WORDY
+
+
+def test_weights_that_were_given_in_code_win_over_the_profile(memory, book):
+    book.save("wordy", WORDY)
+    book.use("wordy")
+    given = RankingWeights(pin=0.5)
+    with opened(memory.storage.path, ranking=given) as other:
+        assert other.experience.weights == given
+
+
+def test_processes_that_save_at_once_lose_nothing(memory, book):
+    path = str(memory.storage.path)
+    program = "import sys; from atlas.cli import main; [main([*sys.argv[1:], f'{sys.argv[-1]} {n}']) for n in range(5)]"
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", program.replace("*sys.argv[1:]", "*sys.argv[1:-1]"), "--store", path, "profiles",
+             "save", str(worker)],
+            stdout=subprocess.DEVNULL,
+        )
+        for worker in range(2)
+    ]  # fmt: skip
+    assert [worker.wait() for worker in workers] == [0, 0]
+    assert {profile.name for profile in book.every()} == {DEFAULT, *(f"{w} {n}" for w in range(2) for n in range(5))}
+
+
+def test_the_profile_in_use_that_is_deleted_gives_way_to_the_built_in_one_and_comes_back(book):
+    book.save("wordy", WORDY)
+    book.use("wordy")
+    earlier = book.delete("wordy")
+    assert (book.in_use(), book.every()) == (BUILT_IN, (BUILT_IN,))
+    book.put_back(earlier)
+    assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
+
+
+def test_another_profile_that_is_deleted_leaves_the_one_in_use(book):
+    book.save("wordy", WORDY)
+    book.save("other", WORDY)
+    book.use("wordy")
+    book.delete("other")
+    assert book.in_use().name == "wordy"
+
+
+@pytest.mark.parametrize("act", ["use", "delete", "named"])
+def test_what_is_not_there_is_named(book, act):
+    with pytest.raises(atlas.NotFound, match="there is no profile 'nope'; see: atlas profiles"):
+        getattr(book, act)("nope")
+
+
+def test_the_built_in_profile_stays_as_it_is(book):
+    with pytest.raises(atlas.InvalidInput, match="built in and cannot be deleted"):
+        book.delete(DEFAULT)
+    for name in (DEFAULT, " Default "):
+        with pytest.raises(atlas.InvalidInput, match="names the built-in profile"):
+            book.save(name, WORDY)
+    book.save("wordy", WORDY)
+    book.use("wordy")
+    book.use(DEFAULT)
+    assert book.in_use() == BUILT_IN
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Müller 👩‍🚀 检索",
+        "x" * LONGEST_NAME,
+        "'; DROP TABLE meta; --",
+        "<b>bold</b> **bold** [link](https://example.invalid)",
+        "profile:in_use",
+        "%",
+        "../../etc/passwd",
+        "‮right to left",
+    ],
+)
+def test_any_name_of_one_line_is_kept_as_it_is(book, name):
+    book.save(name, WORDY)
+    book.use(name)
+    assert [profile.name for profile in book.every()] == [DEFAULT, name]
+    assert book.in_use().weights == WORDY
+    book.delete(name)
+    assert book.every() == (BUILT_IN,)
+
+
+def test_spaces_around_a_name_and_two_spellings_of_a_letter_are_no_other_name(book):
+    book.save(" caf\u0065\u0301 ", WORDY)
+    book.save("caf\u00e9", WORDY)
+    assert [profile.name for profile in book.every()] == [DEFAULT, "caf\u00e9"]
+    assert book.named("caf\u0065\u0301").weights == WORDY
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * (LONGEST_NAME + 1), "two\nlines", "a\x00b", "\x1b[31mred", "\u2028"])
+def test_no_name_that_is_empty_too_long_or_not_one_line(book, name):
+    with pytest.raises(atlas.InvalidInput, match="name"):
+        book.save(name, WORDY)
+    assert book.every() == (BUILT_IN,)
+
+
+def test_no_name_that_is_no_text(book):
+    with pytest.raises(atlas.InvalidInput):
+        book.save("\ud800", WORDY)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"words": -0.1}, "words should be from 0 to 1000, but is -0.1"),
+        ({"success": float("nan")}, "success should be from 0 to 1000, but is nan"),
+        ({"pin": float("inf")}, "pin should be from 0 to 1000, but is inf"),
+        ({"threshold": 1.01}, "threshold should be from 0 to 1, but is 1.01"),
+        ({"recency_half_life_days": 0}, "recency_half_life_days should be from 0.01"),
+        ({"recency_half_life_days": 1e300}, "recency_half_life_days should be from 0.01"),
+        ({"meaning": 0, "words": 0}, "meaning and words are both 0"),
+    ],
+)
+def test_weights_that_searches_could_not_use_are_refused(book, change, said):
+    with pytest.raises(atlas.InvalidInput, match=said):
+        book.save("odd", replace(RankingWeights(), **change))
+    assert book.every() == (BUILT_IN,)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("garbage", "cannot be read"),
+        ("[1, 2]", "should be an object of weights"),
+        ('{"words": "much"}', "words should be of type float, but is 'much'"),
+        ('{"words": NaN}', "words should be from 0 to 1000"),
+        ('{"words": true}', "words should be of type float, but is True"),
+        ('{"telepathy": 1.0}', "this version of ATLAS knows no 'telepathy'"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, value, said, caplog):
+    memory.experience.store(attempt("rotate the red grid"))
+    book.save("good", WORDY)
+    write_row(memory, "profile:bad", value)
+    write_row(memory, "profile_in_use", "bad")
+    assert len(memory.experience.search_hits("red grid", 1)) == 1
+    assert book.weights() == RankingWeights()
+    assert caplog.text.count("searches use the built-in weights") == 1
+    default, bad, good = book.every()
+    assert (default, good.weights) == (BUILT_IN, WORDY)
+    assert said in bad.problem
+    with pytest.raises(atlas.InvalidInput, match="save it anew, or delete it"):
+        book.use("bad")
+    book.delete("bad")
+    assert [profile.name for profile in book.every()] == [DEFAULT, "good"]
+
+
+def test_a_profile_of_an_earlier_version_has_what_it_did_not_know_as_it_is_built_in(memory, book):
+    write_row(memory, "profile:old", json.dumps({"words": 1}))
+    assert book.named("old").weights == RankingWeights(words=1)
+
+
+def test_what_is_chosen_and_gone_gives_way_to_the_built_in_one(memory, book):
+    write_row(memory, "profile_in_use", "gone")
+    assert book.weights() == RankingWeights()
+    assert "not there any more" in book.in_use().problem
+
+
+def test_every_change_moves_the_revision_and_a_lookup_does_not(memory, book):
+    revisions = [memory.revision()]
+    for change in (lambda: book.save("a", WORDY), lambda: book.use("a"), lambda: book.delete("a")):
+        change()
+        revisions.append(memory.revision())
+    assert len(set(revisions)) == 4
+    book.every(), book.in_use()
+    assert memory.revision() == revisions[-1]
+
+
+def test_experiences_can_be_written_after_a_profile(memory, book):
+    """The revision is theirs too."""
+    book.save("a", WORDY)
+    [found] = memory.experience.store_many([attempt("one")])
+    assert memory.experience.get(found) is not None
+    assert [hit.item.id for hit in memory.experience.search_hits("one", 1)] == [found]
+
+
+def test_a_store_opened_for_reading_only_uses_profiles_but_keeps_none(memory, book):
+    book.save("wordy", WORDY)
+    book.use("wordy")
+    with opened(memory.storage.path, read_only=True) as reading:
+        assert reading.experience.weights == WORDY
+        for change in (lambda b: b.save("x", WORDY), lambda b: b.use(DEFAULT), lambda b: b.delete("wordy")):
+            with pytest.raises(atlas.ReadOnlyStore):
+                change(reading.storage.profiles)
+
+
+def test_a_backup_holds_them(memory, book, tmp_path):
+    book.save("wordy", WORDY)
+    book.use("wordy")
+    backup(memory.storage, tmp_path / "copy")
+    book.delete("wordy")
+    restore(memory.storage, tmp_path / "copy")
+    assert (book.in_use().name, book.weights()) == ("wordy", WORDY)

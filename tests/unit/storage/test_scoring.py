@@ -1,0 +1,127 @@
+"""Scoring as few records as must be gives what scoring all of them, and FTS5's own `bm25`, would."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from atlas.infra import aio
+from atlas.storage import scoring, words
+from atlas.storage.postings import Postings, read_lengths, read_postings, read_totals
+from atlas.storage.scoring import Scores
+from atlas.storage.terms import query_terms
+from atlas.storage.word_tables import word_table
+from tests.unit.storage.conftest import THINGS, vector_of
+
+VOCABULARY = [f"word{number:02}" for number in range(60)] + ["café", "数据库", "getUserById"]
+
+
+@pytest.fixture
+def filled(open_store):
+    """A store of 300 texts, some words of which are common; also with records changed and deleted since."""
+    opened, draw = open_store(), random.Random(3)
+    things = opened.store.vector_store(THINGS)
+
+    def text(n_most: int) -> str:
+        return " ".join(
+            draw.choices(VOCABULARY, [1 / (i + 1) for i in range(len(VOCABULARY))], k=draw.randint(0, n_most))
+        )
+
+    ids = [f"r{i}" for i in range(300)]
+    metadatas = [{"search_text": text(80), "even": i % 2 == 0} for i in range(300)]
+    aio.run(things.add(ids, [vector_of(i) for i in ids], metadatas, [text(30) for _ in ids]))
+    for i in draw.sample(ids, 60):
+        opened.edit(i, text(20))
+    opened.delete(*draw.sample(ids, 40))
+    return opened
+
+
+def by_fts(ledger, query: str) -> dict[int, float]:
+    """What FTS5 says of each record, of all the terms that are searched for."""
+    with ledger.database.read() as connection:
+        table = word_table(connection, THINGS)
+        counts = ledger.words._counted(connection, table, query_terms(query))
+        terms = words._searched(connection, table, counts, read_totals(connection, table).n_records)
+        rows = connection.execute(
+            f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?", (words._any_of(list(terms)),)
+        )
+        return dict(rows.fetchall())
+
+
+@pytest.mark.parametrize("first_scored", [1, 40, 512])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_and_their_values_are_those_of_fts5(filled, monkeypatch, first_scored, seed):
+    monkeypatch.setattr(scoring, "FIRST_SCORED", first_scored)
+    draw, ledger = random.Random(seed), filled.store.ledger
+    query = " ".join(draw.choices(VOCABULARY, k=draw.randint(1, 12)))
+    expected = by_fts(ledger, query)
+    also = [*draw.sample(range(1, 301), 20), 10**6]
+    passing = np.array(sorted(draw.sample(range(1, 301), 100)), np.int64)
+    none = np.zeros(0, np.int64)
+    for scope, allowed in (
+        (words.Scope(hidden=none), set(expected)),
+        (words.Scope(hidden=passing), set(expected) - set(passing.tolist())),
+        (words.Scope(passing=passing, hidden=none), set(expected) & set(passing.tolist())),
+        (words.Scope(passing=passing[:20], hidden=none), set(expected) & set(passing[:20].tolist())),
+    ):
+        for n in (1, 5, 50):
+            found = ledger.words.find(THINGS, query, scope, n, also).values
+            top = sorted((expected[seq] for seq in allowed), reverse=True)[:n]
+            assert list(found.values())[: len(top)] == pytest.approx(top)
+            assert found == pytest.approx({seq: expected[seq] for seq in found})
+            assert allowed & set(also) <= set(found) <= allowed
+
+
+def test_few_records_are_scored_where_the_best_stand_out(monkeypatch):
+    """A thousand records hold a common word once, ten hold it and a rare one."""
+    monkeypatch.setattr(scoring, "FIRST_SCORED", 10)
+    common = Postings(np.arange(1, 1_001), np.ones(1_000))
+    rare = Postings(np.arange(1, 11), np.ones(10))
+    asked: list[int] = []
+
+    def lengths_of(seqs):
+        asked.extend(seqs.tolist())
+        return np.ones(len(seqs))
+
+    best = Scores([common, rare], [0.5, 6.0], {}, lengths_of).best(5)
+    assert list(best.items()) == [(seq, pytest.approx(6.5)) for seq in range(1, 6)]
+    assert sorted(asked) == list(range(1, 11))
+
+
+def test_what_other_terms_say_counts_for_the_bound_and_the_value():
+    scores = Scores([Postings(np.array([3]), np.ones(1))], [1.0], {3: 2.0, 7: 4.0}, lambda seqs: np.ones(len(seqs)))
+    assert scores.best(10) == {7: 4.0, 3: 3.0}
+    assert scores.of(np.array([3, 4, 99])) == {3: 3.0}
+    assert Scores([], [], {}, lambda seqs: np.ones(len(seqs))).best(10) == {}
+
+
+def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
+    opened = open_store()
+    metadatas = [{"search_text": "refund"}, {}, {}]
+    texts = ["refund refund flight", "flight", "word " * 300]
+    aio.run(opened.store.vector_store(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts))
+    with opened.store.ledger.database.read() as connection:
+        table = word_table(connection, THINGS)
+        totals = read_totals(connection, table)
+        refund, nowhere = read_postings(connection, table, ["refund", "submarine"])
+        assert read_lengths(connection, table, np.array([3, 2, 1])).tolist() == [300, 1, 4]
+    assert (totals.n_records, totals.mean_length) == (3, pytest.approx(305 / 3))
+    assert (refund.seqs.tolist(), refund.often.tolist()) == ([1], [2.5])
+    assert len(nowhere.seqs) == 0
+
+
+def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
+    opened = open_store()
+    texts = {f"r{i}": "cancel the refund" if i < 5 else "the weather" for i in range(20)}
+    ids = list(texts)
+    aio.run(opened.store.vector_store(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * 20, list(texts.values())))
+    scope = words.Scope(hidden=np.zeros(0, np.int64))
+    asked = "cancel the refund"
+    whole = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
+    monkeypatch.setattr(words, "COMMON", 10)
+    opened.store.ledger.words._counts.clear()
+    apart = opened.store.ledger.words.find(THINGS, asked, scope, 5).information
+    weight = 2.2 * words._weight(5, 20)
+    assert (whole, apart) == (pytest.approx(4 * weight), pytest.approx(2 * weight))

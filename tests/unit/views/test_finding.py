@@ -1,0 +1,157 @@
+"""What a question finds, how it is counted, and the card of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import atlas
+from atlas.testing import HashEmbedder
+from atlas.views.experiences import Query
+from atlas.views.finding import Found, experience_card, found_page, ids_found, search
+from atlas.views.hits import HitCard
+from atlas.views.scope import BEST_MATCH, WORDS, Scope
+from tests.ui.stores import attempt, attempts
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=atlas.Settings()) as memory:
+        yield memory
+
+
+def test_a_search_says_how_relevant_each_is_and_why_it_stands_where_it_does(memory):
+    memory.experience.store_many([attempt("boil an egg"), attempt("boil an egg", success=False, agent="b")])
+    found = search(memory, query("boil an egg"))
+    assert caption(memory, query("boil an egg")) == "2 of 2 experiences have to do with it, best first"
+    assert [row.sign for row in found.rows] == ["✓", "✗"]
+    assert all((row.relevance or 0) > 0.5 for row in found.rows)
+    assert "moved up" in found.rows[0].why
+    assert "success" in found.rows[0].why
+    assert "success" not in found.rows[1].why
+
+
+def test_what_has_nothing_to_do_with_the_question_is_listed_only_when_asked_for(memory):
+    memory.experience.store_many([attempt("boil an egg"), attempt("file the tax return")])
+    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 2 experiences, 2 hidden"
+    every = replace(query("qqq zzz"), with_irrelevant=True)
+    assert caption(memory, every) == "The 2 nearest among 2 experiences, relevant or not, best first"
+    assert len(search(memory, every).rows) == 2
+    assert caption(memory, query("egg")) == "1 of 2 experiences has to do with it, best first · 1 less relevant hidden"
+
+
+def test_of_more_than_are_ever_listed_only_the_nearest_are_counted_as_hidden(memory):
+    memory.experience.store_many(attempts(201))
+    assert caption(memory, query("qqq zzz")) == "Nothing relevant among 201 experiences, the nearest 200 hidden"
+
+
+def test_looking_counts_as_no_retrieval(memory):
+    experience_id = memory.experience.store(attempt("boil an egg"))
+    found = search(memory, query("boil an egg"))
+    experience_card(memory, "boil an egg", found.hits[experience_id], experience_id)
+    memory.close()
+    assert memory.experience.usage([experience_id])[experience_id].n_retrieved == 0
+
+
+@pytest.mark.parametrize("by", [BEST_MATCH, WORDS])
+def test_a_search_stays_within_the_scope_and_shows_what_is_buried(memory, by):
+    _, buried = memory.experience.store_many([attempt("boil an egg", source="a"), attempt("boil an egg", source="b")])
+    memory.experience.change_marks([buried], buried=True)
+    assert [row.source for row in search(memory, query("egg", by=by, sources=("b",))).rows] == ["b"]
+
+
+def test_attempts_at_one_task_that_are_alike_are_one_row_that_tells_all_outcomes(memory):
+    eggs = [attempt("boil an egg", task_id="egg", success=n != 2, agent=str(n)) for n in range(4)]
+    ids = memory.experience.store_many([*eggs, attempt("boil an egg in milk", task_id="milk")])
+    asked = replace(query("boil an egg"), distinct=True)
+    found = search(memory, asked)
+    assert [(row.outcome, row.attempts) for row in found.rows] == [
+        ("✓ succeeded", "×4: 3 succeeded, 1 failed"),
+        ("✓ succeeded", ""),
+    ]
+    assert found.rows[0].id in found
+    assert ids[2] not in found
+    assert ids_found(memory, asked, found) == [row.id for row in found.rows]
+    assert caption(memory, asked) == "5 of 5 experiences have to do with it, shown as 2, best first"
+    assert caption(memory, replace(asked, with_irrelevant=True)).startswith("The 5 nearest among 5 experiences")
+
+
+def test_rows_of_a_search_for_distinct_ones_fill_its_pages(memory):
+    memory.experience.store_many(
+        attempt(f"mend report {n // 2}", task_id=f"task-{n // 2}", agent=str(n)) for n in range(60)
+    )
+    asked = replace(query("mend report"), distinct=True, with_irrelevant=True)
+    found = search(memory, asked)
+    assert len(found.rows) == 30
+    assert {row.attempts for row in found.rows} == {"×2: 2 succeeded"}
+    assert [len(found_page(memory, asked, found, page).rows) for page in (1, 2)] == [25, 5]
+
+
+def test_a_card_shows_where_the_words_are_and_what_its_place_is_made_of(memory):
+    memory.experience.store(attempt("Boil an egg", feedback="too soft"))
+    shown = card(memory, replace(query("boiled eggs"), with_irrelevant=True))
+    assert marked(shown) == ["Boil", "egg"]
+    assert (shown.title, shown.passage.name, shown.outcome) == ("", "Task", "✓ succeeded")
+    assert shown.bar is not None
+    assert shown.bar.total == pytest.approx(sum(segment.value for segment in shown.bar.segments))
+    assert shown.sentence.startswith("Its text ")
+
+
+@pytest.mark.parametrize(("text", "name"), [("parse_date", "Solution"), ("daylight saving", "Feedback")])
+def test_a_card_says_in_which_text_the_words_are(memory, text, name):
+    memory.experience.store(
+        attempt("Read the log", solution="return parseDate(line)", feedback="It forgot daylight saving time.")
+    )
+    shown = card(memory, replace(query(text), with_irrelevant=True))
+    assert shown.passage.name == name
+    assert marked(shown)
+    assert shown.title == "Read the log"
+
+
+def test_a_card_of_a_search_by_words_has_a_passage_and_no_signals(memory):
+    memory.experience.store(attempt("Boil an egg"))
+    shown = card(memory, query("egg", by=WORDS))
+    assert marked(shown) == ["egg"]
+    assert (shown.relevance, shown.bar, shown.sentence, shown.attempts) == (None, None, "", "")
+
+
+def test_a_long_text_shows_the_passage_that_is_nearest(tmp_path):
+    text = f"{'alpha beta gamma delta ' * 20}Then boil the egg. {'epsilon zeta eta theta ' * 20}"
+    embedder = HashEmbedder(window_words=24)
+    with atlas.open_memory(tmp_path / "long", embedder=embedder, settings=atlas.Settings()) as memory:
+        memory.experience.store(attempt(text))
+        shown = card(memory, replace(query("boil the egg"), with_irrelevant=True))
+    assert shown.passage.name == "Nearest passage"
+    assert marked(shown) == ["boil", "egg"]
+    assert shown.passage.is_cut_before
+    assert shown.passage.is_cut_after
+
+
+def test_there_is_no_card_of_what_is_gone(memory):
+    assert experience_card(memory, "egg", None, "nothing") is None
+
+
+def query(text: str, **narrowed) -> Query:
+    """A question, and what it is asked among."""
+    scope = Scope(text=text, **narrowed)
+    return Query(scope=scope, where=scope.where())
+
+
+def caption(memory, asked: Query) -> str:
+    """What stands above what a search finds."""
+    return found_page(memory, asked, search(memory, asked)).caption
+
+
+def card(memory, asked: Query) -> HitCard:
+    """The card of the first that a search finds."""
+    found: Found = search(memory, asked)
+    first = found.rows[0].id
+    shown = experience_card(memory, asked.scope.text, found.hits.get(first), first)
+    assert shown is not None
+    return shown
+
+
+def marked(shown: HitCard) -> list[str]:
+    """What a card highlights."""
+    return [text for text, is_match in shown.passage.pieces if is_match]
