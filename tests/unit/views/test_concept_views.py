@@ -30,7 +30,7 @@ def concept(name="crop", code=CROP, description="cut a box out of a grid", **fie
 
 
 def calling(name, called):
-    return concept(name, f"def {name}(g):\n    return {called}(g, g)\n", f"{name} it")
+    return concept(name, f"def {name}(g):\n    return {called}(g, {name!r})\n", f"{name} it")
 
 
 @pytest.mark.parametrize(
