@@ -110,6 +110,11 @@ REFUSED = [
         "nested",
     ),
     ("def f(a):\n    x = a\n    h = lambda: x\n    return h", ("x = a", "h = lambda: x"), "outlives"),
+    (
+        "def f(a):\n    x = 0\n    try:\n        x = 1\n        y = a[x]\n    except IndexError:\n        pass\n    return x",
+        ("x = 1", "y = a[x]"),
+        "after an exception",
+    ),
     ("def f(a):\n    return (b := a) + b", ("(b := a) + b", ""), "NamedExpr"),
     ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),
 ]
