@@ -28,6 +28,9 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 """Runs programs as they are and as rewritten sources: by id, whether both do the same; None where nobody can tell."""
 
 
+TOO_DEEP = "nested too deeply, or in blocks too long"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abstraction:
     """A Python function that several programs have in common."""
@@ -191,20 +194,26 @@ def read_programs(programs: Iterable[Program], limits: Limits, refused: Counter[
     """The terms of programs, by id; those that cannot be compressed are counted by reason."""
     terms = {}
     for program in programs:
-        try:
-            module = normalise(program.source)
-        except NotPython:
-            refused["program: not Python that can be worked with"] += 1
-            continue
-        if _shadows(module):
-            refused["program: gives a name of Python's own another meaning"] += 1
-            continue
-        term = encode(module)
-        if term.depth > limits.max_depth:
-            refused["program: nested too deeply"] += 1
+        term = _read(program, limits)
+        if isinstance(term, str):
+            refused[f"program: {term}"] += 1
         else:
             terms[program.id] = term
     return terms
+
+
+def _read(program: Program, limits: Limits) -> Term | str:
+    """The term of a program, or why it cannot be compressed."""
+    try:
+        module = normalise(program.source)
+        if _shadows(module):
+            return "gives a name of Python's own another meaning"
+        term = encode(module)
+    except NotPython:
+        return "not Python that can be worked with"
+    except RecursionError:
+        return TOO_DEEP
+    return TOO_DEEP if term.depth > limits.max_depth else term
 
 
 def _shadows(module: ast.Module) -> bool:

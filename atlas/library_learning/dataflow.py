@@ -13,7 +13,7 @@ from atlas.library_learning.heads import EXPRESSION, REST, read_head
 from atlas.library_learning.occurrences import Located, Occurrence, Region, Site
 from atlas.library_learning.positions import Position, is_atomic, is_repeatable, positions
 from atlas.library_learning.scopes import BUILTIN, LOCAL, OWN
-from atlas.library_learning.surroundings import assigned_before, captured, live_after
+from atlas.library_learning.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.library_learning.terms import is_call
 
 
@@ -194,6 +194,8 @@ def _out_of_place(use: _Use) -> str:
         return "assigns in an expression"
     if use.flow.touched & captured(region, use.program):
         return "assigns what a nested function sees"
+    if use.flow.touched & use.live and is_guarded(region.node, use.program):
+        return "assigns what may be read after an exception"
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"

@@ -41,13 +41,13 @@ def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occ
             chosen[index] = _free(wanted.most_common(1)[0][0] if wanted else "variable", taken)
     for parameter in interface.parameters:
         if parameter.hole not in chosen:
-            chosen[parameter.hole] = _free(_wanted(parameter, occurrences), taken)
+            chosen[parameter.hole] = _free(_wanted(parameter, pattern.body, occurrences), taken)
     return chosen
 
 
-def _wanted(parameter: Parameter, occurrences: Sequence[Occurrence]) -> str:
+def _wanted(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
     """The name of a parameter: that of the variable which is given most often, where mostly variables are."""
-    if parameter.takes is not None:
+    if parameter.takes is not None or _is_called(parameter.hole, body):
         return "function"
     given = Counter(
         child.head.removeprefix(SYMBOL)
@@ -58,6 +58,10 @@ def _wanted(parameter: Parameter, occurrences: Sequence[Occurrence]) -> str:
     )
     name, n = given.most_common(1)[0] if given else ("", 0)
     return name if 2 * n >= len(occurrences) else "value"
+
+
+def _is_called(hole: int, body: Term) -> bool:
+    return any(term.head.startswith("e:Call/") and index_of(term.children[0].head) == hole for term in body.walk())
 
 
 def _free(wanted: str, taken: set[str]) -> str:

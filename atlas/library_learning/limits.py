@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+
+from atlas.core.errors import InvalidInput
 
 StageProgress = Callable[[str, float], None]
 """Told what is being done, and which share of it is done, in [0, 1]."""
@@ -33,8 +35,14 @@ class Limits:
     """Of all programs together; beyond either, a sample of different ones is taken."""
 
     max_depth: int = 100
-    """Of a program's term: the search does not end on deep nesting."""
+    """Of a program's term, in which each statement of a block is one deeper: the search does not end on deep ones."""
 
     min_body_tokens: int = 8
     min_tasks: int = 3
     """Different tasks that use a function, directly or through another one."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no compression could keep to."""
+        for name, value in asdict(self).items():
+            if value < 0:
+                raise InvalidInput(f"expected {name} of at least 0, got {value!r}")

@@ -100,8 +100,10 @@ def reuse(
     originals = {name: term for name, term in originals.items() if name not in names}
     shelf = Shelf(originals, _called(originals, library), library.shelf.patterns.values())
     lengths = Lengths(shelf, library.functions)
-    for name in originals:
-        _shorten(name, shelf, lengths)
+    whole = _whole(library.shelf)
+    for name, term in shelf.programs.items():
+        for pattern in (whole[head] for head in sorted(term.calls)):
+            _shorten(name, pattern, shelf, lengths)
     n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
@@ -150,12 +152,11 @@ def _whole(shelf: Shelf) -> dict[str, Pattern]:
     return whole
 
 
-def _shorten(name: str, shelf: Shelf, lengths: Lengths) -> None:
-    """Take out the calls that make a program no shorter."""
-    for pattern in _whole(shelf).values():
-        other = without(shelf.programs[name], pattern)
-        if lengths.of(name, other) <= lengths.of(name):
-            shelf.put(name, other)
+def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
+    """Take out the calls of a pattern where they make a program no shorter."""
+    other = without(shelf.programs[name], pattern)
+    if lengths.of(name, other) <= lengths.of(name):
+        shelf.put(name, other)
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:

@@ -102,6 +102,26 @@ def _within(definition: ast.AST, region: Region) -> Iterator[ast.AST]:
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
+def is_guarded(node: ast.AST, program: Located) -> bool:
+    """Whether its function goes on after an exception in a node, and so sees what was assigned before the exception."""
+    for child, parent in _upwards(node, program):
+        if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        if isinstance(parent, (ast.Try, ast.TryStar)) and program.parents[id(child)][1] != "finalbody":
+            return True
+        if isinstance(parent, (ast.With, ast.AsyncWith)) and not all(map(_is_file, parent.items)):
+            return True
+    return False
+
+
+def _is_file(item: ast.withitem) -> bool:
+    """A file lets exceptions pass; other contexts may end them."""
+    match item.context_expr:
+        case ast.Call(func=ast.Name(id="open")):
+            return True
+    return False
+
+
 def _function_of(node: ast.AST, program: Located) -> ast.AST:
     for _, parent in _upwards(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):

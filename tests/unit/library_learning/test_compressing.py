@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from atlas.core.errors import Cancelled
+from atlas.core.errors import Cancelled, InvalidInput
 from atlas.library_learning.compressing import Compression, compress
 from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.engines import Corpus, Pattern, Proposal
@@ -150,8 +150,13 @@ def test_what_cannot_be_compressed_is_left_out_and_counted() -> None:
     assert {why: n for why, n in found.refused.items() if why.startswith("program")} == {
         "program: not Python that can be worked with": 1,
         "program: gives a name of Python's own another meaning": 1,
-        "program: nested too deeply": 1,
+        "program: nested too deeply, or in blocks too long": 1,
     }
+
+
+def test_limits_below_nothing_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="expected iterations of at least 0, got -1"):
+        Limits(iterations=-1)
 
 
 def test_nothing_comes_of_nothing() -> None:

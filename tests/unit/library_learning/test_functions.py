@@ -73,6 +73,12 @@ def test_a_condition_on_the_functions_own_variable_becomes_a_function() -> None:
     assert same(program, rewritten, "f([1, 5, 7], 4)")
 
 
+def test_a_parameter_that_is_called_is_named_like_a_function() -> None:
+    program = "def f(xs):\n    return [str(x) for x in xs if str(x)]"
+    code, _ = learned([program], carve(program, "[str(x) for x in xs if str(x)]", holes=("str",)))
+    assert code == "def shared_0(xs, function):\n    return [function(x) for x in xs if function(x)]"
+
+
 def test_what_is_imported_is_imported_where_it_is_used() -> None:
     program = "from math import gcd\ndef f(a, b):\n    return gcd(a, b) // 2"
     code, (rewritten,) = learned([program], carve(program, "gcd(a, b) // 2"))
@@ -110,6 +116,11 @@ REFUSED = [
         "nested",
     ),
     ("def f(a):\n    x = a\n    h = lambda: x\n    return h", ("x = a", "h = lambda: x"), "outlives"),
+    (
+        "def f(a):\n    x = 0\n    try:\n        x = 1\n        y = a[x]\n    except IndexError: y = 0\n    return x",
+        ("x = 1", "y = a[x]"),
+        "after an exception",
+    ),
     ("def f(a):\n    return (b := a) + b", ("(b := a) + b", ""), "NamedExpr"),
     ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),
 ]
