@@ -129,10 +129,10 @@ def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
 
 
 def _group_rows(group: ConceptMergeGroup) -> Iterator[PlanRow]:
-    used = f"; used {counted(group.merged.usage_count, 'time')}" if group.merged.usage_count else ""
-    yield PlanRow(id=group.kept_id, title=group.merged.name, goes=False, why=f"stays: {group.why_kept}{used}")
+    why = f"stays: {group.why_kept}; {_uses(group.merged)}"
+    yield PlanRow(id=group.kept_id, title=group.merged.name, goes=False, why=why)
     for one in group.removed:
-        yield PlanRow(id=one.id, title=one.name, goes=True, why=f"used {counted(one.usage_count, 'time')}")
+        yield PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one))
 
 
 def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n_total: int, n_asked: int) -> PlanView:

@@ -92,7 +92,7 @@ def draw_empty(memory: MemorySystem) -> None:
     if loader_names() and not memory.storage.read_only:
         st.text("Begin with the primitives of a domain: functions that run, with examples.")
         draw_loaders(memory)
-    st.text("Or import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
+    st.text("Import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
     st.code(import_command(memory), language=None, wrap_lines=True)
     if memory.concepts.count_trash():
         st.page_link("pages/history.py", label="Concepts were deleted; the trash has them", icon=":material/delete:",

@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import REPOSITORY, Dashboard
+from tests.ui.library import concept, make_library
 from tests.ui.stores import attempts, make_store
 
 PAGES = ["overview", "map", "experiences", "evaluation", "curate", "history"]
@@ -112,8 +113,11 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
 
 
 @pytest.mark.parametrize("query", ["", "&scope_text=report&scope_by=Words"])
+@pytest.mark.parametrize("page", [*PAGES, "concepts"])
 def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
     ids = make_store(tmp_path, attempts(5))
+    if page == "concepts":
+        ids = make_library(tmp_path, concept(1))
     program = f"""
 import sys
 from streamlit.testing.v1 import AppTest
