@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from atlas.core.types import CodeConcept, Experience, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 
 @runtime_checkable
@@ -62,4 +62,22 @@ class ConceptDocumenter(Protocol):
         Args:
             usage_examples: Pairs of a task's text and a program that uses the concept.
         """
+        ...
+
+
+@runtime_checkable
+class StrategyAbstractor(Protocol):
+    """Makes a reusable strategy of a successful attempt."""
+
+    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
+        """The strategy, or None where the attempt is too specific, or says too little."""
+        ...
+
+
+@runtime_checkable
+class SuccessRateUpdater(Protocol):
+    """Keeps the success rate of a strategy up to date."""
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome; a count of 0 means that the rate is a first guess."""
         ...
