@@ -23,8 +23,8 @@ from atlas.memory.gist import (
 TEMPLATE = "template"
 TITLE_CHARACTERS = 100
 SITUATION_CHARACTERS = 600
-MIN_CONTENT_WORDS = 4
-"""Words of its own that a situation needs: with fewer, it says of nothing when it applies."""
+MIN_CONTENT_WORDS = 3
+"""Words that a situation needs, beside its domain's name: with fewer, it says of nothing when it applies."""
 
 MIN_STEPS = 3
 """Different steps that an attempt without reflections needs: with fewer, there is no way to go about it to tell."""
@@ -76,19 +76,18 @@ class TemplateStrategyAbstractor:
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
-    told = _of_task(trajectory.task.description, generalise)
-    if _n_content_words(told) >= MIN_CONTENT_WORDS:
+    told, domain = _of_task(trajectory.task.description, generalise), trajectory.task.domain
+    if _n_content_words(told, domain) >= MIN_CONTENT_WORDS:
         return told
     told = _of_reflections(reflections_of(trajectory), generalise)
-    domain = trajectory.task.domain
-    if _n_content_words(told) < MIN_CONTENT_WORDS:
+    if _n_content_words(told, domain) < MIN_CONTENT_WORDS:
         return ""
     return f"In {domain}: {told}" if domain else told
 
 
 def _of_task(description: str, generalise: Generaliser) -> str:
     """The prose of a task, without examples, without who the agent is, and without sentences that say nothing else."""
-    prose = []
+    prose: list[str] = []
     for line in description.splitlines():
         if _EXAMPLES.match(line) and prose:
             break
@@ -150,9 +149,9 @@ def _rationale(trajectory: Trajectory) -> str:
     )
 
 
-def _n_content_words(text: str) -> int:
-    words = re.findall(r"[^\W\d_]{2,}", re.sub(r"\{\w+\}", " ", text).lower())
-    return len({word for word in words if word not in STOP_WORDS})
+def _n_content_words(text: str, domain: str = "") -> int:
+    words = set(re.findall(r"[^\W\d_]{2,}", re.sub(r"\{\w+\}", " ", text).lower()))
+    return len(words - STOP_WORDS - {"task", *re.findall(r"[^\W\d_]+", domain.lower())})
 
 
 def _title(situation: str) -> str:

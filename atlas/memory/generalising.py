@@ -14,9 +14,9 @@ _INSTANCE = re.compile(r"[A-Z0-9_@]")
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _NAME = r"[A-Z][a-z]+(?:-[A-Z][a-z]+)*"
-_NO_NAME = re.compile(
-    r"(?:A|An|And|As|At|But|By|For|From|He|Her|His|I|If|In|It|My|Of|On|Or|Our|She|So|That|The|Then|They|This|To|We|"
-    r"When|While|With|You|Your)\s+"
+_NO_NAME = (
+    r"(?:A|An|And|As|At|But|By|For|From|He|Her|His|I|If|In|It|My|Of|On|Or|Our|She|So|That|The|Then|They|This|To|User|We|"
+    r"When|While|With|You|Your)"
 )
 QUANTITIES = frozenset({"amount", "number", "path", "percentage", "quoted", "time"})
 """Kinds that say what a program is to do, where a task asks for one."""
@@ -34,17 +34,20 @@ _KINDS = (
     ("url", r"https?://[^\s)\"'>]+"),
     ("email", r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w"),
     ("quoted", r"\"[^\"\n]{3,60}\"|“[^”\n]{3,60}”|(?<!\w)'[^'\n]{3,60}'(?!\w)"),
-    ("date", rf"\d{{4}}-\d\d-\d\d(?:T[\d:]+Z?)?|{_MONTH} {_DAY}(?:,? \d{{4}})?|\d{{1,2}} {_MONTH}(?: \d{{4}})?"),
+    ("date", rf"\d{{4}}-\d\d-\d\d(?:T[\d:]+Z?)?|{_MONTH} {_DAY}(?:,? \d{{4}}(?!-))?|\d{{1,2}} {_MONTH}(?: \d{{4}})?"),
     ("time", r"\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\b\.?)?|\d{1,2} ?[ap]m\b"),
     ("amount", r"[$€£]\s?\d[\d,]*(?:\.\d+)?"),
     ("path", r"(?:\.{0,2}/)?(?:[\w.-]{1,64}/){1,12}[\w.-]{1,64}\.\w{1,8}"),
     ("id", r"[a-z]+(?:_[a-z]+)*_\d+|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{4,}|[0-9a-f]{8,}|[A-Z]{6,}"),
     ("place", r"(?:(?<=\bfrom )|(?<=\bto )|(?<=\())[A-Z]{3}|[A-Z]{3}(?= to )"),
-    ("name", rf"{_NAME}(?: {_NAME})+"),
+    ("name", rf"(?!{_NO_NAME}\b){_NAME}(?: (?!{_MONTH}\b){_NAME})+"),
     ("percentage", r"\d+(?:\.\d+)?\s?%"),
     ("number", r"-?\d+(?:,\d{3})*(?:\.\d+)?"),
 )
 _PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
+
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
+"""Before a word whose capital says nothing: of three capital words there, the first is no name."""
 
 _TYPES = {"number": "number", "amount": "number", "percentage": "number", "date": "date", "time": "time"}
 
@@ -100,11 +103,9 @@ class Generaliser:
         if kind in self._keep:
             return value
         if kind == "name":
-            before = _NO_NAME.match(value)
-            value = value[before.end() :] if before else value
-            if before and " " not in value:
-                return found[0]
-            return f"{before[0] if before else ''}{self._placeholder(kind, 'text', value)}"
+            first, _, rest = value.partition(" ")
+            if " " in rest and _SENTENCE_START.search(found.string, 0, found.start()):
+                return f"{first} {self._placeholder(kind, 'text', rest)}"
         if kind == "quoted":
             return f"{value[0]}{self._placeholder('text', 'text', value[1:-1])}{value[-1]}"
         return self._placeholder(kind, _TYPES.get(kind, "text"), value)

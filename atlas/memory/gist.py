@@ -106,7 +106,7 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
         first = sentences(thought)[0]
         rest, n_found = _FAULT.subn("", first, count=1)
         if n_found and rest:
-            why = rest if rest.startswith(("when ", "due to ")) else f"because {rest[0].lower()}{rest[1:]}"
+            why = rest if rest.startswith(("when ", "due to ", "for ")) else f"because {rest[0].lower()}{rest[1:]}"
             faults.append(_short(generalise(why)))
     return _distinct(faults)[:MAX_FAULTS]
 
@@ -132,7 +132,9 @@ def code_of(trajectory: Trajectory) -> str:
     short = ast.unparse(_without_docstrings(tree))
     if len(short) <= CODE_CHARACTERS:
         return textwrap.dedent(short.removeprefix("def program():\n"))
-    called = dict.fromkeys(_called(node, _imported(tree)) for node in ast.walk(tree) if isinstance(node, ast.Call))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+    called = dict.fromkeys(_called(node, _imported(tree)) for node in calls)
     names = [f"`{name}`" for name in called if name and name.lstrip(".") not in _USUAL]
     comments = _distinct([_short(comment) for comment in _comments(code)])[:6]
     told = [*comments, *([f"It uses {', '.join(names[:8])}."] if names else [])]
