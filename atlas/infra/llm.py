@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import ipaddress
 import json
 import logging
 import os
 import random
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atlas.core.codec import dump
-from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
+from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra.spending import CHARACTERS_PER_TOKEN, Meter, Spent, estimated_tokens, priced
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 KEY = "ANTHROPIC_API_KEY"
+_ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
 PRICED_HOST = "api.anthropic.com"
 TOOL = "answer"
 CACHEABLE_CHARACTERS = 512 * CHARACTERS_PER_TOKEN
@@ -30,6 +34,13 @@ CACHEABLE_CHARACTERS = 512 * CHARACTERS_PER_TOKEN
 
 MAX_WAIT_SECONDS = 60.0
 """A service that asks for more patience than this counts as unavailable."""
+
+HINTS = {
+    401: f"; check {KEY}",
+    403: f"; check what the key in {KEY} may do",
+    404: "; check ATLAS_LLM_MODEL and ATLAS_LLM_BASE_URL",
+}
+"""What to do, by status."""
 
 PASSING = {408, 409, 429}
 """Statuses, beside those of a failing server, after which the same question may be answered."""
@@ -40,8 +51,6 @@ class AnthropicLLM:
 
     Structured answers come as the call of a tool whose input has the schema. Models that think refuse to be forced to
     call one, so where the service says so, it is asked for from then on instead; a reply without the call is invalid.
-
-    The SDK's own retries are off: they obey a server that asks for hours of patience, and hold a thread meanwhile.
     """
 
     def __init__(self, settings: Settings, *, api_key: str | None = None, backoff_seconds: float = 0.5) -> None:
@@ -54,11 +63,10 @@ class AnthropicLLM:
 
         Raises:
             LLMUnavailable: There is no key, or asking is forbidden.
+            InvalidInput: The server's address is none.
         """
         self._settings = settings
-        self._backoff_seconds = backoff_seconds
-        self._client = _connect(settings, os.environ.get(KEY, "") if api_key is None else api_key)
-        self._can_force = True
+        self._service = _Service(settings, os.environ.get(KEY, "") if api_key is None else api_key, backoff_seconds)
         self._meter = Meter(settings.llm_budget_tokens)
 
     @property
@@ -77,8 +85,7 @@ class AnthropicLLM:
         Args:
             budget_tokens: Read and written; ATLAS_LLM_BUDGET_TOKENS where it is None.
         """
-        twin = object.__new__(AnthropicLLM)
-        twin.__dict__ |= self.__dict__
+        twin = copy.copy(self)
         twin._meter = Meter(self._settings.llm_budget_tokens if budget_tokens is None else budget_tokens)
         return twin
 
@@ -91,22 +98,65 @@ class AnthropicLLM:
         self._meter.reserve(reserved)
         spent = Spent()
         try:
-            message = await self._ask(system, prompt, schema, room)
-            spent = self._price(message)
+            message = await self._service.ask(_Question(system, prompt, schema, room))
+            spent = priced(self.model_name if self._service.host == PRICED_HOST else "", _taken(message))
         finally:
             self._meter.settle(reserved, spent)
         return _answer(message, is_structured=schema is not None)
 
-    async def _ask(self, system: str, prompt: str, schema: Mapping[str, Any] | None, max_tokens: int) -> Message:
-        """The reply to a question, which is asked again while the service is busy, or without force where it must."""
+    def close(self) -> None:
+        """Close the connections to the service."""
+        self._service.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    system: str
+    prompt: str
+    schema: Mapping[str, Any] | None
+    max_tokens: int
+
+    def request(self, model: str, *, is_forced: bool) -> dict[str, Any]:
+        """What the Messages API takes."""
+        is_cached = len(self.system) + len(dump(self.schema) if self.schema else "") >= CACHEABLE_CHARACTERS
+        system = {"type": "text", "text": self.system} | ({"cache_control": {"type": "ephemeral"}} if is_cached else {})
+        messages = [{"role": "user", "content": self.prompt}]
+        request = {"model": model, "max_tokens": self.max_tokens, "system": [system], "messages": messages}
+        if self.schema is None:
+            return request
+        description = "Give the answer, and nothing else. Call this exactly once."
+        choice = {"type": "tool", "name": TOOL} if is_forced else {"type": "auto"}
+        return request | {
+            "system": [system, {"type": "text", "text": f"Answer only by calling the tool `{TOOL}`."}],
+            "tools": [{"name": TOOL, "description": description, "input_schema": dict(self.schema)}],
+            "tool_choice": choice | {"disable_parallel_tool_use": True},
+        }
+
+
+class _Service:
+    """Puts questions to the model, again where the service is busy or fails.
+
+    The SDK's own retries are off: they obey a server that asks for hours of patience, and hold a thread meanwhile.
+    """
+
+    def __init__(self, settings: Settings, api_key: str, backoff_seconds: float) -> None:
+        self._settings = settings
+        self._backoff_seconds = backoff_seconds
+        self._client = _connect(settings, api_key)
+        self._can_force = True
+        self.host = self._client.base_url.host
+
+    async def ask(self, question: _Question) -> Message:
+        """The reply to a question."""
         import anthropic
 
         attempt = 0
         while True:
+            is_forced = self._can_force and question.schema is not None
             try:
-                return await self._send(system, prompt, schema, max_tokens)
+                return await self._send(question.request(self._settings.llm_model, is_forced=is_forced))
             except anthropic.BadRequestError as error:
-                if not (schema and self._can_force and "tool_choice" in str(error)):
+                if not (is_forced and "tool_choice" in str(error)):
                     raise self._unavailable(error) from error
                 self._can_force = False
             except (anthropic.APIError, TimeoutError, ValueError) as error:
@@ -115,66 +165,42 @@ class AnthropicLLM:
                 await self._pause(error, attempt)
                 attempt += 1
 
-    async def _send(self, system: str, prompt: str, schema: Mapping[str, Any] | None, max_tokens: int) -> Message:
-        is_cached = len(system) + len(dump(schema) if schema else "") >= CACHEABLE_CHARACTERS
-        request: dict[str, Any] = {
-            "model": self.model_name,
-            "max_tokens": max_tokens,
-            "system": [
-                {"type": "text", "text": system} | ({"cache_control": {"type": "ephemeral"}} if is_cached else {})
-            ],
-            "messages": [{"role": "user", "content": prompt}],
-        }
-        if schema is not None:
-            description = "Give the answer, and nothing else. Call this exactly once."
-            request["tools"] = [{"name": TOOL, "description": description, "input_schema": dict(schema)}]
-            choice = {"type": "tool", "name": TOOL} if self._can_force else {"type": "auto"}
-            request["tool_choice"] = choice | {"disable_parallel_tool_use": True}
-            request["system"].append({"type": "text", "text": f"Answer only by calling the tool `{TOOL}`."})
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    async def _send(self, request: dict[str, Any]) -> Message:
         async with asyncio.timeout(self._settings.llm_timeout_seconds):
             return await asyncio.to_thread(lambda: self._client.messages.create(**request))
 
     async def _pause(self, error: Exception, attempt: int) -> None:
-        asked = _retry_after(error)
+        model, asked = self._settings.llm_model, _retry_after(error)
         if asked is not None and asked > MAX_WAIT_SECONDS:
             raise LLMUnavailable(
-                f"{self.model_name} can be asked again in {asked:.0f} seconds, says its service; try again then"
+                f"{model} can be asked again in {asked:.0f} seconds, says its service; try again then"
             ) from error
         wait = min(self._backoff_seconds * 2**attempt, MAX_WAIT_SECONDS) * random.uniform(0.75, 1.0)
-        logger.warning("%s does not answer (%s); asking again", self.model_name, _why(error))
+        logger.warning("%s does not answer (%s); asking again", model, _why(error))
         await asyncio.sleep(max(wait, asked or 0.0))
 
-    def _price(self, message: Message) -> Spent:
-        usage = getattr(message, "usage", None)
-        spent = Spent(
-            n_calls=1,
-            input_tokens=getattr(usage, "input_tokens", None) or 0,
-            output_tokens=getattr(usage, "output_tokens", None) or 0,
-            cache_read_tokens=getattr(usage, "cache_read_input_tokens", None) or 0,
-            cache_written_tokens=getattr(usage, "cache_creation_input_tokens", None) or 0,
-        )
-        return priced(self.model_name if self._client.base_url.host == PRICED_HOST else "", spent)
-
     def _unavailable(self, error: Exception) -> LLMUnavailable:
-        where = f"{self.model_name} at {self._client.base_url.host}"
-        status = getattr(error, "status_code", None)
-        hints = {
-            401: f"; check {KEY}",
-            403: f"; check what the key in {KEY} may do",
-            404: "; check ATLAS_LLM_MODEL and ATLAS_LLM_BASE_URL",
-        }
+        where = f"{self._settings.llm_model} at {self.host}"
         if isinstance(error, TimeoutError) or type(error).__name__ == "APITimeoutError":
             seconds = self._settings.llm_timeout_seconds
             return LLMUnavailable(
                 f"{where} did not answer within {seconds:g} seconds; try later, or raise ATLAS_LLM_TIMEOUT_SECONDS"
             )
-        return LLMUnavailable(f"{where} does not answer: {_why(error)}{hints.get(status or 0, '')}")
+        return LLMUnavailable(f"{where} does not answer: {_why(error)}{HINTS.get(_status(error) or 0, '')}")
 
 
 def _connect(settings: Settings, api_key: str) -> anthropic.Anthropic:
     if not api_key and not settings.llm_base_url:
         raise LLMUnavailable(
             f"there is no key for a language model; set {KEY}, or ATLAS_LLM_BASE_URL to a server that needs none"
+        )
+    if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
+        raise InvalidInput(
+            f"ATLAS_LLM_BASE_URL should be an address such as http://localhost:8080, but is {settings.llm_base_url!r}"
         )
     import anthropic
 
@@ -201,9 +227,26 @@ def _is_this_machine(host: str) -> bool:
         return False
 
 
+def _taken(message: Message) -> Spent:
+    """The tokens that a reply says it took, without their price."""
+    usage = getattr(message, "usage", None)
+    return Spent(
+        n_calls=1,
+        input_tokens=getattr(usage, "input_tokens", None) or 0,
+        output_tokens=getattr(usage, "output_tokens", None) or 0,
+        cache_read_tokens=getattr(usage, "cache_read_input_tokens", None) or 0,
+        cache_written_tokens=getattr(usage, "cache_creation_input_tokens", None) or 0,
+    )
+
+
+def _status(error: Exception) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
 def _is_passing(error: Exception) -> bool:
     """Whether the same question may be answered later; a timeout may, and a connection that broke."""
-    status = getattr(error, "status_code", None)
+    status = _status(error)
     return status is None or status in PASSING or status >= 500
 
 
@@ -219,7 +262,7 @@ def _retry_after(error: Exception) -> float | None:
 def _why(error: Exception) -> str:
     if isinstance(error, ValueError):
         return f"its reply is not JSON ({error})"
-    status = getattr(error, "status_code", None)
+    status = _status(error)
     said = getattr(error, "api_message", None) or str(error) or type(error).__name__
     return f"{f'status {status}, ' if status else ''}{' '.join(said.split())[:300]}"
 

@@ -26,6 +26,9 @@ SITUATION_CHARACTERS = 600
 MIN_CONTENT_WORDS = 3
 """Words that a situation needs, beside its domain's name: with fewer, it says of nothing when it applies."""
 
+MIN_TOLD_WORDS = 2
+"""The same where reflections tell it, which come to the point."""
+
 MIN_STEPS = 3
 """Different steps that an attempt without reflections needs: with fewer, there is no way to go about it to tell."""
 
@@ -42,7 +45,8 @@ _WANTED = re.compile(
     r"Write an? (?:python )?(?:function|program)(?: to(?: that)?| that| which)?)\s+",
     re.IGNORECASE,
 )
-_PLAN = re.compile(r"(?:my plan was to|the task (?:is|was|says) to|I was supposed to) ([^.]+)\.", re.IGNORECASE)
+_ASKED = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]+)\.", re.IGNORECASE)
+_PLAN = re.compile(r"my plan was to ([^.]+)\.", re.IGNORECASE)
 _STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]+))?\.", re.IGNORECASE)
 
 
@@ -80,7 +84,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
     if _n_content_words(told, domain) >= MIN_CONTENT_WORDS:
         return told
     told = _of_reflections(reflections_of(trajectory), generalise)
-    if _n_content_words(told, domain) < MIN_CONTENT_WORDS:
+    if _n_content_words(told, domain) < MIN_TOLD_WORDS:
         return ""
     return f"In {domain}: {told}" if domain else told
 
@@ -100,7 +104,7 @@ def _of_task(description: str, generalise: Generaliser) -> str:
 
 def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
     """What the attempt was about, as the latest reflection that says so tells it."""
-    for pattern in (_PLAN, _STUCK):
+    for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             found = pattern.search(thought)
             if found:

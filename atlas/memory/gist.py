@@ -32,7 +32,7 @@ MIN_WORDS = 5
 PROSE_WORDS = 6
 """Words in a row from which a tool's argument is a thought rather than a value."""
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'“*\d-])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z{\"'“*\d-])|\n+")
 _PLEASANTRY = re.compile(
     r"(?:you['’]re welcome|thank you|thanks|sure|certainly|of course|great|no problem|understood|have a |feel free|"
     r"i['’]m (?:glad|here|sorry|happy)|i (?:can|am here to|will) (?:certainly )?(?:help|assist)|i (?:hope|understand)|"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -51,7 +51,8 @@ def error(status: int, kind: str, said: str = "no", **headers: str) -> Reply:
 
 
 class MessagesServer:
-    def __init__(self, replies: list[Reply]) -> None:
+    def __init__(self, replies: list[Reply | Callable[[dict[str, Any]], Reply]]) -> None:
+        """Send these in turn; a function makes its reply of the request."""
         self.replies = replies
         self.requests: list[dict[str, Any]] = []
         """The bodies that came, in order."""
@@ -62,14 +63,17 @@ class MessagesServer:
 
 
 @contextmanager
-def serving(*replies: Reply) -> Iterator[MessagesServer]:
+def serving(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Iterator[MessagesServer]:
     server = MessagesServer(list(replies))
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            server.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            server.requests.append(request)
             server.headers.append({name.lower(): value for name, value in self.headers.items()})
             reply = server.replies.pop(0) if server.replies else error(418, "exhausted", "the test has no reply left")
+            if callable(reply):
+                reply = reply(request)
             if reply.is_held:
                 server.is_over.wait()
                 return

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.core.errors import LLMBudgetExceeded, LLMError, LLMReplyInvalid, LLMUnavailable
+from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMError, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
 from atlas.infra import aio
 from atlas.infra.asking import ask
@@ -33,7 +33,7 @@ def model(*replies, **settings):
         try:
             yield llm, server
         finally:
-            llm._client.close()
+            llm.close()
 
 
 def complete(llm, prompt="who?", **options):
@@ -76,6 +76,30 @@ def test_a_model_that_cannot_be_forced_is_asked_to_call_the_tool_from_then_on(sa
         assert complete(llm, schema=NAME) == {"name": "Ada"}
     choices = [request["tool_choice"]["type"] for request in server.requests]
     assert choices == ["tool", "auto", "auto"]
+
+
+def test_what_one_operation_learns_of_a_model_the_next_one_knows():
+    answer = message(call({"name": "Ada"}))
+    with model(error(400, "invalid_request_error", "no forced tool_choice"), answer, answer) as (llm, server):
+        complete(llm.operation(), schema=NAME)
+        complete(llm.operation(), schema=NAME)
+    assert [request["tool_choice"]["type"] for request in server.requests] == ["tool", "auto", "auto"]
+
+
+def test_questions_asked_at_once_all_learn_that_a_model_cannot_be_forced():
+    def unforced(request):
+        is_forced = request["tool_choice"]["type"] == "tool"
+        return (
+            error(400, "invalid_request_error", "no forced tool_choice")
+            if is_forced
+            else message(call({"name": "Ada"}))
+        )
+
+    async def both(llm):
+        return await asyncio.gather(*[llm.complete("s", "p", schema=NAME) for _ in range(2)])
+
+    with model(*[unforced] * 4) as (llm, _):
+        assert aio.run(both(llm)) == [{"name": "Ada"}] * 2
 
 
 def test_a_server_that_answers_in_json_instead_of_calling_the_tool_is_understood():
@@ -147,7 +171,7 @@ def test_a_server_that_is_not_there_is_named():
     gone = AnthropicLLM(replace(llm._settings, llm_retries=1), api_key="k", backoff_seconds=0.001)
     with pytest.raises(LLMUnavailable, match=r"127\.0\.0\.1 does not answer: Connection error"):
         complete(gone)
-    gone._client.close()
+    gone.close()
 
 
 @pytest.mark.parametrize(
@@ -244,13 +268,19 @@ def test_the_key_is_read_from_the_environment(monkeypatch):
     with serving(HELLO) as server:
         llm = AnthropicLLM(Settings(llm_base_url=server.url))
         assert complete(llm) == "hello"
-        llm._client.close()
+        llm.close()
     assert server.headers[0]["authorization"].endswith(" from the environment")
 
 
 @pytest.mark.parametrize("url", ["", "https://api.anthropic.com", "http://localhost.example.org", "http://10.0.0.1"])
 def test_tests_cannot_ask_a_model_elsewhere(url):
     with pytest.raises(LLMUnavailable, match="ATLAS_LLM_FORBIDDEN"):
+        AnthropicLLM(Settings(llm_base_url=url), api_key="key")
+
+
+@pytest.mark.parametrize("url", ["localhost:8080", "nonsense", "http://[", "ftp://127.0.0.1", "http://"])
+def test_an_address_that_is_none_is_refused_with_an_example(url):
+    with pytest.raises(InvalidInput, match="such as http://localhost:8080, but is"):
         AnthropicLLM(Settings(llm_base_url=url), api_key="key")
 
 
