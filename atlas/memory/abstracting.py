@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import textwrap
 from collections.abc import Sequence
 
 from atlas.analysis.naming import STOP_WORDS
 from atlas.core.types import Strategy, Trajectory
-from atlas.memory.generalising import QUANTITIES, Generaliser, parse_call
-from atlas.memory.gist import (
-    advice_of,
-    code_of,
-    faults_of,
-    feedback_of,
-    has_program,
-    reflections_of,
-    sentences,
-    steps_of,
-)
+from atlas.memory.generalising import QUANTITIES, TEXT_CHARACTERS, Generaliser, parse_call
+from atlas.memory.gist import advice_of, faults_of, feedback_of, program_of, reflections_of, sentences, steps_of
+from atlas.memory.program_gist import is_program, program_gist
 
 TEMPLATE = "template"
 TITLE_CHARACTERS = 100
@@ -45,9 +38,9 @@ _WANTED = re.compile(
     r"Write an? (?:python )?(?:function|program)(?: to(?: that)?| that| which)?)\s+",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]+)\.", re.IGNORECASE)
-_PLAN = re.compile(r"my plan was to ([^.]+)\.", re.IGNORECASE)
-_STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]+))?\.", re.IGNORECASE)
+_ASKED = re.compile(r"(?:the task (?:is|was|says) to|I was supposed to) ([^.]{1,300})\.", re.IGNORECASE)
+_PLAN = re.compile(r"my plan was to ([^.]{1,300})\.", re.IGNORECASE)
+_STUCK = re.compile(r"(stuck in a loop)(?: in which I (?:continually )?([^.]{1,300}))?\.", re.IGNORECASE)
 
 
 class TemplateStrategyAbstractor:
@@ -60,23 +53,27 @@ class TemplateStrategyAbstractor:
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """The strategy of a successful attempt; None where it failed, is too specific, or says too little."""
-        if trajectory.outcome.success is not True:
-            return None
-        generalise = Generaliser(trajectory.steps, keep=QUANTITIES if has_program(trajectory) else ())
-        situation = _situation(trajectory, generalise)
-        lines = _suggestion(trajectory, generalise)
-        if not situation or not lines:
-            return None
-        suggestion = "\n".join(lines)
-        return Strategy(
-            title=_title(situation),
-            situation=situation,
-            suggestion=suggestion,
-            parameters=generalise.parameters(situation, suggestion),
-            rationale=_rationale(trajectory),
-            sources=(trajectory.id,),
-            metadata={"derived_by": TEMPLATE, "domain": trajectory.task.domain, "task_id": trajectory.task.id},
-        )
+        return await asyncio.to_thread(_abstracted, trajectory)
+
+
+def _abstracted(trajectory: Trajectory) -> Strategy | None:
+    if trajectory.outcome.success is not True:
+        return None
+    generalise = Generaliser(trajectory.steps, keep=QUANTITIES if is_program(program_of(trajectory)) else ())
+    situation = _situation(trajectory, generalise)
+    lines = _suggestion(trajectory, generalise)
+    if not situation or not lines:
+        return None
+    suggestion = "\n".join(lines)
+    return Strategy(
+        title=_title(situation),
+        situation=situation,
+        suggestion=suggestion,
+        parameters=generalise.parameters(situation, suggestion),
+        rationale=_rationale(trajectory),
+        sources=(trajectory.id,),
+        metadata={"derived_by": TEMPLATE, "domain": trajectory.task.domain, "task_id": trajectory.task.id},
+    )
 
 
 def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
@@ -92,7 +89,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
 def _of_task(description: str, generalise: Generaliser) -> str:
     """The prose of a task, without examples, without who the agent is, and without sentences that say nothing else."""
     prose: list[str] = []
-    for line in description.splitlines():
+    for line in description[:TEXT_CHARACTERS].splitlines():
         if _EXAMPLES.match(line) and prose:
             break
         if not _EXAMPLES.match(line):
@@ -130,7 +127,7 @@ def _suggestion(trajectory: Trajectory, generalise: Generaliser) -> list[str]:
     if not (faults or advice or feedback) and len(steps) < MIN_STEPS:
         return []
     failed = [f"It failed before {fault}" for fault in faults]
-    code = code_of(trajectory)
+    code = program_gist(program_of(trajectory))
     worked = ["What worked:", textwrap.indent(code, "    ")] if code else []
     return [*failed, *advice, *feedback, *worked, *(f"{n}. {step}" for n, step in enumerate(steps, start=1))]
 

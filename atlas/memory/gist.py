@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import re
-import textwrap
-import tokenize
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
 from atlas.core.types import Step, Trajectory
-from atlas.memory.generalising import parse_call
+from atlas.memory.generalising import TEXT_CHARACTERS, parse_call
 
 MAX_LINES = 12
+MAX_READ = 200
+"""Of an attempt's lines, from its beginning and its end, that are compared with each other."""
+
 LINE_CHARACTERS = 240
 MAX_LESSONS = 3
+MAX_REFLECTIONS = 30
 MAX_FAULTS = 2
 """Of those that reflections blame, the latest: earlier ones are often taken back by later ones."""
-
-CODE_CHARACTERS = 600
-"""Of a program that is quoted; a longer one is told by its comments and the functions it calls."""
 
 SAME_WORDS = 0.6
 """Share of the words of two lessons that both have, from which they say the same."""
@@ -52,26 +49,6 @@ _ADVICE = re.compile(
     r"\b(?:should have|next (?:time|trial|attempt)|I will|did not help|(?:correct|right) (?:approach|formula|way))\b",
     re.IGNORECASE,
 )
-_USUAL = {"abs", "add", "append", "bool", "dict", "enumerate", "extend", "float", "format", "get", "int", "items"} | {
-    *(
-        "isinstance",
-        "join",
-        "keys",
-        "len",
-        "list",
-        "lower",
-        "max",
-        "min",
-        "pop",
-        "print",
-        "range",
-        "set",
-        "split",
-        "str",
-    ),
-    *("strip", "sum", "tuple", "upper", "values", "zip"),
-}
-"""What nearly every program calls, so that it tells nothing of one."""
 
 
 def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
@@ -79,16 +56,18 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
     lines = [_line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_said(step)]
     told = [line for line in lines if line]
     counted = [_times(line, len([*run])) for line, run in groupby(told)]
-    unique = _without_echoes(counted)
+    n_unread = max(len(counted) - MAX_READ, 0)
+    unique = _without_echoes(counted if not n_unread else [*counted[: MAX_READ // 2], *counted[-MAX_READ // 2 :]])
     if len(unique) > MAX_LINES:
         half = MAX_LINES // 2
-        unique = [*unique[:half], f"… {len(unique) - 2 * half} more steps …", *unique[-half:]]
+        unique = [*unique[:half], f"… {len(unique) - 2 * half + n_unread} more steps …", *unique[-half:]]
     return unique
 
 
 def reflections_of(trajectory: Trajectory) -> list[str]:
-    """What the agent said about earlier tries: thoughts that no action came of."""
-    return [step.thought.strip() for step in trajectory.steps if step.thought.strip() and not step.action.strip()]
+    """What the agent said about earlier tries, the latest ones: thoughts that no action came of."""
+    thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
+    return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
 
 def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
@@ -96,7 +75,7 @@ def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
     feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
     if not feedback or reflections_of(trajectory):
         return []
-    return [f"What was said of it: “{_short(generalise(' '.join(sentences(feedback)[:2])))}”"]
+    return [f"What was said of it: “{_short(generalise(' '.join(sentences(feedback[:TEXT_CHARACTERS])[:2])))}”"]
 
 
 def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
@@ -118,27 +97,9 @@ def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
     return _distinct([_short(generalise(sentence)) for sentence in said])[:MAX_LESSONS]
 
 
-def has_program(trajectory: Trajectory) -> bool:
-    """Whether what the attempt gave in the end is a Python program."""
-    return _parsed(_program(trajectory.steps)) is not None
-
-
-def code_of(trajectory: Trajectory) -> str:
-    """The program that the attempt gave: itself where it is short, else its own comments and what it calls."""
-    code = _program(trajectory.steps)
-    tree = _parsed(code)
-    if tree is None:
-        return ""
-    short = ast.unparse(_without_docstrings(tree))
-    if len(short) <= CODE_CHARACTERS:
-        return textwrap.dedent(short.removeprefix("def program():\n"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    calls.sort(key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
-    called = dict.fromkeys(_called(node, _imported(tree)) for node in calls)
-    names = [f"`{name}`" for name in called if name and name.lstrip(".") not in _USUAL]
-    comments = _distinct([_short(comment) for comment in _comments(code)])[:6]
-    told = [*comments, *([f"It uses {', '.join(names[:8])}."] if names else [])]
-    return "\n".join(told) or f"{short[:CODE_CHARACTERS].rpartition(chr(10))[0]}\n…"
+def program_of(trajectory: Trajectory) -> str:
+    """The last action of several lines: the program, where the attempt gave one."""
+    return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
 def sentences(text: str) -> list[str]:
@@ -155,7 +116,9 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
         return ""
     if not _is_said(step):
         return f"Run `{_short(step.action.split()[0], 60)}`."
-    return _said_line([sentence for sentence in sentences(step.action) if _tells(sentence)], generalise)
+    return _said_line(
+        [sentence for sentence in sentences(step.action[:TEXT_CHARACTERS]) if _tells(sentence)], generalise
+    )
 
 
 def _said_line(said: Sequence[str], generalise: Callable[[str], str]) -> str:
@@ -215,65 +178,6 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 def _alike(one: str, other: str) -> bool:
     words, others = (set(re.findall(r"\w+", text.lower())) for text in (one, other))
     return len(words & others) >= SAME_WORDS * min(len(words), len(others))
-
-
-def _parsed(code: str) -> ast.Module | None:
-    """A program, or the body of a function, as Python; None where it is none."""
-    if not code.strip():
-        return None
-    for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-    return None
-
-
-def _comments(code: str) -> list[str]:
-    try:
-        tokens = [*tokenize.generate_tokens(io.StringIO(textwrap.dedent(code)).readline)]
-    except (tokenize.TokenError, SyntaxError):
-        return []
-    said = [token.string.lstrip("# ").strip() for token in tokens if token.type == tokenize.COMMENT]
-    return [comment for comment in said if len(comment.split()) > 2]
-
-
-def _program(steps: Sequence[Step]) -> str:
-    return next((step.action for step in reversed(steps) if "\n" in step.action.strip()), "")
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and isinstance(body, list) and len(body) > 1:
-            first = body[0]
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                del body[0]
-    return tree
-
-
-def _imported(tree: ast.Module) -> set[str]:
-    return {
-        alias.asname or alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-
-
-def _called(node: ast.Call, imported: set[str]) -> str:
-    """The function's name; that of a method without what it is called on, unless that is a module."""
-    target = node.func
-    if isinstance(target, ast.Name):
-        return target.id
-    if isinstance(target, ast.Attribute):
-        owner = target.value.id if isinstance(target.value, ast.Name) and target.value.id in imported else ""
-        return f"{owner}.{target.attr}"
-    return ""
 
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:

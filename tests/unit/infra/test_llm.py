@@ -272,6 +272,16 @@ def test_the_key_is_read_from_the_environment(monkeypatch):
     assert server.headers[0]["authorization"].endswith(" from the environment")
 
 
+def test_the_switch_and_the_options_are_read_from_the_environment(monkeypatch):
+    assert Settings().llm_forbidden
+    assert not Settings.from_environment({"ATLAS_LLM_FORBIDDEN": "0"}).llm_forbidden
+    given = {"ATLAS_LLM_MODEL": "claude-opus-5-5", "ATLAS_LLM_BUDGET_TOKENS": "9", "ATLAS_LLM_TIMEOUT_SECONDS": "1.5"}
+    settings = Settings.from_environment(given)
+    assert (settings.llm_model, settings.llm_budget_tokens, settings.llm_timeout_seconds) == ("claude-opus-5-5", 9, 1.5)
+    monkeypatch.delenv("ATLAS_LLM_FORBIDDEN")
+    assert not Settings().llm_forbidden
+
+
 @pytest.mark.parametrize("url", ["", "https://api.anthropic.com", "http://localhost.example.org", "http://10.0.0.1"])
 def test_tests_cannot_ask_a_model_elsewhere(url):
     with pytest.raises(LLMUnavailable, match="ATLAS_LLM_FORBIDDEN"):

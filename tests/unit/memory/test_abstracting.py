@@ -12,7 +12,8 @@ from atlas.importers.rows import Limits
 from atlas.infra import aio
 from atlas.memory.abstracting import SITUATION_CHARACTERS, TITLE_CHARACTERS, TemplateStrategyAbstractor
 from atlas.memory.generalising import Generaliser
-from atlas.memory.gist import code_of, steps_of
+from atlas.memory.gist import steps_of
+from atlas.memory.program_gist import is_program, program_gist
 from atlas.protocols.strategies import StrategyAbstractor
 
 USER = {"observation_from": "user"}
@@ -163,17 +164,32 @@ def test_a_command_line_is_told_by_its_commands():
 def test_a_long_program_is_told_by_its_comments_and_by_what_it_calls():
     body = "\n".join(f"    value_{n} = re.sub('a', 'b', value_{n - 1}).casefold()" for n in range(1, 40))
     code = f"import re\ndef f(value_0):\n    # Replace every letter in turn\n{body}\n    return value_39"
-    told = code_of(replace(CANCEL, steps=(Step(action=code),)))
-    assert told == "Replace every letter in turn\nIt uses `re.sub`, `.casefold`."
-    plain = (
-        code.replace("    # Replace every letter in turn\n", "")
-        .replace("re.sub('a', 'b', ", "len(")
-        .replace(".casefold()", "")
-    )
-    shown = code_of(replace(CANCEL, steps=(Step(action=plain),)))
+    assert program_gist(code) == "Replace every letter in turn\nIt uses `re.sub`, `.casefold`."
+    plain = code.replace("    # Replace every letter in turn\n", "").replace("re.sub('a', 'b', ", "len(")
+    shown = program_gist(plain.replace(".casefold()", ""))
     assert shown.startswith("import re\n\ndef f(value_0):")
     assert shown.endswith("\n…")
-    assert code_of(replace(CANCEL, steps=(Step(action="not\npython at all"),))) == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "not\npython at all", "Hello\nthere", "x = 1\n" * 9_000, "(" * 500, "x = 1" + "+1" * 9_000]
+)
+def test_what_is_no_program_or_cannot_be_read_has_no_gist(text):
+    assert program_gist(text) == ""
+
+
+def test_the_body_of_a_function_and_odd_escapes_are_read():
+    assert is_program("    return x")
+    assert program_gist('x = "\\d"\ny = x') == "x = '\\\\d'\ny = x"
+
+
+def test_an_attempt_of_any_size_is_read():
+    said = [
+        Step(action=f"It is not so that word{n} and phrase{n} are eligible here.", metadata=USER) for n in range(5_000)
+    ]
+    assert len(steps_of(replace(CANCEL, steps=tuple(said)), Generaliser())) <= 13
+    thoughts = [Step(thought="my plan was to " * 2_000)] * 300
+    assert abstract(replace(household(), steps=tuple(thoughts))) is None
 
 
 def test_real_attempts_give_strategies(real_data):
