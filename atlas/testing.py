@@ -65,19 +65,29 @@ class HashEmbedder:
 
 
 class ScriptedLLM:
-    """A language model that gives the answers it was told to, in order, and keeps what it was asked."""
+    """A language model that gives the answers it was told to, in order, and keeps what it was asked.
+
+    An answer that is an error is raised.
+    """
+
+    model_name = "scripted"
 
     def __init__(self, answers: Sequence[Any]) -> None:
         self._answers = list(answers)
         self.prompts: list[str] = []
+        self.systems: list[str] = []
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
         """The next answer; an `AssertionError` when they have run out."""
         self.prompts.append(prompt)
+        self.systems.append(system)
         assert self._answers, f"expected no further question, but was asked: {prompt[:200]!r}"
-        return self._answers.pop(0)
+        answer = self._answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 class ScriptedReranker:

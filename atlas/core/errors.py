@@ -12,6 +12,10 @@
     ├── UndoRefused             undone already, or changed since
     ├── PlanOutdated            the store has changed since a plan was made
     ├── EmbeddingUnavailable    no weights for an embedding model
+    ├── LLMError                something about a language model; no memory was changed
+    │   ├── LLMUnavailable      no key, forbidden, refused, overloaded, or out of reach
+    │   ├── LLMBudgetExceeded   an operation would take more tokens than it may
+    │   └── LLMReplyInvalid     a reply that is not what was asked for
     ├── ImportFailed            a file, or with `strict` a row, that cannot be imported
     ├── Cancelled               work that whoever asked for it has stopped
     └── BlockingCall            a sync method called from the loop that would have to run it
@@ -68,6 +72,22 @@ class PlanOutdated(AtlasError):
 
 class EmbeddingUnavailable(AtlasError):
     """The embedding model's weights cannot be loaded."""
+
+
+class LLMError(AtlasError):
+    """Base of the errors about a language model."""
+
+
+class LLMUnavailable(LLMError):
+    """No language model answers: there is no key, calls are forbidden, or the service refuses or cannot be reached."""
+
+
+class LLMBudgetExceeded(LLMError):
+    """The next question would take more tokens than the operation may; it was not asked."""
+
+
+class LLMReplyInvalid(LLMError):
+    """A reply that is not what was asked for; the message says how."""
 
 
 class ImportFailed(AtlasError):

@@ -85,6 +85,27 @@ class Settings:
     max_import_megabytes: int = 2_048
     """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
 
+    llm_model: str = "claude-haiku-5-5"
+    """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
+
+    llm_base_url: str = ""
+    """ATLAS_LLM_BASE_URL: a server that speaks the Messages API; empty means the SDK's own (ANTHROPIC_BASE_URL)."""
+
+    llm_timeout_seconds: float = 120.0
+    """ATLAS_LLM_TIMEOUT_SECONDS: how long one reply may take."""
+
+    llm_retries: int = 3
+    """ATLAS_LLM_RETRIES: how often a question is asked again where the service is overloaded or fails."""
+
+    llm_thinking_tokens: int = 4_096
+    """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as its reply, above that of the answer."""
+
+    llm_budget_tokens: int = 200_000
+    """ATLAS_LLM_BUDGET_TOKENS: tokens, read and written, that one operation may take."""
+
+    llm_forbidden: bool = field(default_factory=lambda: _parse_flag("ATLAS_LLM_FORBIDDEN", os.environ))
+    """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself; tests set it."""
+
     ranking: RankingWeights | None = None
     """Weights of every search; None for those of the profile that the store uses."""
 
@@ -121,6 +142,10 @@ def _parse(name: str, text: str, kind: type) -> Any:
     if kind in (int, float) and not value > 0:
         raise InvalidInput(f"{name} should be positive, but is {text!r}")
     return value
+
+
+def _parse_flag(name: str, environ: Mapping[str, str]) -> bool:
+    return bool(environ.get(name)) and bool(_parse(name, environ[name], bool))
 
 
 def _login() -> str:

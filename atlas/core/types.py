@@ -178,6 +178,43 @@ class CodeConcept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """A way to go about tasks of a kind: when it applies, and what to do then.
+
+    Whether it is retired is no part of it: that follows from its outcomes, or from what a person marked.
+    """
+
+    id: str = field(default_factory=new_id)
+    title: str = ""
+    """A line to know it by."""
+
+    situation: str
+    """When to apply it, stated for any task of the kind, with `{name}` where tasks differ."""
+
+    suggestion: str
+    """What to do."""
+
+    parameters: tuple[Mapping[str, str], ...] = ()
+    """What differs between the tasks: `name`, `type`, and `description` or an `example`."""
+
+    rationale: str = ""
+    """Why it should work, and what says so."""
+
+    usage_count: int = 0
+    success_rate: float = 0.5
+    """As its bank's updater estimates it, in [0, 1]; 0.5 before it was used."""
+
+    sources: tuple[str, ...] = ()
+    """Ids of the trajectories that it was abstracted from."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """`derived_by` says what abstracted it: `template`, for no model, or the name of a language model."""
+
+    created_at: datetime | None = None
+    """When it was written; None before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
     """One retrieved memory and why it was retrieved."""
 

@@ -111,7 +111,9 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         ids: list[str] = []
         n_done, remaining = 0, iter(trajectories)
         while batch := list(islice(remaining, STORE_BATCH)):
-            ids += await scoped._add([self._to_experience(trajectory) for trajectory in batch], skip_known)
+            # In a thread, as an extractor may ask a language model; the same holds wherever one is called.
+            experiences = await asyncio.to_thread(list, map(self._to_experience, batch))
+            ids += await scoped._add(experiences, skip_known)
             n_done += len(batch)
             if on_progress:
                 on_progress(n_done, total)
@@ -129,7 +131,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         new = {item.experience.id: item for item in exported if item.experience.id not in held}
         if not new:
             return []
-        experiences = [self._findable(item.experience) for item in new.values()]
+        experiences = await asyncio.to_thread(lambda: [self._findable(item.experience) for item in new.values()])
         given = usable_vectors(exported, self.embedder)
         ids, vectors, metadatas, documents = await self._columns(experiences, given)
         for metadata, item in zip(metadatas, new.values(), strict=True):
@@ -170,7 +172,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
             changed,
-            embedding_text=self._embedding_text(trajectory),
+            embedding_text=await asyncio.to_thread(self._embedding_text, trajectory),
             trajectory_summary=extraction.summarise(trajectory, changed.feedback),
         )
         ids, vectors, metadatas, documents = await self._columns([changed])

@@ -13,6 +13,8 @@ from atlas.infra.passages import encode_whole
 from atlas.memory.ranking import maximal_marginal_relevance
 from atlas.protocols.infra import Embedder
 
+KEPT_UNJUDGED = "it was not judged"
+
 
 class PassthroughRefineStrategy:
     """No refinement: the baseline for ablation."""
@@ -40,6 +42,8 @@ class Refined:
 
     experiences: list[Experience]
     decisions: list[RefineDecision]
+    failure: str = ""
+    """Why the set is unrefined, where a language model gave no usable answer; empty otherwise."""
 
 
 class HeuristicRefineStrategy:
@@ -114,8 +118,13 @@ def _groups(is_same: np.ndarray) -> list[list[int]]:
 
 def _merge(group: list[Experience]) -> Experience:
     best = max(group, key=lambda e: ({True: 2, None: 1, False: 0}[e.success], e.created_at))
-    others = [experience.id for experience in group if experience.id != best.id]
-    return replace(best, metadata={**best.metadata, "merged_from": others}) if others else best
+    return standing_for(best, [experience for experience in group if experience.id != best.id])
+
+
+def standing_for(kept: Experience, others: Sequence[Experience]) -> Experience:
+    """The kept experience, whose metadata lists the others under `merged_from`."""
+    ids = [experience.id for experience in others]
+    return replace(kept, metadata={**kept.metadata, "merged_from": ids}) if ids else kept
 
 
 def _decision(experience: Experience, result: Experience, size: int) -> RefineDecision:

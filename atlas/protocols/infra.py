@@ -60,12 +60,25 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class LLMClient(Protocol):
-    """A language model."""
+    """A language model.
+
+    What it replies is checked by nobody but its caller: `atlas.infra.asking.ask` is the way to ask. It may have a
+    `model_name`, which is written beside what it made.
+    """
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """The reply's text, or, with a JSON schema, a value that satisfies it."""
+        """The reply's text, or, with the JSON schema of an object, what the model gave as such an object.
+
+        Args:
+            max_tokens: Of the answer; a model's thinking has room of its own.
+
+        Raises:
+            LLMUnavailable: No model can be asked, now or at all; the message says what to do.
+            LLMBudgetExceeded: The question would take more tokens than the operation may; it was not asked.
+            LLMReplyInvalid: The reply was cut off, refused, or not of the form that was asked for.
+        """
         ...
 
 

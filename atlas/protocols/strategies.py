@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from atlas.core.types import CodeConcept, Experience, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 
 @runtime_checkable
@@ -81,4 +81,22 @@ class Reranker(Protocol):
         A cross-encoder gives the sigmoid of its logit, from a thread; a language model its grade as a share of the
         highest.
         """
+        ...
+
+
+@runtime_checkable
+class StrategyAbstractor(Protocol):
+    """Makes a reusable strategy of a successful attempt."""
+
+    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
+        """The strategy, or None where the attempt is too specific, or says too little."""
+        ...
+
+
+@runtime_checkable
+class SuccessRateUpdater(Protocol):
+    """Keeps the success rate of a strategy up to date."""
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome; a count of 0 means that the rate is a first guess."""
         ...

@@ -1,0 +1,151 @@
+"""What asking a language model costs: tokens, their price, and a limit for each operation."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from dataclasses import dataclass, replace
+
+from atlas.core.errors import LLMBudgetExceeded
+
+PRICES_AS_OF = "2026-10-10"
+CHARACTERS_PER_TOKEN = 3
+"""A low estimate for English, so that the tokens of a prompt are rather over- than underestimated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    read: float
+    written: float
+    cache_read: float
+    long_prompt: int | None = None
+    """Tokens of a prompt above which all its prices are `long_factor` times as high; None where they never are."""
+
+    long_factor: float = 1.0
+
+    @property
+    def cache_written(self) -> float:
+        """For what is kept five minutes."""
+        return 1.25 * self.read
+
+
+PRICES = {
+    "claude-fable-5": Price(10, 50, 1),
+    "claude-fable-5-1": Price(10, 50, 0.25),
+    "claude-haiku-4-5": Price(1, 5, 0.1),
+    "claude-haiku-5-5": Price(0.1, 0.5, 0.01, long_prompt=100_000, long_factor=5),
+    "claude-opus-4-5": Price(5, 25, 0.5),
+    "claude-opus-4-6": Price(5, 25, 0.5),
+    "claude-opus-4-7": Price(5, 25, 0.5),
+    "claude-opus-4-8": Price(5, 25, 0.5),
+    "claude-opus-5": Price(5, 25, 0.5),
+    "claude-opus-5-5": Price(4, 20, 0.2),
+    "claude-sonnet-4-5": Price(3, 15, 0.3),
+    "claude-sonnet-4-6": Price(3, 15, 0.3),
+    "claude-sonnet-5": Price(2, 10, 0.2),
+    "claude-sonnet-5-5": Price(2, 10, 0.1),
+}
+"""List prices by model, without the date that a name may end in.
+
+Source:
+    https://platform.claude.com/docs/en/about-claude/pricing, as of `PRICES_AS_OF`.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """Tokens that were read and written, and their price."""
+
+    n_calls: int = 0
+    input_tokens: int = 0
+    """Read anew; what a cache held is counted apart."""
+
+    output_tokens: int = 0
+    """Written, thinking included."""
+
+    cache_read_tokens: int = 0
+    cache_written_tokens: int = 0
+    cost_usd: float | None = 0.0
+    """At list prices; None where the price of a model is not known."""
+
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_written_tokens
+
+    def __add__(self, other: Spent) -> Spent:
+        unknown = self.cost_usd is None or other.cost_usd is None
+        return Spent(
+            n_calls=self.n_calls + other.n_calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_tokens=self.cache_read_tokens + other.cache_read_tokens,
+            cache_written_tokens=self.cache_written_tokens + other.cache_written_tokens,
+            cost_usd=None if unknown else (self.cost_usd or 0.0) + (other.cost_usd or 0.0),
+        )
+
+    def __str__(self) -> str:
+        """For example `3 calls, 12,400 tokens, $0.0021`."""
+        cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
+
+
+def priced(model: str, spent: Spent) -> Spent:
+    """The tokens of one call with their price, which is not known for a model that is not listed."""
+    price = PRICES.get(re.sub(r"-\d{8}$", "", model))
+    if price is None:
+        return replace(spent, cost_usd=None)
+    prompt = spent.input_tokens + spent.cache_read_tokens + spent.cache_written_tokens
+    factor = price.long_factor if price.long_prompt is not None and prompt > price.long_prompt else 1.0
+    dollars = (
+        spent.input_tokens * price.read
+        + spent.output_tokens * price.written
+        + spent.cache_read_tokens * price.cache_read
+        + spent.cache_written_tokens * price.cache_written
+    )
+    return replace(spent, cost_usd=factor * dollars / 1_000_000)
+
+
+def estimated_tokens(*texts: str) -> int:
+    """About how many tokens texts have; rather too many than too few, but for scripts other than Latin."""
+    return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
+
+
+class Meter:
+    """Counts what one operation spends, and refuses what could take it above its limit."""
+
+    def __init__(self, limit_tokens: int) -> None:
+        self.limit_tokens = limit_tokens
+        self._spent = Spent()
+        self._reserved = 0
+        self._lock = threading.Lock()
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far."""
+        return self._spent
+
+    def reserve(self, tokens: int) -> None:
+        """Set tokens aside for a call that is about to be made.
+
+        Raises:
+            LLMBudgetExceeded: So many are not left.
+        """
+        with self._lock:
+            taken = self._spent.tokens + self._reserved
+            if taken + tokens > self.limit_tokens:
+                raise LLMBudgetExceeded(
+                    f"this operation may take {self.limit_tokens:,} tokens and has taken {taken:,}; the next question "
+                    f"could take {tokens:,} more and was not asked. Ask about fewer memories, or raise "
+                    "ATLAS_LLM_BUDGET_TOKENS"
+                )
+            self._reserved += tokens
+
+    def settle(self, reserved: int, spent: Spent) -> None:
+        """Give back what was set aside for a call, and count what it took."""
+        with self._lock:
+            self._reserved -= reserved
+            self._spent += spent

@@ -1,0 +1,144 @@
+"""From a text about one task to a text about any task of its kind: what is particular becomes a named parameter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+from atlas.core.types import Step
+
+_CALL = re.compile(r"(?P<name>[A-Za-z_]\w*)\((?P<arguments>\{.*\})\)", re.DOTALL)
+_INSTANCE = re.compile(r"[A-Z0-9_@]")
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_NAME = r"[A-Z][a-z]+(?:-[A-Z][a-z]+)*"
+_NO_NAME = (
+    r"(?:A|An|And|As|At|But|By|For|From|He|Her|His|I|If|In|It|My|Of|On|Or|Our|She|So|That|The|Then|They|This|To|User|We|"
+    r"When|While|With|You|Your)"
+)
+QUANTITIES = frozenset({"amount", "number", "path", "percentage", "quoted", "time"})
+"""Kinds that say what a program is to do, where a task asks for one."""
+
+MIN_VALUE_CHARACTERS = 2
+MAX_VALUE_CHARACTERS = 60
+EXAMPLE_CHARACTERS = 60
+MAX_VALUES = 500
+"""Of tool calls that are looked for."""
+
+TEXT_CHARACTERS = 8_000
+"""Of a text that is read; what comes after is left out."""
+
+_KINDS = (
+    ("url", r"https?://[^\s)\"'>]+"),
+    ("email", r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w"),
+    ("quoted", r"\"[^\"\n]{3,60}\"|“[^”\n]{3,60}”|(?<!\w)'[^'\n]{3,60}'(?!\w)"),
+    ("date", rf"\d{{4}}-\d\d-\d\d(?:T[\d:]+Z?)?|{_MONTH} {_DAY}(?:,? \d{{4}}(?!-))?|\d{{1,2}} {_MONTH}(?: \d{{4}})?"),
+    ("time", r"\d{1,2}(?::\d\d){1,2}(?: ?[ap]\.?m\b\.?)?|\d{1,2} ?[ap]m\b"),
+    ("amount", r"[$€£]\s?\d[\d,]*(?:\.\d+)?"),
+    ("path", r"(?:\.{0,2}/)?(?:[\w.-]{1,64}/){1,12}[\w.-]{1,64}\.\w{1,8}"),
+    ("id", r"[a-z]+(?:_[a-z]+)*_\d+|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{4,}|[0-9a-f]{8,}|[A-Z]{6,}"),
+    ("place", r"(?:(?<=\bfrom )|(?<=\bto )|(?<=\())[A-Z]{3}|[A-Z]{3}(?= to )"),
+    ("name", rf"(?!{_NO_NAME}\b){_NAME}(?: (?!{_MONTH}\b){_NAME})+"),
+    ("percentage", r"\d+(?:\.\d+)?\s?%"),
+    ("number", r"-?\d+(?:,\d{3})*(?:\.\d+)?"),
+)
+_PARTICULAR = re.compile("|".join(rf"(?P<{kind}>(?<![\w{{])(?:{pattern})(?![\w}}]))" for kind, pattern in _KINDS))
+
+_SENTENCE_START = re.compile(r"(?:\A|[.!?:\n])\s*\Z")
+"""Before a word whose capital says nothing: of three capital words there, the first is no name."""
+
+_TYPES = {"number": "number", "amount": "number", "percentage": "number", "date": "date", "time": "time"}
+
+
+class Generaliser:
+    """Replaces what is particular to one task by `{name}`, and remembers what stood there.
+
+    What the agent's tool calls used is named as their arguments are, and numbered where several values have one name.
+    The rest is told by its form: dates, amounts, ids, quoted words, numbers, names of several words; each such kind has
+    one placeholder.
+    """
+
+    def __init__(self, steps: Iterable[Step] = (), *, keep: Container[str] = ()) -> None:
+        """Learn from an attempt's tool calls how its values are called, and keep what is of these kinds as it is."""
+        self._keep = keep
+        self._names: dict[str, str] = {}
+        for step in steps:
+            call = parse_call(step.action)
+            for name, value in _leaves("", call[1]) if call else ():
+                if _is_particular(value) and len(self._names) < MAX_VALUES:
+                    self._names.setdefault(value, name)
+        values = sorted(self._names, key=len, reverse=True)
+        self._known = re.compile("|".join(rf"(?<!\w){re.escape(value)}(?!\w)" for value in values)) if values else None
+        self._numbered: dict[str, str] = {}
+        self._examples: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, text: str) -> str:
+        """The text with placeholders."""
+        text = text[:TEXT_CHARACTERS]
+        if self._known is not None:
+            text = self._known.sub(lambda found: self._placeholder(self._name(found[0]), "text", found[0]), text)
+        return _PARTICULAR.sub(self._replaced, text)
+
+    def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
+        """`name`, `type` and `example` of what the placeholders in generalised texts stand for, as they come."""
+        used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
+        return tuple(
+            {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}
+            for name in used
+            if name in self._examples
+        )
+
+    def _name(self, value: str) -> str:
+        """The name of a tool's value: that of its argument, with a number where another value has that already."""
+        if value not in self._numbered:
+            name = self._names[value]
+            taken = [other for other in self._numbered if self._names[other] == name]
+            self._numbered[value] = f"{name}_{len(taken) + 1}" if taken else name
+        return self._numbered[value]
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        kind, value = str(found.lastgroup), found[0]
+        if kind in self._keep:
+            return value
+        if kind == "name":
+            first, _, rest = value.partition(" ")
+            if " " in rest and _SENTENCE_START.search(found.string, 0, found.start()):
+                return f"{first} {self._placeholder(kind, 'text', rest)}"
+        if kind == "quoted":
+            return f"{value[0]}{self._placeholder('text', 'text', value[1:-1])}{value[-1]}"
+        return self._placeholder(kind, _TYPES.get(kind, "text"), value)
+
+    def _placeholder(self, name: str, kind: str, value: str) -> str:
+        self._examples.setdefault(name, (kind, value[:EXAMPLE_CHARACTERS]))
+        return f"{{{name}}}"
+
+
+def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
+    """Name and arguments of an action of the form `name({…})`; None for any other."""
+    found = _CALL.fullmatch(action.strip())
+    if found is None:
+        return None
+    try:
+        arguments = json.loads(found["arguments"])
+    except (ValueError, RecursionError):
+        return None
+    return (found["name"], arguments) if isinstance(arguments, dict) else None
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(key, item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(name, item)
+    elif isinstance(value, str):
+        yield name, value
+
+
+def _is_particular(value: str) -> bool:
+    """Whether a value is one task's own, such as an id or a name, rather than one of few words, such as `economy`."""
+    is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
+    return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

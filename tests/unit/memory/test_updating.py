@@ -1,0 +1,137 @@
+"""Success rates: the updaters against their definitions, replayed histories, and exact intervals."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atlas.core.errors import InvalidInput
+from atlas.memory.updating import (
+    BayesianUpdater,
+    EMASuccessUpdater,
+    RecencyWeightedUpdater,
+    SimpleAverageUpdater,
+    credible_interval,
+    lower_bound,
+    replay,
+)
+from atlas.protocols.strategies import SuccessRateUpdater
+from tests.unit.memory.conftest import NOW
+
+UPDATERS = [EMASuccessUpdater(), SimpleAverageUpdater(), BayesianUpdater(), RecencyWeightedUpdater()]
+outcomes = st.lists(st.booleans(), min_size=1, max_size=40)
+
+
+@dataclass
+class Try:
+    success: bool | None
+    at: datetime
+
+
+def after(updater, successes, rate=0.5):
+    count = 0
+    for success in successes:
+        rate, count = updater.update(rate, count, success)
+    return pytest.approx(rate), count
+
+
+@pytest.mark.parametrize("updater", UPDATERS, ids=lambda updater: type(updater).__name__)
+@given(successes=outcomes)
+def test_every_updater_keeps_to_a_share_and_counts(updater, successes):
+    assert isinstance(updater, SuccessRateUpdater)
+    rate, count = 0.5, 0
+    for n, success in enumerate(successes, start=1):
+        before = rate
+        rate, count = updater.update(rate, count, success)
+        assert count == n
+        assert 0 <= rate <= 1
+        assert rate >= before - 1e-9 if success else rate <= before + 1e-9
+
+
+def test_the_moving_average_is_the_specification_s():
+    assert after(EMASuccessUpdater(), [True]) == (0.55, 1)
+    assert after(EMASuccessUpdater(alpha=0.5), [True, False]) == (0.375, 2)
+
+
+@given(outcomes)
+def test_the_simple_average_is_the_share_of_successes(successes):
+    assert after(SimpleAverageUpdater(), successes) == (sum(successes) / len(successes), len(successes))
+
+
+def test_the_bayesian_rate_is_the_posterior_mean():
+    assert after(BayesianUpdater(), [True, True, False]) == (0.6, 3)
+
+
+@given(outcomes, st.floats(0.1, 20), st.floats(0.1, 20), st.floats(0, 1))
+def test_the_bayesian_rate_follows_from_prior_and_counts_whatever_the_first_guess(successes, alpha, beta, guess):
+    mean = (alpha + sum(successes)) / (alpha + beta + len(successes))
+    assert after(BayesianUpdater(alpha, beta), successes, guess) == (mean, len(successes))
+
+
+@given(outcomes, st.floats(0.5, 50))
+def test_the_recency_weighted_rate_is_the_average_with_halving_weights(successes, half_life):
+    weights = [2 ** (-age / half_life) for age in reversed(range(len(successes)))]
+    mean = sum(w * s for w, s in zip(weights, successes, strict=True)) / sum(weights)
+    assert after(RecencyWeightedUpdater(half_life), successes) == (mean, len(successes))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: EMASuccessUpdater(0), r"alpha should be in \(0, 1\]"),
+        (lambda: EMASuccessUpdater(1.5), "alpha"),
+        (lambda: BayesianUpdater(0, 1), "should be positive, but are 0 and 1"),
+        (lambda: RecencyWeightedUpdater(0), "half_life"),
+        (lambda: credible_interval(4, 3), "from 0 to n, but are 4 of 3"),
+        (lambda: credible_interval(1, 3, level=1), "level"),
+        (lambda: credible_interval(1, 3, prior=(1, -1)), "should be positive"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, said):
+    with pytest.raises(InvalidInput, match=said):
+        make()
+
+
+def test_a_replay_goes_through_the_outcomes_in_the_order_of_their_time():
+    tries = [Try(n % 3 > 0, NOW + timedelta(hours=n)) for n in range(6)]
+    shuffled = random.Random(1).sample(tries, len(tries))
+    points = replay(BayesianUpdater(), shuffled)
+    assert [point.at for point in points] == [a_try.at for a_try in tries]
+    assert [point.success for point in points] == [False, True, True, False, True, True]
+    assert [point.count for point in points] == [1, 2, 3, 4, 5, 6]
+    assert points[-1].rate == pytest.approx(5 / 8)
+
+
+def test_an_unknown_outcome_changes_no_rate():
+    tries = [Try(True, NOW), Try(None, NOW + timedelta(hours=1)), Try(False, NOW + timedelta(hours=2))]
+    assert [(point.success, point.count) for point in replay(SimpleAverageUpdater(), tries)] == [(True, 1), (False, 2)]
+    assert replay(SimpleAverageUpdater(), []) == []
+
+
+@pytest.mark.parametrize(
+    ("n_succeeded", "n", "low", "high"),
+    [(0, 0, 0.025, 0.975), (1, 1, 0.158114, 0.987421), (0, 1, 0.012579, 0.841886), (7, 10, 0.390257, 0.890744)],
+)
+def test_intervals_are_the_quantiles_of_the_posterior(n_succeeded, n, low, high):
+    interval = credible_interval(n_succeeded, n)
+    assert (interval.low, interval.high) == (pytest.approx(low, abs=1e-5), pytest.approx(high, abs=1e-5))
+    assert lower_bound(n_succeeded, n) == interval.low
+
+
+def test_the_same_share_counts_for_more_with_more_tries():
+    assert lower_bound(1, 1) < lower_bound(9, 10) < lower_bound(90, 100)
+
+
+def test_intervals_hold_the_true_rate_as_often_as_they_say():
+    draw = random.Random(7)
+    n_held = 0
+    for _ in range(2_000):
+        rate = draw.random()
+        interval = credible_interval(sum(draw.random() < rate for _ in range(8)), 8)
+        n_held += interval.low <= rate <= interval.high
+    assert 0.93 < n_held / 2_000 < 0.97
