@@ -21,11 +21,10 @@ from atlas.library_learning.engines import (
     Proposal,
     nothing_found,
 )
-from atlas.library_learning.heads import BLOCK, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
+from atlas.library_learning.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.terms import SYMBOL, read_term
 
-CALL_COST = 200
 POLL_SECONDS = 0.05
 IN_TIME = "with what was found by then"
 

@@ -13,7 +13,7 @@ from atlas.library_learning.engines import (
     Pattern,
     Proposal,
 )
-from atlas.library_learning.heads import EXPRESSION, SYMBOL_SORT, cost_of
+from atlas.library_learning.heads import CALL_COST, EXPRESSION, SYMBOL_SORT, cost_of
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.matching import match, rewrite
 from atlas.library_learning.terms import CALL, HOLE, SYMBOL, Term, index_of
@@ -22,7 +22,6 @@ MAX_BUCKET = 60
 """Different expressions with the same head that are compared pair by pair; the most frequent ones."""
 
 MIN_SIZE, MAX_SIZE = 4, 80
-CALL_COST = 200
 
 
 class AntiUnificationEngine:
