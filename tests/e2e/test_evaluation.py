@@ -32,7 +32,7 @@ def in_use(store: Path) -> atlas.RankingWeights:
         return memory.experience.weights
 
 
-def test_measure_compare_save_use_and_take_back(page: Page, serve: Serve, store: Path):
+def test_the_store_is_measured_while_the_page_is_left(page: Page, serve: Serve, store: Path):
     page.goto(serve(store))
     page.get_by_role("link", name="Evaluation").click()
     expect(page.get_by_text("156 attempts at 70 tasks that were tried more than once")).to_be_visible()
@@ -44,6 +44,9 @@ def test_measure_compare_save_use_and_take_back(page: Page, serve: Serve, store:
     expect(page.get_by_text("As searches are now (default)")).to_be_visible()
     shoot(page, "evaluation-measured")
 
+
+def test_weights_are_tried_saved_used_by_all_and_taken_back(page: Page, serve: Serve, store: Path):
+    page.goto(f"{serve(store)}/evaluation")
     page.get_by_text("Compare profiles").click()
     query = page.get_by_role("searchbox", name="Query")
     query.fill("the list of orders is slow to load")
