@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Experience, Hit, Retrieval
+from atlas.core.types import Experience, Retrieval
 from atlas.memory.evaluating import with_weights
-from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
-from atlas.views.wording import SIGNS, counted
+from atlas.views.finding import card_of
+from atlas.views.hits import HitCard
+from atlas.views.wording import counted
 
 __all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name"]
 
 HITS = 10
 """Hits of either side: about what a person reads."""
-
-TITLE_CHARACTERS = 160
-"""Of a task, on one hit: two lines of a side."""
 
 LOOKED_FOR = 100
 """Hits among which a hit of one side is looked for on the other."""
@@ -61,7 +59,7 @@ KNOBS: Mapping[str, Knob] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedHit:
-    """A hit on one side, and where it stands on the other; title and id come from the store."""
+    """A hit on one side, and where it stands on the other."""
 
     id: str
     rank: int
@@ -70,14 +68,7 @@ class ComparedHit:
     move: str
     """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
 
-    sign: str
-    title: str
-    relevance: float
-    signals: Mapping[str, float]
-    """What each adds to the rank value."""
-
-    why: str
-    """One sentence that holds nothing which memories hold."""
+    card: HitCard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,56 +108,43 @@ def compare(
     memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
 ) -> Comparison:
     """The best hits for a query with either weights; nothing counts as retrieved."""
-    one, other = (_retrieve(memory, query, weights, where) for weights in (left, right))
-    sides = _side(one, other), _side(other, one)
-    shown = [[hit.id for hit in side.hits] for side in sides]
+    found = [_retrieve(memory, query, weights, where) for weights in (left, right)]
+    one = _side(memory, query, found[0], found[1], left)
+    other = _side(memory, query, found[1], found[0], right)
+    shown = [[hit.id for hit in side.hits] for side in (one, other)]
     n_both = len({*shown[0]} & {*shown[1]})
     said = "Both rank alike." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
-    return Comparison(left=sides[0], right=sides[1], caption=said)
+    return Comparison(left=one, right=other, caption=said)
 
 
 def _retrieve(memory: MemorySystem, query: str, weights: RankingWeights, where: Where | None) -> Retrieval[Experience]:
     return with_weights(memory, weights).retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
 
 
-def _side(of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:
+def _side(
+    memory: MemorySystem,
+    query: str,
+    of: Retrieval[Experience],
+    other: Retrieval[Experience],
+    weights: RankingWeights,
+) -> Side:
     ranks = {hit.item.id: rank for rank, hit in enumerate(other.hits, start=1)}
-    hits = tuple(_compared(hit, rank, ranks) for rank, hit in enumerate(of.hits[:HITS], start=1))
-    return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
-
-
-def _compared(hit: Hit[Experience], rank: int, ranks: Mapping[str, int]) -> ComparedHit:
-    experience = hit.item
-    return ComparedHit(
-        id=experience.id,
-        rank=rank,
-        move=_move(rank, ranks.get(experience.id)),
-        sign=SIGNS[experience.outcome.label],
-        title=_on_two_lines(experience.task.description),
-        relevance=hit.relevance,
-        signals=hit.signals,
-        why=explain(hit),
+    hits = tuple(
+        ComparedHit(
+            id=hit.item.id,
+            rank=rank,
+            move=_move(rank, ranks.get(hit.item.id)),
+            card=card_of(memory, query, hit, hit.item, weights),
+        )
+        for rank, hit in enumerate(of.hits[:HITS], start=1)
     )
-
-
-def _on_two_lines(text: str) -> str:
-    line = " ".join(text[: 4 * TITLE_CHARACTERS].split())
-    return line if len(line) <= TITLE_CHARACTERS else f"{line[:TITLE_CHARACTERS]} …"
+    return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
 
 
 def _move(rank: int, other: int | None) -> str:
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
-
-
-def signals_text(signals: Mapping[str, float]) -> str:
-    """`meaning 0.412 + words 0.301 + success 0.020`, without those that add nothing."""
-    return " + ".join(f"{name} {value:.3f}" for name, value in signals.items() if abs(value) >= LEAST_SHOWN)
-
-
-LEAST_SHOWN = 0.0005
-"""Of a signal, to be shown."""
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Hit
 from atlas.memory.system import MemorySystem
 from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Listing, Query, row_of, within_pages
@@ -60,9 +62,18 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
         hit: None where the search ranked by words alone: then no passage is looked for by meaning.
     """
     experience = memory.experience.get(experience_id)
-    if experience is None:
-        return None
-    window = memory.experience.passage(experience_id, text) if hit else None
+    return None if experience is None else card_of(memory, text, hit, experience, memory.experience.weights)
+
+
+def card_of(
+    memory: MemorySystem, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
+) -> HitCard:
+    """`experience_card`, of an experience that is at hand.
+
+    Args:
+        weights: What it was ranked with.
+    """
+    window = memory.experience.passage(experience.id, text) if hit else None
     return hit_card(
         hit,
         id=experience.id,
@@ -70,7 +81,7 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
         outcome=signed(experience.outcome.label),
         sources=_sources(experience, window),
         query=text,
-        weights=memory.experience.weights,
+        weights=weights,
     )
 
 

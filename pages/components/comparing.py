@@ -12,7 +12,6 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.comparison import (
     DEFAULT,
-    ComparedHit,
     Comparison,
     Earlier,
     Profile,
@@ -22,11 +21,11 @@ from atlas.views.comparison import (
     knobs,
     nudges_sentence,
     profile_names,
-    signals_text,
 )
 from atlas.views.state import StoreState, store_state
 from pages.components.acts import Act, announce_act, announcing_problems, taken_back
 from pages.components.editing import READ_ONLY
+from pages.components.hits import hit_card
 from pages.components.scope import URL, current_where, digest
 
 Name = Literal["left", "right"]
@@ -68,10 +67,10 @@ def draw_comparison(memory: MemorySystem) -> None:
         found = compared(memory, query or "", one.weights, other.weights)
     with left:
         st.caption(found.caption)
-        draw_side(found.left)
+        draw_side("left", found.left)
     with right:
         st.caption("▲ and ▼: how many ranks higher or lower than on the other side")
-        draw_side(found.right)
+        draw_side("right", found.right)
 
 
 def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], in_use: str) -> Chosen:
@@ -89,24 +88,16 @@ def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], 
     return chosen
 
 
-def draw_side(side: Side) -> None:
-    """The hits of a side, best first."""
+def draw_side(name: Name, side: Side) -> None:
+    """The hits of a side, best first, each with where it stands."""
     if not side.hits:
         st.info("Nothing relevant.", icon=":material/search_off:")
     for hit in side.hits:
-        draw_hit(hit)
+        place = hit_card(hit.card, key=f"evaluation_{name}_{hit.id}")
+        place.badge(f"{hit.rank}", color="gray")
+        place.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     if side.n_hidden:
         st.caption(f"{side.n_hidden} less relevant hidden")
-
-
-def draw_hit(hit: ComparedHit) -> None:
-    """One hit: where it stands, what it is, and why it stands there."""
-    with st.container(border=True, gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(f"{hit.rank}", color="gray")
-            st.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-            st.text(f"{hit.sign} {hit.title}")
-        st.caption(f"relevance {hit.relevance:.2f} · {signals_text(hit.signals)}", help=hit.why)
 
 
 def compared(memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights) -> Comparison:

@@ -20,6 +20,7 @@ from atlas.storage.profiles import DEFAULT
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import RUN_SECONDS, Dashboard
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
+from tests.ui.test_cards import cards, text_of
 from tests.ui.test_pages import assert_no_problem
 
 COMPARE = {"evaluation_tab": "Compare profiles"}
@@ -187,7 +188,7 @@ def grids(tmp_path) -> Path:
 
 def titles(app: AppTest) -> list[str]:
     """The hits as they stand, those of the left side first."""
-    return [element.value for element in app.text if element.value[:1] in "✓✗?"]
+    return [f"{card['outcome'][0]} {text_of(card)}" for card in cards(app)]
 
 
 def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard, grids):
@@ -199,7 +200,7 @@ def test_two_profiles_rank_side_by_side_and_say_what_moved(dashboard: Dashboard,
     badges = [element.value for element in app.main.markdown]
     assert sum("▲ 1" in badge for badge in badges) == sum("▼ 1" in badge for badge in badges) == 2
     assert "2 hits on both sides." in texts(app)
-    assert "success 10.000" in texts(app)
+    assert "success 10.000" in cards(app)[2]["bar"]["words"]
     assert_no_problem(app)
 
 
