@@ -33,7 +33,7 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--words", action="store_true", help="by the words alone")
     command.add_argument("--all", action="store_true", help="also what has little or nothing to do with it")
     command.add_argument("--distinct", action="store_true", help="attempts at one task that are alike as one, the best")
-    command.add_argument("--diverse", type=float, default=0.0, metavar="X", help="from 0 to 1: fewer hits alike")
+    command.add_argument("--diverse", type=float, default=0.0, metavar="X", help="from 0 to below 1: fewer hits alike")
     command = add_command(commands, "show", _show, "print one experience, step by step")
     command.add_argument("id", help="its id, or a beginning of it")
     add_command(commands, "status", _status, "what the store holds")
@@ -71,8 +71,8 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         if options.words:
-            for experience in memory.experience.search_words(options.text, options.k):
-                print(line(experience))
+            held = memory.experience.search_words(options.text, options.k)
+            print("\n".join(map(line, held)) or "nothing found")
             return 0
         found = memory.experience.retrieve(
             options.text,
@@ -83,9 +83,11 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         )
         for hit in found.hits:
             print("\n    ".join(_said_of(hit)))
-        if found.n_hidden:
-            nothing = "" if found.hits else "nothing relevant found; "
-            print(f"{nothing}{found.n_hidden} less relevant hidden, --all shows them", file=sys.stderr)
+        hidden = f"{found.n_hidden} less relevant hidden, --all shows them" if found.n_hidden else ""
+        nothing = "" if found.hits else "nothing relevant found"
+        for said in (*found.problems, "; ".join(filter(None, (nothing, hidden)))):
+            if said:
+                print(said, file=sys.stderr)
     return 0
 
 

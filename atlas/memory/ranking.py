@@ -54,8 +54,12 @@ WORDS_POWER = 0.7
 
 NUDGES = ("success", "use", "recency", "pin")
 
+ASKED = ("meaning", "words")
+"""The signals that relevance is made of."""
+
 ALIKE = 0.03
-"""By how much the meaning of two attempts at one task may differ for them to count as alike."""
+"""By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
+them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
 
 LEAST_SAID = 0.001
 """Of a nudge, to be worth a word."""
@@ -169,7 +173,7 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
         places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
-        alike = next((place for place in places if abs(best[place].meaning - hit.meaning) <= ALIKE), None)
+        alike = next((place for place in places if _are_alike(best[place], hit)), None)
         if alike is None:
             places.append(len(best))
             best.append(hit)
@@ -178,6 +182,12 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
             is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
             best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
     return sorted(best, key=lambda hit: -hit.rank_value)
+
+
+def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
+    """Whether they answer the query about equally, by what they mean and by the words that they hold."""
+    asked = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (one, other)]
+    return abs(one.meaning - other.meaning) <= ALIKE and abs(asked[0] - asked[1]) <= ALIKE
 
 
 def explain(hit: Hit[Any]) -> str:

@@ -37,7 +37,7 @@ async def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, s
     if not read:
         return Reranked(list(hits))
     try:
-        scores = list(await reranker.rerank(query, [documents[hit.item] for hit in read]))
+        scores = [float(score) for score in await reranker.rerank(query, [documents[hit.item] for hit in read])]
     except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
         return Reranked(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
     if problem := _problem(scores, len(read)):

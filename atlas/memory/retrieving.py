@@ -94,6 +94,8 @@ class Retriever:
             if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
                 break
             n *= 4  # so many were alike that they left no room for others
+        if distinct:
+            every = await self._ranked(candidates, weights, distinct=True)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
         reranked = await self._reranked(hits, query)
         hits = await self._diversified(reranked.hits, k, diversity)

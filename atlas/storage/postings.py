@@ -27,6 +27,9 @@ FIELD_WEIGHTS = 1.0, 0.5
 Numbers = npt.NDArray[np.float64]
 """Shape (n,)."""
 
+MAX_OCCURRENCES = 100_000
+"""Of one word, to be read one by one; `bm25` takes a tenth of a second for as many."""
+
 _TOKEN = re.compile("[a-z0-9]+")
 _AVERAGES = 1
 """The row of %_data that holds the number of records and the tokens of each column."""
@@ -62,21 +65,29 @@ def read_totals(connection: sqlite3.Connection, table: str) -> Totals:
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
-def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[str]) -> list[Postings]:
-    """Who holds each of some words, for which `is_token` must be true."""
+def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
+    """Who holds each of some words, for which `is_token` must be true; without those that occur too often to be read.
+
+    A word that a few records repeat without end would take as long as one that all of them hold.
+    """
     occurrences = f"{table}_occurrences"
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{occurrences} USING fts5vocab(main, {table}, instance)"
     )
-    return [_postings(connection, occurrences, word) for word in words]
+    found = {word: _postings(connection, occurrences, word) for word in words}
+    return {word: postings for word, postings in found.items() if postings is not None}
 
 
-def _postings(connection: sqlite3.Connection, occurrences: str, word: str) -> Postings:
+def _postings(connection: sqlite3.Connection, occurrences: str, word: str) -> Postings | None:
     # One text instead of a row for each: see `SqliteLedger.matching`.
     row = connection.execute(
-        f"SELECT group_concat(2 * doc + (col = 'search_text')) FROM temp.{occurrences} WHERE term = ?", (word,)
+        "SELECT count(*), group_concat(place) FROM "
+        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM temp.{occurrences} WHERE term = ? LIMIT ?)",
+        (word, MAX_OCCURRENCES + 1),
     ).fetchone()
-    found = np.fromstring(row[0] or "", np.int64, sep=",")
+    if row[0] > MAX_OCCURRENCES:
+        return None
+    found = np.fromstring(row[1] or "", np.int64, sep=",")
     seqs = found >> 1
     starts = np.flatnonzero(np.diff(seqs, prepend=-1))
     if not len(starts):
@@ -90,7 +101,17 @@ def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numb
         f"SELECT sz FROM json_each(?) wanted CROSS JOIN {table}_docsize held ON held.id = wanted.value",
         (json.dumps(seqs.tolist()),),
     )
-    return np.array([sum(_varints(row[0])) for row in rows], np.float64)
+    lengths = np.array([sum(_varints(row[0] or b"")) for row in rows], np.float64)
+    if len(lengths) != len(seqs) or not lengths.all():
+        raise _damaged(f"{table} lacks the lengths of some texts")
+    return lengths
+
+
+def _damaged(what: str) -> sqlite3.DatabaseError:
+    """What SQLite itself raises where a file says two things."""
+    error = sqlite3.DatabaseError(what)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def _varints(block: bytes) -> list[int]:

@@ -165,13 +165,13 @@ def _values(
     """BM25 of the n best records, the best first, and of those of `also` that hold any term."""
     is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
     words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
-    others = [term for term in terms if is_narrow or term.is_prefix or not is_token(term.text)]
-    postings = read_postings(connection, table, words)
-    weights = [_weight(len(one.seqs), totals.n_records) for one in postings]
+    read = read_postings(connection, table, words)
+    postings = [(one, _weight(len(one.seqs), totals.n_records)) for one in read.values()]
+    others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
     given = _other_values(connection, table, others, scope) if others else {}
     scores = Scores(
-        [_within(one, scope) for one in postings],
-        weights,
+        [_within(one, scope) for one, _ in postings],
+        [weight for _, weight in postings],
         given,
         lambda seqs: read_lengths(connection, table, seqs) / totals.mean_length,
     )

@@ -73,13 +73,20 @@ class Measured:
     chance_name: str
     n: int
     n_tasks: int
+    share_verbatim: float = 0.0
+    """Of the attempts: those whose text is, word for word, that of another at the same task."""
 
     @property
     def caption(self) -> str:
         """On how much it was measured, and how to read the chart."""
+        trivial = (
+            f" Of the attempts, {self.share_verbatim:.0%} read word for word as another at the same task: "
+            "finding those tests nothing."
+        )
         return (
             f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
             f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are."
+            f"{trivial if self.share_verbatim >= 0.005 else ''}"
         )
 
 
@@ -232,7 +239,8 @@ class LiveEvaluation:
         self.worker.cancel(self._job.key)
 
     def close(self) -> None:
-        """Let go of what was kept for a store that must not be written."""
+        """Let go of the worker, and of what was kept for a store that must not be written."""
+        self.worker.close()
         with self._lock:
             if self._scratch is not None:
                 self._scratch.cleanup()
@@ -267,7 +275,12 @@ def _found(found: OwnEvaluation, measure: str) -> Measured | None:
     values = {row.name: row.estimates[measure] for row in task.rows}
     rows = _measured_rows(found, values, differences)
     return Measured(
-        rows=rows, chance=task.chance[measure], chance_name="a random order", n=task.n_queries, n_tasks=task.n_groups
+        rows=rows,
+        chance=task.chance[measure],
+        chance_name="a random order",
+        n=task.n_queries,
+        n_tasks=task.n_groups,
+        share_verbatim=task.share_verbatim,
     )
 
 

@@ -169,6 +169,8 @@ def _in_token(token: re.Match[str], asked: frozenset[str]) -> Iterator[Span]:
 
 def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
     """What is asked for of a run in which CJK and others may follow each other without a space."""
+    if all(term.isascii() for term in asked) and not any(letter.isascii() for letter in text):
+        return
     characters = [match.span() for match in _CHARACTER.finditer(text)]
     for is_cjk, group in groupby(characters, key=lambda span: _is_cjk(text[span[0]])):
         run = list(group)

@@ -105,7 +105,7 @@ def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
     with opened.store.ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         totals = read_totals(connection, table)
-        refund, nowhere = read_postings(connection, table, ["refund", "submarine"])
+        refund, nowhere = read_postings(connection, table, ["refund", "submarine"]).values()
         assert read_lengths(connection, table, np.array([3, 2, 1])).tolist() == [300, 1, 4]
     assert (totals.n_records, totals.mean_length) == (3, pytest.approx(305 / 3))
     assert (refund.seqs.tolist(), refund.often.tolist()) == ([1], [2.5])
