@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from atlas.core.codec import check_text
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.settings import RankingWeights
 from atlas.storage.ledger import SqliteLedger
 
@@ -60,6 +60,9 @@ class Earlier:
 
     rows: Mapping[str, str | None]
     """What the change touched: the value of each row before, or None where there was none."""
+
+    written: Mapping[str, str | None]
+    """The same rows as the change left them."""
 
 
 class ProfileBook:
@@ -147,8 +150,12 @@ class ProfileBook:
         return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
 
     def put_back(self, earlier: Earlier) -> Earlier:
-        """Let what a change touched be as it was before; gives what takes this back."""
-        return self._write(earlier.rows)
+        """Let what a change touched be as it was before; gives what takes this back.
+
+        Raises:
+            PlanOutdated: Somebody has changed it again; nothing was done.
+        """
+        return self._write(earlier.rows, expected=earlier.written)
 
     def _find(self, name: str) -> Profile:
         name = _normal(name)
@@ -157,9 +164,12 @@ class ProfileBook:
             raise NotFound(f"there is no profile {name!r}; see: atlas profiles")
         return found
 
-    def _write(self, rows: Mapping[str, str | None]) -> Earlier:
+    def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
+        """Write rows, unless others than those expected are there."""
         with self._ledger.database.write() as connection:
-            earlier = Earlier({name: _read(connection, name) for name in rows})
+            held = {name: _read(connection, name) for name in rows}
+            if expected is not None and held != expected:
+                raise PlanOutdated("the profile was changed again since; nothing was taken back. Look at it anew")
             for name, value in rows.items():
                 if value is None:
                     connection.execute("DELETE FROM meta WHERE name = ?", (name,))
@@ -167,7 +177,7 @@ class ProfileBook:
                     connection.execute(_SET, (name, value))
             # What was worked out by searches is kept under the revision, so it has to move.
             connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
-        return earlier
+        return Earlier(rows=held, written=dict(rows))
 
 
 def check_name(name: str) -> str:

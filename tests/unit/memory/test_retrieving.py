@@ -99,6 +99,21 @@ def test_distinct_hits_are_different_things_however_often_one_was_tried(stored):
     assert {hit.item.task.description for hit in stored.retrieve("cancel a flight", 3).hits} == {"cancel a flight"}
 
 
+def test_distinct_keeps_the_attempt_apart_that_answers_the_query_better(stored):
+    for text, success in (("KeyError in parse_config", False), ("all went well", True)):
+        stored.store(attempt("paint the wall", success, solution=text))
+    stored.store_many([attempt(f"mend the fence number {number}") for number in range(20)])
+    (hit,) = stored.retrieve("KeyError in parse_config", 1, threshold=0.0, distinct=True).hits
+    assert (hit.item.solution_output, hit.outcomes) == ("KeyError in parse_config", {"failed": 1})
+
+
+def test_what_is_hidden_is_counted_as_what_is_shown_is(stored):
+    stored.store_many([attempt("cancel the flight of a passenger", number > 0) for number in range(4)])
+    stored.store_many([attempt(f"parse the index {number}") for number in range(12)])
+    found = stored.retrieve("cancel the flight of a passenger", 4, threshold=0.5, distinct=True)
+    assert (len(found.hits), found.n_hidden) == (1, 3)
+
+
 def test_diversity_spreads_the_answer_over_what_is_relevant(memory):
     """Six attempts say one thing, two say others of the same subject, and many have nothing to do with it."""
     memory.store_many([attempt(f"cancel the flight of a passenger {number}") for number in range(6)])
@@ -191,6 +206,7 @@ class Answering:
     [
         (RuntimeError("out of memory"), "the reranker failed, so the order is that without it: RuntimeError: out of"),
         ([0.5], "expected 3 scores, but got 1"),
+        ([0.5, None, 0.5], "the reranker failed, so the order is that without it: TypeError"),
         ([0.5, 1.5, 0.5], r"expected scores in [0, 1], but got 1.5"),
         ([0.5, float("nan"), 0.5], r"expected scores in [0, 1], but got nan"),
     ],

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 
 import atlas
+from atlas.core.errors import PlanOutdated
 from atlas.core.settings import RankingWeights, Settings
 from atlas.storage.backup import backup, restore
 from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
@@ -48,6 +49,15 @@ def test_a_new_store_has_the_built_in_profile_and_uses_it(book):
     assert book.every() == (BUILT_IN,)
     assert book.in_use() == BUILT_IN
     assert book.weights() == RankingWeights()
+
+
+def test_taking_back_a_change_leaves_alone_what_others_have_done_since(book, memory):
+    saved = book.save("wordy", WORDY)
+    with opened(memory.storage.path) as other:
+        other.storage.profiles.save("wordy", RankingWeights())
+    with pytest.raises(PlanOutdated, match="changed again"):
+        book.put_back(saved)
+    assert book.named("wordy").weights == RankingWeights()
 
 
 def test_a_saved_profile_is_there_again_and_saving_replaces_it(book, memory):

@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
+from atlas.core.errors import StoreDamaged
 from atlas.infra import aio
-from atlas.storage import scoring, words
+from atlas.storage import postings, scoring, words
 from atlas.storage.postings import Postings, read_lengths, read_postings, read_totals
 from atlas.storage.scoring import Scores
 from atlas.storage.terms import query_terms
@@ -48,6 +49,23 @@ def by_fts(ledger, query: str) -> dict[int, float]:
             f"SELECT rowid, -bm25({table}, 1.0, 0.5) FROM {table} WHERE {table} MATCH ?", (words._any_of(list(terms)),)
         )
         return dict(rows.fetchall())
+
+
+@pytest.mark.parametrize("most_occurrences", [0, 30])
+def test_words_that_occur_too_often_to_be_read_count_as_fts5_counts_them(filled, monkeypatch, most_occurrences):
+    monkeypatch.setattr(postings, "MAX_OCCURRENCES", most_occurrences)
+    ledger, query = filled.store.ledger, " ".join(VOCABULARY[:8])
+    found = ledger.words.find(THINGS, query, words.Scope(hidden=np.zeros(0, np.int64)), 1_000).values
+    assert found == pytest.approx(by_fts(ledger, query))
+
+
+@pytest.mark.parametrize("damage", ["DELETE FROM {}_docsize", "UPDATE {}_docsize SET sz = x''"])
+def test_lengths_that_are_missing_are_told_as_damage(filled, damage):
+    ledger = filled.store.ledger
+    with ledger.database.write() as connection:
+        connection.execute(damage.format(word_table(connection, THINGS)))
+    with pytest.raises(StoreDamaged, match="lacks the lengths"):
+        ledger.words.find(THINGS, "word01", words.Scope(hidden=np.zeros(0, np.int64)), 5)
 
 
 @pytest.mark.parametrize("first_scored", [1, 40, 512])
