@@ -336,6 +336,24 @@ class Usage:
     last_retrieved_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One attempt at a task that a record was used for, and how it went."""
+
+    record_id: str
+    """The one that was used; another one where that was merged since."""
+
+    success: bool
+    task_id: str
+    """Empty where nobody said."""
+
+    trajectory_id: str
+    """The attempt; empty where nobody said."""
+
+    at: datetime
+    actor: str
+
+
 NO_MARKS = Marks()
 NO_USAGE = Usage()
 
