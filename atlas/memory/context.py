@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import CodeConcept, Experience, Hit, MemoryQueryResult, Strategy
+from atlas.core.types import CodeConcept, Experience, MemoryQueryResult, Strategy
 from atlas.core.words import STOP_WORDS
 from atlas.infra.spending import CHARACTERS_PER_TOKEN
 
@@ -129,7 +129,7 @@ def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[
 
 def _gain(part: _Part, seen: set[str]) -> float:
     new = len(part.words - seen) / len(part.words) if part.words else 0.0
-    return part.relevance * new / max(1, part.n_tokens) ** COST_POWER
+    return part.relevance * new / math.pow(max(1, part.n_tokens), COST_POWER)
 
 
 def _rendered(parts: Sequence[_Part]) -> str:
@@ -143,20 +143,20 @@ def _rendered(parts: Sequence[_Part]) -> str:
 
 def _parts(result: MemoryQueryResult, counter: TokenCounter) -> Iterator[_Part]:
     for strategy in result.strategy_hits:
-        yield _part("strategies", strategy.item.id, strategy, _told_strategy(strategy.item), counter)
+        yield _part("strategies", strategy.item.id, strategy.relevance, _told_strategy(strategy.item), counter)
     for attempt in result.experience_hits:
-        yield _part("experience", attempt.item.id, attempt, _told_experience(attempt.item), counter)
+        yield _part("experience", attempt.item.id, attempt.relevance, _told_experience(attempt.item), counter)
     for concept in result.concept_hits:
-        yield _part("concepts", concept.item.id, concept, _told_concept(concept.item), counter)
+        yield _part("concepts", concept.item.id, concept.relevance, _told_concept(concept.item), counter)
 
 
-def _part(memory: str, record_id: str, hit: Hit[object], told: str, counter: TokenCounter) -> _Part:
+def _part(memory: str, record_id: str, relevance: float, told: str, counter: TokenCounter) -> _Part:
     words = frozenset(re.findall(r"\w{2,}", told.lower())) - STOP_WORDS
     return _Part(
         memory=memory,
         id=record_id,
         text=told,
-        relevance=hit.relevance,
+        relevance=relevance,
         words=words,
         n_tokens=counter.count(told),
     )

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from atlas.core.codec import check_text
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, Trajectory
 from atlas.infra import aio
@@ -208,24 +208,26 @@ class MemorySystemImpl:
     async def _count_uses(self, trajectory: Trajectory, errors: dict[str, str]) -> dict[str, list[str]]:
         """Count an attempt's outcome for what it used; what was counted. Adds to the errors what could not be."""
         attribution, success = self._attribution.take(trajectory), trajectory.outcome.success
-        unknown = list(attribution.unknown)
-        counted: dict[str, list[str]] = {}
         if success is None:
-            return counted
-        for name, ids in attribution.used.items():
-            memory = self._memories.get(name)
-            for record_id in ids:
-                try:
-                    if memory is None:
-                        raise NotFound(f"this memory system has no {name!r}")
-                    task_id = trajectory.task.id
-                    await memory.arecord_use(record_id, success, task_id=task_id, trajectory_id=trajectory.id)
-                    counted.setdefault(name, []).append(record_id)
-                except NotFound:  # deleted since it was retrieved
-                    unknown.append(record_id)
+            return {}
+        unknown, counted = list(attribution.unknown), dict[str, list[str]]()
+        for name, record_id in ((name, one) for name, ids in attribution.used.items() for one in ids):
+            try:
+                await self._count_use(name, record_id, success, trajectory)
+                counted.setdefault(name, []).append(record_id)
+            except NotFound:  # deleted since it was retrieved
+                unknown.append(record_id)
+            except InvalidInput as error:  # a store that keeps no usage
+                errors[name] = str(error)
         if unknown:
-            errors["used"] = f"no memory that was retrieved for the task has the id {', '.join(map(repr, unknown))}"
+            errors["used"] = f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}"
         return counted
+
+    async def _count_use(self, name: str, record_id: str, success: bool, trajectory: Trajectory) -> None:
+        memory = self._memories.get(name)
+        if memory is None:
+            raise NotFound(f"this memory system has no {name!r}")
+        await memory.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
 
     def revision(self) -> int:
         """A number that grows with every change to the store, by any process: what to key a cache on."""
