@@ -202,7 +202,7 @@ def test_a_rate_says_how_sure_it_is(bank):
 
 
 @pytest.mark.parametrize(
-    ("n_succeeded", "n", "is_retired"), [(0, 4, False), (0, 7, True), (1, 7, False), (1, 11, True)]
+    ("n_succeeded", "n", "is_retired"), [(0, 11, False), (0, 12, True), (1, 18, False), (1, 19, True)]
 )
 def test_outcomes_retire_once_they_leave_little_doubt(n_succeeded, n, is_retired):
     assert RetirementRule().holds(n_succeeded, n) is is_retired
@@ -210,7 +210,7 @@ def test_outcomes_retire_once_they_leave_little_doubt(n_succeeded, n, is_retired
 
 def test_a_strategy_that_keeps_failing_is_kept_but_not_read_until_somebody_says_so(bank):
     bad, good = bank.add(strategy()), bank.add(strategy(suggestion="ask for the reason"))
-    tried(bank, bad, *[False] * 7)
+    tried(bank, bad, *[False] * 12)
     assert [found.id for found in bank.read(asked(REFUND), k=1)] == [good]
     assert [hit.item.id for hit in bank.search_hits(REFUND, k=5, with_buried=True)] == [good, bad]
     assert bank.rate(bad).retired == BY_OUTCOMES
