@@ -64,8 +64,8 @@ class RetirementRule:
     floor: float = 0.25
     """It is retired when its success rate is below this with a probability of 97.5 %.
 
-    Well below what agents reach at all: on τ-bench, where they succeed in 42 %, a floor of 0.4 retired 6 strategies of 36
-    for having been retrieved for hard tasks.
+    Well below what agents reach at all: on τ-bench, where they succeed in 42 %, a floor of 0.4 retired 6 strategies of
+    36, for having been retrieved for hard tasks.
     """
 
     min_tries: int = 5
