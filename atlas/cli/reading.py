@@ -117,6 +117,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"store            {memory.storage.path}")
         print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
         print(f"concepts         {len(memory.concepts)}")
+        print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -279,6 +279,21 @@ def text_field(encoded: Json, name: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
     return value
+
+
+def plain_list(value: Any, name: str) -> Sequence[Any]:
+    """A list; `InvalidInput` for anything else, a text among it."""
+    if not isinstance(value, list | tuple):
+        raise InvalidInput(f"{name} should be a list, but is of type {type(value).__name__}")
+    return value
+
+
+def text_list(value: Any, name: str) -> list[str]:
+    """A list of texts; `InvalidInput` for anything else."""
+    texts = list(plain_list(value, name))
+    if not all(isinstance(text, str) for text in texts):
+        raise InvalidInput(f"{name} should hold texts alone")
+    return texts
 
 
 def encode_instant(instant: datetime | None) -> str | None:

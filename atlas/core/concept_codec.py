@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,7 +12,9 @@ from atlas.core.codec import (
     decode_instant,
     encode_instant,
     object_field,
+    plain_list,
     text_field,
+    text_list,
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
@@ -52,30 +53,17 @@ def decode_concept(encoded: Json) -> CodeConcept:
         raise InvalidInput(f"a concept has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
     values: dict[str, Any] = {name: text_field(encoded, name) for name in REQUIRED}
     values |= {name: text_field(encoded, name) for name in OPTIONAL if name in encoded}
-    values |= {name: tuple(_texts(encoded.get(name, []), name)) for name in LISTS}
+    values |= {name: tuple(text_list(encoded.get(name, []), name)) for name in LISTS}
     return CodeConcept(
         **values,
-        examples=tuple(_example(example) for example in _sequence(encoded.get("examples", []), "examples")),
+        examples=tuple(_example(example) for example in plain_list(encoded.get("examples", []), "examples")),
         metadata=object_field(encoded, "metadata", {}),
         created_at=decode_instant(encoded.get("created_at"), "created_at"),
     )
 
 
 def _example(example: Any) -> tuple[str, str]:
-    pair = _texts(example, "examples")
+    pair = text_list(example, "examples")
     if len(pair) != 2:
         raise InvalidInput(f"examples should be pairs of a call and its result, but one has {len(pair)} parts")
     return pair[0], pair[1]
-
-
-def _texts(value: Any, name: str) -> list[str]:
-    texts = list(_sequence(value, name))
-    if not all(isinstance(text, str) for text in texts):
-        raise InvalidInput(f"{name} should hold texts alone")
-    return texts
-
-
-def _sequence(value: Any, name: str) -> Sequence[Any]:
-    if not isinstance(value, list | tuple):
-        raise InvalidInput(f"{name} should be a list, but is of type {type(value).__name__}")
-    return value

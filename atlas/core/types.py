@@ -276,6 +276,46 @@ class Retrieval(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryQueryResult:
+    """What the memories of a system hold for a task; a memory that is missing, or failed, has no part in it."""
+
+    experience_hits: tuple[Hit[Experience], ...] = ()
+    """Best first, as in each of these."""
+
+    concept_hits: tuple[Hit[CodeConcept], ...] = ()
+    strategy_hits: tuple[Hit[Strategy], ...] = ()
+    n_hidden: Mapping[str, int] = field(default_factory=dict)
+    """How many were not relevant enough to be among the hits, by memory: `experience`, `concepts`, `strategies`."""
+
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """What went wrong, by memory; the parts of the others are whole."""
+
+    @property
+    def experiences(self) -> list[Experience]:
+        """Attempts at tasks that are like it."""
+        return [hit.item for hit in self.experience_hits]
+
+    @property
+    def concepts(self) -> list[CodeConcept]:
+        """Code that may serve it."""
+        return [hit.item for hit in self.concept_hits]
+
+    @property
+    def strategies(self) -> list[Strategy]:
+        """What to do in situations that are like it."""
+        return [hit.item for hit in self.strategy_hits]
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The ids of all hits, by memory."""
+        return {
+            "experience": tuple(one.id for one in self.experiences),
+            "concepts": tuple(one.id for one in self.concepts),
+            "strategies": tuple(one.id for one in self.strategies),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
     """What a vector store found, best first; the four lists have one length."""
 
@@ -334,6 +374,24 @@ class Usage:
     """Searches that returned it."""
 
     last_retrieved_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """One attempt at a task that a record was used for, and how it went."""
+
+    record_id: str
+    """The one that was used; another one where that was merged since."""
+
+    success: bool
+    task_id: str
+    """Empty where nobody said."""
+
+    trajectory_id: str
+    """The attempt; empty where nobody said."""
+
+    at: datetime
+    actor: str
 
 
 NO_MARKS = Marks()

@@ -41,6 +41,10 @@ class Cutter:
         cut = [(_word_end(words, start, reach), _word_end(words, end, -reach)) for start, end in windows]
         return in_characters(cut, pieces.offsets, len(text))
 
+    def n_pieces(self, text: str) -> int:
+        """How many word pieces a text has."""
+        return len(self._pieces(text).ids)
+
     def _pieces(self, text: str) -> Any:
         return self._tokenizer.encode(text, add_special_tokens=False)
 

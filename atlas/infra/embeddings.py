@@ -85,6 +85,15 @@ class SentenceTransformerEmbedder:
         """
         return self._spans(text, "", MAX_WINDOWS)
 
+    def count_tokens(self, text: str) -> int | None:
+        """How many word pieces a text has, however long it is; None where the model's tokenizer cannot tell.
+
+        Raises:
+            EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
+        """
+        cutter = self._loaded_cutter()
+        return cutter.n_pieces(text) if cutter else None
+
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
         """The vectors of several documents, shape (n, dim).
 

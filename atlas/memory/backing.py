@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Candidates, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
+from atlas.core.types import Candidates, Marks, QueryResult, TrashedRecord, Usage, Use, Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
@@ -263,7 +263,11 @@ class PlainStore:
     async def write_retrievals(self) -> None:
         """Not kept."""
 
-    async def record_use(self, record_id: str, success: bool, task_id: str = "") -> None:
+    async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
+        """None is kept."""
+        return {record_id: [] for record_id in ids}
+
+    async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
         """Refused: it has no place for it."""
         raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
 

@@ -8,7 +8,7 @@ holds. So it does not depend on what else was found, and says by itself whether 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -114,13 +114,26 @@ class Candidate(Generic[T]):
     """What it was an attempt at; empty where that is not known."""
 
     success: bool | None = None
+    prior: float | None = None
+    """How likely it is to help at all, in [0, 1], in place of how it went itself; None where `success` says it."""
+
     created_at: datetime
     usage: Usage = NO_USAGE
     is_pinned: bool = False
 
 
-def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping[str, bool]) -> list[Candidate[str]]:
-    """The records that a store found, by id, before they are ranked."""
+def candidates_of(
+    found: Candidates,
+    usage: Mapping[str, Usage],
+    pinned: Mapping[str, bool],
+    prior: Callable[[Usage], float] | None = None,
+) -> list[Candidate[str]]:
+    """The records that a store found, by id, before they are ranked.
+
+    Args:
+        prior: From how often a record was used and helped to how likely it is to help, for records without an outcome
+            of their own.
+    """
     information = found.word_information or 1.0
     rows = zip(found.ids, found.similarities, found.words, found.metadatas, strict=True)
     return [
@@ -130,6 +143,7 @@ def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping
             words=words / information,
             task_id=str(metadata.get("task_id", "")),
             success=metadata.get("success"),
+            prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
             created_at=datetime.fromisoformat(metadata["created_at"]),
             usage=usage.get(record_id, NO_USAGE),
             is_pinned=pinned.get(record_id, False),
@@ -314,7 +328,7 @@ def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> 
     worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
     return {
-        "success": weights.success * worked,
+        "success": weights.success * (worked if candidate.prior is None else candidate.prior),
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,

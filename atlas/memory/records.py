@@ -62,9 +62,9 @@ class RecordMemory(AsyncRecordMemory):
         """Sync form of `adelete`."""
         return aio.run(self.adelete(ids))
 
-    def record_use(self, record_id: str, success: bool, *, task_id: str = "") -> None:
+    def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Sync form of `arecord_use`."""
-        aio.run(self.arecord_use(record_id, success, task_id=task_id))
+        aio.run(self.arecord_use(record_id, success, task_id=task_id, trajectory_id=trajectory_id))
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Sync form of `amarks`."""

@@ -96,15 +96,15 @@ class AsyncRecordMemory:
         """Delete records; how many there were. They stay in the history, from which `undo` brings them back."""
         return await self._store.delete(list(ids))
 
-    async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "") -> None:
-        """Say how a task went that this record was used for.
+    async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
+        """Say how an attempt at a task went that this record was used for.
 
         A record's success rate is the mean of its own outcome and of the outcomes recorded here.
 
         Raises:
             NotFound: It is not there.
         """
-        await self._store.record_use(record_id, success, task_id)
+        await self._store.record_use(record_id, success, task_id, trajectory_id)
 
     async def amarks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Tags, pin and note of each record."""

@@ -131,20 +131,25 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
 
         If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
+        withheld = set() if with_buried else await self._withheld()
         found = await self._retriever.retrieve(
             query,
-            k,
+            k + len(withheld) if k > 0 else k,
             where=where,
             threshold=threshold,
             distinct=distinct,
             diversity=diversity,
             with_buried=with_buried,
         )
-        whole = await self._whole(found.hits)
+        whole = await self._whole([hit for hit in found.hits if hit.item not in withheld][: max(k, 0)])
         if count_retrieval:
             await self._store.note_retrievals([record_id for record_id, _ in whole])
         hits = [hit for _, hit in whole]
         return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold, problems=found.problems)
+
+    async def _withheld(self) -> set[str]:
+        """The ids of those that a search leaves out, unless it asks for buried ones; none, for most memories."""
+        return set()
 
     async def asearch_words(
         self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False

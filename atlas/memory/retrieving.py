@@ -11,7 +11,7 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Candidates, Hit, Retrieval, Vector
+from atlas.core.types import Candidates, Hit, Retrieval, Usage, Vector
 from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration
@@ -50,6 +50,9 @@ class Retriever:
     clock: Clock
     reranker: Reranker | None = None
     """None, as is usual, for the order that the weights give."""
+
+    prior: Callable[[Usage], float] | None = None
+    """What stands for success where records have no outcome of their own; see `candidates_of`."""
 
     _calibration: LiveCalibration = field(init=False)
 
@@ -141,7 +144,7 @@ class Retriever:
     async def _known(self, found: Candidates) -> list[Candidate[str]]:
         """What was found with what else the ranking asks for."""
         usage, marks = await self.store.usage(found.ids), await self.store.marks(found.ids)
-        return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()})
+        return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 
     async def _ranked(
         self,

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from atlas.core.errors import NotFound
+from atlas.core.codec import check_text
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
-from atlas.core.types import Operation, RecordChange, Trajectory
+from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, Trajectory
+from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
-from atlas.memory import concepts, experience
+from atlas.memory import concepts, experience, strategies
+from atlas.memory.abstracting import TemplateStrategyAbstractor
+from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.context import BUDGET_TOKENS, ContextBlock, build_context, counter_of
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.gathering import gather
+from atlas.memory.model_abstracting import LLMStrategyAbstractor
+from atlas.memory.ranking import check_k, check_threshold
+from atlas.memory.strategies import ChromaStrategyBank
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
@@ -27,12 +37,16 @@ class MemorySystemImpl:
         self,
         experience: ChromaExperienceMemory | None = None,
         concepts: ChromaConceptLibrary | None = None,
+        strategies: ChromaStrategyBank | None = None,
         *,
         storage: Store | None = None,
+        attribution: TrajectoryAttribution | None = None,
     ) -> None:
         self._experience = experience
         self._concepts = concepts
+        self._strategies = strategies
         self._storage = storage
+        self._attribution = attribution or TrajectoryAttribution()
 
     @property
     def experience_memory(self) -> ChromaExperienceMemory | None:
@@ -67,6 +81,22 @@ class MemorySystemImpl:
         return self._concepts
 
     @property
+    def strategy_bank(self) -> ChromaStrategyBank | None:
+        """What to do in which situation."""
+        return self._strategies
+
+    @property
+    def strategies(self) -> ChromaStrategyBank:
+        """What to do in which situation.
+
+        Raises:
+            NotFound: This system was put together without it.
+        """
+        if self._strategies is None:
+            raise NotFound("this memory system has no strategy bank")
+        return self._strategies
+
+    @property
     def storage(self) -> Store:
         """The store that the memories share.
 
@@ -77,9 +107,127 @@ class MemorySystemImpl:
             raise NotFound("this memory system has no store; open one with atlas.open_memory")
         return self._storage
 
+    @property
+    def _memories(self) -> dict[str, AnyMemory]:
+        """The memories that are there, by the names that results, ids and errors have them under."""
+        given = {"experience": self._experience, "concepts": self._concepts, "strategies": self._strategies}
+        return {name: memory for name, memory in given.items() if memory is not None}
+
+    async def query(self, task: Task, k: int = 5, *, threshold: float | None = None) -> MemoryQueryResult:
+        """What every memory holds for a task, asked at once; at most k of each, best first.
+
+        What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the ranking's weights.
+
+        Raises:
+            InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
+        """
+        result = await self._asked(task, k, threshold)
+        self._attribution.note(task, result.ids)
+        return result
+
+    def query_sync(self, task: Task, k: int = 5, *, threshold: float | None = None) -> MemoryQueryResult:
+        """Sync form of `query`."""
+        return aio.run(self.query(task, k, threshold=threshold))
+
+    async def abuild_context(
+        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = 8, *, threshold: float | None = None
+    ) -> ContextBlock:
+        """The part of a prompt that tells an agent what is remembered for a task, within a budget.
+
+        It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
+        Tokens are counted with the embedder's tokenizer where it has one.
+        """
+        result = await self._asked(task, k, threshold)
+        embedder = next((memory.embedder for memory in self._memories.values()), None)
+        block = await asyncio.to_thread(lambda: build_context(result, counter_of(embedder), budget_tokens))
+        self._attribution.note(task, block.shown)
+        return block
+
+    def build_context(
+        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = 8, *, threshold: float | None = None
+    ) -> ContextBlock:
+        """Sync form of `abuild_context`."""
+        return aio.run(self.abuild_context(task, budget_tokens, k, threshold=threshold))
+
+    async def astore(self, trajectory: Trajectory) -> dict[str, Any]:
+        """Remember an attempt, and count its outcome for what it used.
+
+        A success goes to the experiences and to the strategies, anything else to the experiences alone. Concepts learn
+        only by compression, from many attempts at once. Importers bypass this: they fill the experiences alone.
+
+        Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave;
+        `trajectory.metadata["used"]`, ids by memory or a list of ids that were given, says otherwise. Where the outcome
+        is unknown nothing is counted.
+
+        Returns:
+            `experience` and `strategies`, each with an id, where they hold it now; `used`, the ids by memory that the
+            outcome was counted for, where there are any; `errors`, by memory, where something failed after the
+            experience was stored.
+
+        Raises:
+            InvalidInput: The attempt cannot be stored; nothing was.
+        """
+        stored: dict[str, Any] = {}
+        errors: dict[str, str] = {}
+        operation_id = None
+        if self._experience is not None:
+            scoped = self._experience.within("store")
+            stored["experience"], operation_id = await scoped.astore(trajectory), scoped.operation_id
+        if self._strategies is not None:
+            bank = self._strategies.within("store", operation_id=operation_id)
+            written = await gather({"strategies": bank.awrite(trajectory)})
+            strategy = written.answers.get("strategies")
+            stored |= {"strategies": strategy.id} if strategy else {}
+            errors |= written.errors
+        used = await self._count_uses(trajectory, errors)
+        return stored | ({"used": used} if used else {}) | ({"errors": errors} if errors else {})
+
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Remember an attempt in every memory that takes it; the ids, by memory."""
-        return {"experience": self.experience.store(trajectory)} if self._experience else {}
+        """Sync form of `astore`."""
+        return aio.run(self.astore(trajectory))
+
+    async def _asked(self, task: Task, k: int, threshold: float | None) -> MemoryQueryResult:
+        check_k(k)
+        check_text(task.description, "the task's description")
+        if threshold is not None:
+            check_threshold(threshold)
+        asked = {n: m.aretrieve(task.description, k, threshold=threshold) for n, m in self._memories.items()}
+        found = await gather(asked)
+        hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
+        return MemoryQueryResult(
+            experience_hits=hits.get("experience", ()),
+            concept_hits=hits.get("concepts", ()),
+            strategy_hits=hits.get("strategies", ()),
+            n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
+            errors=found.errors,
+        )
+
+    async def _count_uses(self, trajectory: Trajectory, errors: dict[str, str]) -> dict[str, list[str]]:
+        """Count an attempt's outcome for what it used; what was counted. Adds to the errors what could not be."""
+        attribution, success = self._attribution.take(trajectory), trajectory.outcome.success
+        if success is None:
+            return {}
+        unknown, counted = list(attribution.unknown), dict[str, list[str]]()
+        for name, record_id in ((name, one) for name, ids in attribution.used.items() for one in ids):
+            try:
+                await self._count_use(name, record_id, success, trajectory)
+                counted.setdefault(name, []).append(record_id)
+            except NotFound:  # deleted since it was retrieved
+                unknown.append(record_id)
+            except InvalidInput as error:  # a store that keeps no usage
+                errors[name] = str(error)
+        if unknown:
+            errors["used"] = f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}"
+        return counted
+
+    async def _count_use(self, name: str, record_id: str, success: bool, trajectory: Trajectory) -> None:
+        memory = self._memories.get(name)
+        if memory is None:
+            raise NotFound(f"this memory system has no {name!r}")
+        await memory.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
 
     def revision(self) -> int:
         """A number that grows with every change to the store, by any process: what to key a cache on."""
@@ -122,6 +270,8 @@ class MemorySystemImpl:
 
 MemorySystem = MemorySystemImpl
 
+AnyMemory = ChromaExperienceMemory | ChromaConceptLibrary | ChromaStrategyBank
+
 
 def open_memory(
     path: str | os.PathLike[str] | None = None,
@@ -140,7 +290,7 @@ def open_memory(
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
             `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
-        llm: A language model, for the steps that can use one; none of them does yet.
+        llm: A language model, which then abstracts strategies; where it is None they are made by pattern.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -163,14 +313,16 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts)]
+        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts, strategies)]
     except BaseException:
         storage.ledger.close()
         raise
+    abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
     weights = settings.ranking or storage.profiles.weights
     return MemorySystemImpl(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
+        ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
         storage=storage,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from atlas.core.types import CodeConcept, Experience, Task, Trajectory
+from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 
 
 @runtime_checkable
@@ -66,4 +66,29 @@ class ConceptLibrary(Protocol):
 
     def __len__(self) -> int:
         """How many concepts there are."""
+        ...
+
+
+@runtime_checkable
+class StrategyBank(Protocol):
+    """What to do in which situation, found by similarity of the situation to a task."""
+
+    def write(self, trajectory: Trajectory) -> Strategy | None:
+        """Abstract a successful attempt; the strategy that now stands for it, or None where there is none."""
+        ...
+
+    def read(self, task: Task, k: int = 5) -> list[Strategy]:
+        """The k strategies that fit a task best, best first."""
+        ...
+
+    def get(self, strategy_id: str, /) -> Strategy | None:
+        """One strategy, or None."""
+        ...
+
+    def update_stats(self, strategy_id: str, success: bool) -> None:
+        """Say how a task went that the strategy was used for."""
+        ...
+
+    def __len__(self) -> int:
+        """How many strategies there are."""
         ...

@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.errors import PlanOutdated, StoreError
-from atlas.core.types import NO_USAGE, Usage
+from atlas.core.types import NO_USAGE, Usage, Use
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.where import FIRST_TO_NAME, USAGE_COLUMNS
 
@@ -27,16 +27,29 @@ FLUSH_SECONDS = 30.0
 FLUSH_RECORDS = 500
 
 
+USE = "use"
+BY = ":"
+"""Between the kind of an event and the trajectory that caused it: `use`, or `use:` and the trajectory's id."""
+
+
 def record_use(
-    ledger: SqliteLedger, collection: str, record_id: str, success: bool, *, task_id: str, actor: str
+    ledger: SqliteLedger,
+    collection: str,
+    record_id: str,
+    success: bool,
+    *,
+    task_id: str,
+    actor: str,
+    trajectory_id: str = "",
 ) -> None:
     """Add one use and its outcome, durably."""
+    kind = f"{USE}{BY}{trajectory_id}" if trajectory_id else USE
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
         connection.execute(
             "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
-            "VALUES (?, ?, 'use', ?, ?, ?, ?)",
-            (collection, record_id, success, task_id, at, actor),
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (collection, record_id, kind, success, task_id, at, actor),
         )
         connection.execute(
             "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
@@ -131,11 +144,29 @@ def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dic
             "WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
             (collection, wanted),
         ).fetchall()
-        rows += _absorbed(connection, collection, wanted)
+        columns = ", ".join(f"u.{column}" for column in USAGE_COLUMNS)
+        rows += _absorbed(connection, collection, wanted, "usage", columns)
     found: dict[str, Usage] = {}
     for record_id, *figures in rows:
         found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
     return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
+
+
+def read_uses(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
+    """Each use of each record, and of those that were merged into it, oldest first."""
+    wanted = json.dumps(list(ids))
+    columns = "u.record_id, u.kind, u.success, u.task_id, u.created_at, u.actor"
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            f"SELECT u.record_id, {columns}, u.seq FROM json_each(?) j "
+            "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value",
+            (wanted, collection),
+        ).fetchall()
+        rows += _absorbed(connection, collection, wanted, "events", f"{columns}, u.seq")
+    found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
+    for counts_for, *event, _ in sorted(rows, key=lambda row: row[-1]):
+        found[counts_for].append(_use(*event))
+    return found
 
 
 def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage]) -> None:
@@ -146,21 +177,33 @@ def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage
         )
 
 
-def _absorbed(connection: sqlite3.Connection, collection: str, ids: str) -> list[tuple[Any, ...]]:
-    """Usage of deleted records, by the ones of these that they were merged into; see `COUNTED_USAGE`."""
+def _absorbed(
+    connection: sqlite3.Connection, collection: str, ids: str, table: str, columns: str
+) -> list[tuple[Any, ...]]:
+    """What a table says of deleted records, by the ones of these that they were merged into; see `COUNTED_USAGE`."""
     key = connection.execute(
         "SELECT key FROM attribute_keys WHERE collection = ? AND name = 'merged_from'", (collection,)
     ).fetchone()
     if key is None:
         return []
-    columns = ", ".join(f"u.{column}" for column in USAGE_COLUMNS)
     return connection.execute(
         f"SELECT k.id, {columns} FROM json_each(?) j CROSS JOIN records k ON k.collection = ? AND k.id = j.value "
         "CROSS JOIN attributes m ON m.seq = k.seq AND m.key = ? "
         "CROSS JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
-        f"CROSS JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id WHERE {FIRST_TO_NAME}",
+        f"CROSS JOIN {table} u ON u.collection = k.collection AND u.record_id = gone.id WHERE {FIRST_TO_NAME}",
         (ids, collection, key[0]),
     ).fetchall()
+
+
+def _use(record_id: str, kind: str, success: int, task_id: str, created_at: str, actor: str) -> Use:
+    return Use(
+        record_id=record_id,
+        success=bool(success),
+        task_id=task_id,
+        trajectory_id=kind.partition(BY)[2],
+        at=datetime.fromisoformat(created_at),
+        actor=actor,
+    )
 
 
 def _usage(

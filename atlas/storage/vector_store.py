@@ -12,7 +12,7 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.core.types import NO_MARKS, Candidates, Marks, QueryResult, TrashedRecord, Usage, Vector, Vectors
+from atlas.core.types import NO_MARKS, Candidates, Marks, QueryResult, TrashedRecord, Usage, Use, Vector, Vectors
 from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored
@@ -213,9 +213,13 @@ class LedgerVectorStore:
         """What agents did with each record; searches of the last half minute may be missing."""
         return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
 
-    async def record_use(self, record_id: str, success: bool, task_id: str = "") -> None:
+    async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
         """Add one use of a record and how it went; `NotFound` where it is not there."""
-        await asyncio.to_thread(self._record_use, record_id, success, task_id)
+        await asyncio.to_thread(self._record_use, record_id, success, task_id, trajectory_id)
+
+    async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
+        """Each use of each record, and of those that were merged into it, oldest first."""
+        return await asyncio.to_thread(usage.read_uses, self._ledger, self._name, ids)
 
     async def note_retrievals(self, ids: Sequence[str]) -> None:
         """Count what a search returned; it is written in batches, one of which may be due now."""
@@ -288,11 +292,13 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("restore")
         return await asyncio.to_thread(trash.restore, self._collection, ids, operation)
 
-    def _record_use(self, record_id: str, success: bool, task_id: str) -> None:
+    def _record_use(self, record_id: str, success: bool, task_id: str, trajectory_id: str) -> None:
         if not self._ledger.get(self._name, [record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
         actor = self._collection.settings.actor
-        usage.record_use(self._ledger, self._name, record_id, success, task_id=task_id, actor=actor)
+        usage.record_use(
+            self._ledger, self._name, record_id, success, task_id=task_id, trajectory_id=trajectory_id, actor=actor
+        )
 
     def _add(self, records: list[Record], *, skip_known: bool = False, also: Also | None = None) -> list[str]:
         operation, model = self._operation or self._draft("store"), self._collection.model

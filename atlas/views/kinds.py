@@ -26,7 +26,9 @@ class Kind:
 
 EXPERIENCE = Kind("experience", "experiences", lambda memory: memory.experience)
 CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts)
+STRATEGY = Kind("strategy", "strategies", lambda memory: memory.strategies)
 KINDS = (EXPERIENCE, CONCEPT)
+"""Those that have a page."""
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:

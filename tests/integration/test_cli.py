@@ -335,6 +335,22 @@ def test_concepts_are_listed_searched_and_printed(store, capsys):
     assert "concepts         1" in run(capsys, "status")
 
 
+def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, capsys):
+    with atlas.open_memory() as memory:
+        given = {"title": "Look \x1b[31mfirst", "situation": "a refund is asked for", "suggestion": "look\nthen ask"}
+        look = memory.strategies.add(atlas.Strategy(**given))
+        memory.strategies.update_stats(look, True, task_id="t1", trajectory_id="tr1")
+    line = f"{look[:8]}  0.55 (1 of 1 succeeded; 95 %: 0.16 to 0.99)  Look [31mfirst"
+    assert run(capsys, "strategies").splitlines() == [line]
+    assert run(capsys, "strategies", "somebody asks for a refund").startswith(line)
+    shown = run(capsys, "strategies", "--show", look[:6])
+    assert "--- what to do\nlook\nthen ask" in shown
+    assert "succeeded  t1  tr1" in shown
+    assert "\x1b" not in shown
+    assert "no strategy begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
+    assert "strategies       1" in run(capsys, "status")
+
+
 def test_an_import_of_skills_says_how_many_concepts_came(store, capsys, tmp_path):
     path = tmp_path / "skills.json"
     path.write_text(json.dumps({"mine": {"code": "function mine() {}", "description": "mine a log"}}))

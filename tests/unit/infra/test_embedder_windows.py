@@ -123,3 +123,7 @@ def test_windows_of_short_texts_import_no_torch():
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tokens_are_counted_beyond_the_window(embedder):
+    assert embedder.count_tokens("one two " * WINDOW) == 2 * WINDOW

@@ -1,0 +1,91 @@
+"""The command for strategies: listing, searching and printing them, with how well each works and what says so."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.core.settings import Settings
+from atlas.core.types import Outcome, Strategy, Use
+from atlas.memory.ranking import explain
+from atlas.memory.strategies import StrategyRate
+from atlas.memory.system import MemorySystem
+from atlas.views.kinds import STRATEGY
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    command = add_command(commands, "strategies", _strategies, "list, search or print strategies")
+    command.add_argument("query", nargs="?", default="", help="the task at hand (default: list the newest)")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command.add_argument("--show", metavar="ID", help="print one with its attempts; its id, or a beginning of it")
+
+
+def _strategies(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        if options.show:
+            _show(memory, full_ids(memory, [options.show], kind=STRATEGY)[0])
+        elif options.query:
+            _search(memory, options.query, options.n)
+        else:
+            _list(memory, options.n)
+    return 0
+
+
+def _list(memory: MemorySystem, n: int) -> None:
+    ids = [row["id"] for row in memory.strategies.browse(limit=n)]
+    rates = memory.strategies.rates(ids)
+    for strategy in memory.strategies.get_many(ids):
+        print(_line(strategy, rates[strategy.id]))
+    n_all = memory.strategies.count()
+    if n_all > n:
+        print(f"the newest {n} of {n_all}", file=sys.stderr)
+
+
+def _search(memory: MemorySystem, query: str, n: int) -> None:
+    found = memory.strategies.retrieve(query, n)
+    rates = memory.strategies.rates([hit.item.id for hit in found.hits])
+    for hit in found.hits:
+        print(f"{_line(hit.item, rates[hit.item.id])}\n    {explain(hit)}")
+    if not found.hits:
+        print("nothing relevant found", file=sys.stderr)
+
+
+def _show(memory: MemorySystem, strategy_id: str) -> None:
+    for strategy in memory.strategies.get_many([strategy_id]):
+        head = {
+            "id": strategy.id,
+            "title": strategy.title,
+            "success rate": _rate(memory.strategies.rate(strategy.id)),
+            "derived by": str(strategy.metadata.get("derived_by", "")),
+            "sources": ", ".join(strategy.sources),
+        }
+        attempts = "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id))
+        named = {
+            "when": strategy.situation,
+            "what to do": strategy.suggestion,
+            "why": strategy.rationale,
+            "attempts": attempts,
+        }
+        parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
+        print("\n".join(parts))
+
+
+def _line(strategy: Strategy, rate: StrategyRate) -> str:
+    return f"{strategy.id[:8]}  {_rate(rate)}  {safe(strategy.title)}"[:160]
+
+
+def _rate(rate: StrategyRate) -> str:
+    """`0.55 (1 of 1 succeeded; 95 %: 0.16 to 0.99)`."""
+    retired = f", retired {rate.retired}" if rate.retired else ""
+    if not rate.n:
+        return f"not tried{retired}"
+    interval = f"95 %: {rate.interval.low:.2f} to {rate.interval.high:.2f}"
+    return f"{rate.rate:.2f} ({rate.n_succeeded} of {rate.n} succeeded; {interval}{retired})"
+
+
+def _attempt(use: Use) -> str:
+    return f"{use.at:%Y-%m-%d %H:%M}  {Outcome(use.success).label:9}  {use.task_id or '–'}  {use.trajectory_id or '–'}"

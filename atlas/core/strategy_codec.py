@@ -1,0 +1,74 @@
+"""Strategies as JSON and back, without loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from atlas.core.codec import (
+    Json,
+    check_json,
+    check_object,
+    decode_instant,
+    encode_instant,
+    object_field,
+    plain_list,
+    text_field,
+    text_list,
+)
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Strategy
+
+DERIVED = ("usage_count", "success_rate")
+"""Fields that follow from what the store knows of a strategy's attempts."""
+
+REQUIRED = ("id", "situation", "suggestion")
+OPTIONAL = ("title", "rationale")
+
+
+def encode_strategy(strategy: Strategy) -> Json:
+    """A strategy as JSON values, without its statistics; `decode_strategy` gives the rest back equal."""
+    encoded: Json = {name: getattr(strategy, name) for name in (*REQUIRED, *OPTIONAL)}
+    encoded |= {
+        "parameters": [dict(parameter) for parameter in strategy.parameters],
+        "sources": list(strategy.sources),
+        "metadata": dict(strategy.metadata),
+        "created_at": encode_instant(strategy.created_at),
+    }
+    check_json(encoded, "strategy")
+    return encoded
+
+
+def decode_strategy(encoded: Json) -> Strategy:
+    """The strategy that `encode_strategy` encoded.
+
+    Raises:
+        InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
+    """
+    check_object(encoded, "strategy")
+    known = {field.name for field in fields(Strategy)} - set(DERIVED)
+    unknown = sorted(set(encoded) - known)
+    if unknown:
+        raise InvalidInput(f"a strategy has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    values: dict[str, Any] = {name: text_field(encoded, name) for name in REQUIRED}
+    values |= {name: text_field(encoded, name) for name in OPTIONAL if name in encoded}
+    return Strategy(
+        **values,
+        parameters=check_parameters(encoded.get("parameters", [])),
+        sources=tuple(text_list(encoded.get("sources", []), "sources")),
+        metadata=object_field(encoded, "metadata", {}),
+        created_at=decode_instant(encoded.get("created_at"), "created_at"),
+    )
+
+
+def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
+    """Parameters of a strategy, each with a name; `InvalidInput` where they are something else."""
+    return tuple(_parameter(given) for given in plain_list(value, "parameters"))
+
+
+def _parameter(given: Any) -> dict[str, str]:
+    is_texts = isinstance(given, Mapping) and all(isinstance(text, str) for pair in given.items() for text in pair)
+    if not is_texts or not given.get("name"):
+        raise InvalidInput(f"a parameter should be texts by name, with a `name`, but is {given!r}"[:300])
+    return dict(given)

@@ -1,0 +1,84 @@
+"""Which retrieved memories an attempt used, so that its outcome counts for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.core.types import Task, Trajectory
+
+MOST_TASKS = 1_000
+
+Ids = Mapping[str, Sequence[str]]
+"""Ids of records by the memory that holds them: `experience`, `concepts`, `strategies`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """What an attempt used."""
+
+    used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Ids by memory."""
+
+    unknown: tuple[str, ...] = ()
+    """What the attempt names as used, and what was not retrieved for its task, or stands for several memories."""
+
+
+class TrajectoryAttribution:
+    """What was retrieved for the tasks that are being worked on in this process, the last so many of them."""
+
+    def __init__(self, most_tasks: int = MOST_TASKS) -> None:
+        self._most_tasks = most_tasks
+        self._retrieved: OrderedDict[str, Ids] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(self, task: Task, retrieved: Ids) -> None:
+        """Remember what an agent was given for a task, in place of what it was given for it before."""
+        with self._lock:
+            self._retrieved[_key(task)] = retrieved
+            self._retrieved.move_to_end(_key(task))
+            while len(self._retrieved) > self._most_tasks:
+                self._retrieved.popitem(last=False)
+
+    def take(self, trajectory: Trajectory) -> Attribution:
+        """What an attempt used, which is then forgotten: what was retrieved for its task, unless it says otherwise.
+
+        `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each at
+        least as long as a context block shows it. An empty list says that nothing was used.
+        """
+        with self._lock:
+            retrieved = self._retrieved.pop(_key(trajectory.task), {})
+        stated = trajectory.metadata.get("used")
+        if stated is None:
+            return Attribution(used={name: tuple(ids) for name, ids in retrieved.items() if ids})
+        if isinstance(stated, Mapping):
+            return Attribution(used={str(name): _texts(ids) for name, ids in stated.items() if ids})
+        return _among(_texts(stated), retrieved)
+
+
+def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
+    """Retrieved ids, told by what they begin with."""
+    used: dict[str, list[str]] = {}
+    unknown = []
+    for begin in stated:
+        found = [(name, i) for name, ids in retrieved.items() for i in ids if begin and i.startswith(begin)]
+        exact = [(name, i) for name, i in found if i == begin] or found
+        if len(exact) == 1:
+            name, record_id = exact[0]
+            used.setdefault(name, []).append(record_id)
+        else:
+            unknown.append(begin)
+    return Attribution(used={n: tuple(dict.fromkeys(ids)) for n, ids in used.items()}, unknown=tuple(unknown))
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """Ids, each once, of a list or of one alone."""
+    ids = [value] if isinstance(value, str) else value if isinstance(value, list | tuple | set) else []
+    return tuple(dict.fromkeys(str(one) for one in ids))
+
+
+def _key(task: Task) -> str:
+    return task.id or task.description

@@ -1,0 +1,71 @@
+"""Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from atlas.core.types import Strategy, Task, Trajectory, Use
+from atlas.infra import aio
+from atlas.memory.retrieval import RetrievalMemory
+from atlas.memory.strategies_async import (
+    BY_HAND,
+    BY_OUTCOMES,
+    COLLECTION,
+    AsyncStrategyBank,
+    RetirementRule,
+    StrategyRate,
+)
+
+__all__ = ["BY_HAND", "BY_OUTCOMES", "COLLECTION", "ChromaStrategyBank", "RetirementRule", "StrategyRate"]
+
+
+class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):
+    """What to do in which situation, in a vector store.
+
+    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    """
+
+    def write(self, trajectory: Trajectory) -> Strategy | None:
+        """Sync form of `awrite`."""
+        return aio.run(self.awrite(trajectory))
+
+    def add(self, strategy: Strategy) -> str:
+        """Sync form of `aadd`."""
+        return aio.run(self.aadd(strategy))
+
+    def read(self, task: Task, k: int = 5) -> list[Strategy]:
+        """Sync form of `aread`."""
+        return aio.run(self.aread(task, k))
+
+    def update_stats(self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
+        """Sync form of `aupdate_stats`."""
+        aio.run(self.aupdate_stats(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id))
+
+    def attempts(self, strategy_id: str) -> list[Use]:
+        """Sync form of `aattempts`."""
+        return aio.run(self.aattempts(strategy_id))
+
+    def rate(self, strategy_id: str) -> StrategyRate:
+        """Sync form of `arate`."""
+        return aio.run(self.arate(strategy_id))
+
+    def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
+        """Sync form of `arates`."""
+        return aio.run(self.arates(strategy_ids))
+
+    def retire(self, strategy_ids: Sequence[str]) -> int:
+        """Sync form of `aretire`."""
+        return aio.run(self.aretire(strategy_ids))
+
+    def unretire(self, strategy_ids: Sequence[str]) -> int:
+        """Sync form of `aunretire`."""
+        return aio.run(self.aunretire(strategy_ids))
+
+    def edit(self, strategy_id: str, **changes: Any) -> Strategy:
+        """Sync form of `aedit`."""
+        return aio.run(self.aedit(strategy_id, **changes))
+
+    def merge(self, ids: Sequence[str]) -> Strategy:
+        """Sync form of `amerge`."""
+        return aio.run(self.amerge(ids))

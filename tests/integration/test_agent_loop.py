@@ -1,0 +1,58 @@
+"""An agent that asks its memory, acts, and stores what it did: without a language model, and with one."""
+
+from __future__ import annotations
+
+import pytest
+
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.memory.system import open_memory
+from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
+
+KIND = "refund a cancelled flight"
+ABSTRACTED = {
+    "reusable": True,
+    "reason": "it holds for any booking",
+    "title": "Look first",
+    "situation": "a customer wants the booking {booking} changed, such as to refund a cancelled flight",
+    "suggestion": "look the booking up before anything else",
+    "parameters": [{"name": "booking", "type": "id", "description": "the booking"}],
+    "rationale": "the policy depends on it",
+}
+
+
+def act(task: Task, prompt: str) -> Trajectory:
+    """An agent that succeeds once its prompt tells it to look the booking up, and was lucky with the first task."""
+    knows = "look" in prompt
+    steps = [Step(thought=f"I look the booking up for: {task.description}", action="look_up", observation="found")]
+    steps += [Step(action="ask the customer", observation="yes"), Step(action="change it", observation="done")]
+    return Trajectory(task=task, steps=tuple(steps), outcome=Outcome(knows or task.id.endswith("-0")))
+
+
+def run(memory, n_rounds=3):
+    """What was stored of each attempt, in order, and what each prompt held."""
+    stored, blocks = [], []
+    for n in range(n_rounds):
+        task = Task(f"{KIND}-{n}", "airline", f"{KIND} for customer number {n}")
+        blocks.append(memory.build_context(task, budget_tokens=800))
+        stored.append(memory.store(act(task, blocks[-1].text)))
+    return stored, blocks
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_what_one_attempt_taught_is_in_the_next_ones_prompt_and_its_outcome_is_counted(tmp_path, with_model):
+    llm = ScriptedLLM([ABSTRACTED] * 3) if with_model else None
+    with open_memory(tmp_path / "store", embedder=HashEmbedder(), llm=llm, clock=FixedClock()) as memory:
+        stored, blocks = run(memory)
+        assert blocks[0].text == ""
+        assert all("errors" not in one for one in stored)
+        strategy_id = stored[0]["strategies"]
+        assert [one["strategies"] for one in stored] == [strategy_id] * 3, "they are of one situation"
+        assert strategy_id in blocks[1].shown["strategies"]
+        assert stored[1]["used"]["strategies"] == [strategy_id]
+
+        strategy, rate = memory.strategies.get(strategy_id), memory.strategies.rate(strategy_id)
+        assert strategy.metadata["derived_by"] == ("scripted" if with_model else "template")
+        assert len(strategy.sources) == 3
+        assert (rate.n, rate.n_succeeded) == (2, 2)
+        tasks = [attempt.task_id for attempt in memory.strategies.attempts(strategy_id)]
+        assert tasks == [f"{KIND}-1", f"{KIND}-2"]

@@ -1,0 +1,278 @@
+"""The strategy bank: writing, reading, outcomes, retiring, editing, merging."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.strategy_codec import decode_strategy, encode_strategy
+from atlas.core.types import Marks, Outcome, Strategy, Task, Trajectory
+from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
+from atlas.memory.updating import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.protocols.memory import StrategyBank
+from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.undo import undo
+from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.unit.memory.conftest import DictVectorStore, attempt
+
+REFUND = "a customer wants a refund for a cancelled flight"
+
+
+class ByDescription:
+    """Abstracts every attempt to its task's description, and keeps what it was asked; None for `trivial` ones."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def abstract(self, trajectory):
+        self.asked.append(trajectory.id)
+        if "trivial" in trajectory.task.description:
+            return None
+        return Strategy(
+            situation=trajectory.task.description, suggestion="look the booking up first", sources=(trajectory.id,)
+        )
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.open(tmp_path / "store", clock=FixedClock())
+    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    yield made
+    made.ledger.close()
+
+
+@pytest.fixture
+def bank(store):
+    return ChromaStrategyBank(HashEmbedder(), store.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
+
+
+def strategy(situation=REFUND, suggestion="look the booking up first", **fields):
+    return Strategy(situation=situation, suggestion=suggestion, **fields)
+
+
+def tried(bank, strategy_id, *outcomes):
+    for n, success in enumerate(outcomes):
+        bank.update_stats(strategy_id, success, task_id=f"t{n}", trajectory_id=f"tr{n}")
+
+
+def asked(description):
+    return Task("t", "", description)
+
+
+def test_it_is_a_strategy_bank(bank):
+    assert isinstance(bank, StrategyBank)
+
+
+def test_a_strategy_comes_back_as_it_was_added(bank):
+    given = strategy(
+        title="Refunds",
+        parameters=({"name": "booking", "type": "text"},),
+        rationale="it worked",
+        sources=("tr1",),
+        metadata={"derived_by": "template", "domain": "airline"},
+    )
+    strategy_id = bank.add(given)
+    assert bank.get(strategy_id) == replace(given, created_at=FixedClock().now())
+    assert decode_strategy(encode_strategy(given)) == given
+    assert bank.values("domain") == {"airline": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"situation": " "}, "situation should say something"),
+        ({"suggestion": ""}, "suggestion should say something"),
+        ({"suggestion": "x\0"}, "NUL"),
+        ({"parameters": ({"type": "text"},)}, "with a `name`"),
+        ({"parameters": ({"name": "n", "type": 3},)}, "with a `name`"),
+        ({"parameters": "abc"}, "should be a list"),
+        ({"metadata": {"x": {1}}}, "set"),
+    ],
+)
+def test_what_cannot_be_a_strategy_is_refused_and_nothing_is_added(bank, fields, said):
+    with pytest.raises(InvalidInput, match=said):
+        bank.add(strategy(**fields))
+    assert len(bank) == 0
+
+
+def test_what_the_bank_says_already_is_refused_and_the_one_that_says_it_is_named(bank):
+    there = bank.add(strategy())
+    with pytest.raises(InvalidInput, match=there):
+        bank.add(strategy(f"  {REFUND} ".replace(" a ", "  a ")))
+    other = bank.add(strategy(suggestion="ask for the reason"))
+    with pytest.raises(InvalidInput, match=there):
+        bank.edit(other, suggestion="look the booking up first")
+
+
+def test_only_successes_are_written_and_none_where_nothing_can_be_reused(bank):
+    assert bank.write(attempt(REFUND, False)) is None
+    assert bank.write(attempt(REFUND, None)) is None
+    assert bank.abstractor.asked == []
+    assert bank.write(attempt("trivial")) is None
+    assert len(bank) == 0
+
+
+def test_an_attempt_in_a_known_situation_is_one_more_source(bank, store):
+    first, second = attempt(REFUND), attempt(REFUND)
+    written = bank.write(first)
+    assert bank.write(second).id == written.id
+    assert bank.get(written.id).sources == (first.id, second.id)
+    elsewhere = bank.write(attempt("a grid with a symmetry axis"))
+    assert elsewhere.id != written.id
+    assert len(bank) == 2
+    assert store.history()[1].kind == "edit"
+
+
+def test_the_threshold_of_sameness_decides(store):
+    bank = ChromaStrategyBank(
+        HashEmbedder(), store.vector_store(COLLECTION), ByDescription(), clock=FixedClock(), same_situation=0.5
+    )
+    written = bank.write(attempt(REFUND))
+    assert bank.write(attempt(REFUND + " today")).id == written.id
+    with pytest.raises(InvalidInput, match="at most 1"):
+        ChromaStrategyBank(HashEmbedder(), MemoryVectorStore(), ByDescription(), same_situation=1.5)
+
+
+def test_an_attempt_is_abstracted_once(bank):
+    trajectory = attempt(REFUND)
+    written = bank.write(trajectory)
+    assert bank.write(trajectory) == written
+    assert bank.abstractor.asked == [trajectory.id]
+
+
+@pytest.mark.parametrize("kind", [MemoryVectorStore, DictVectorStore])
+def test_a_plain_store_keeps_finds_and_joins_strategies(kind):
+    bank = ChromaStrategyBank(HashEmbedder(), kind(), ByDescription())
+    first, second = attempt(REFUND), attempt(REFUND)
+    written = bank.write(first)
+    bank.write(attempt("a grid with a symmetry axis"))
+    assert bank.write(second).sources == (first.id, second.id)
+    assert bank.read(asked(REFUND), k=1)[0].id == written.id
+    with pytest.raises(InvalidInput, match="keeps no usage"):
+        bank.update_stats(written.id, True)
+
+
+def test_read_prefers_among_equals_the_one_that_surely_works(bank):
+    untried = bank.add(strategy())
+    once = bank.add(strategy(suggestion="ask for the reason"))
+    often = bank.add(strategy(suggestion="read the policy"))
+    tried(bank, once, True)
+    tried(bank, often, *[True] * 9, False)
+    assert [found.id for found in bank.read(asked(REFUND))] == [often, once, untried]
+    assert bank.read(asked(REFUND), k=0) == []
+
+
+def test_every_attempt_is_listed_with_its_task_trajectory_and_outcome(bank):
+    strategy_id = bank.add(strategy())
+    tried(bank, strategy_id, True, False)
+    bank.record_use(strategy_id, True)
+    attempts = bank.attempts(strategy_id)
+    assert [(a.success, a.task_id, a.trajectory_id) for a in attempts] == [
+        (True, "t0", "tr0"),
+        (False, "t1", "tr1"),
+        (True, "", ""),
+    ]
+    assert attempts[0].at == FixedClock().now()
+    for ask in (bank.attempts, bank.rate, lambda i: bank.update_stats(i, True)):
+        with pytest.raises(NotFound):
+            ask("nowhere")
+
+
+def test_the_updaters_give_their_rates_from_the_same_attempts(bank):
+    strategy_id = bank.add(strategy())
+    tried(bank, strategy_id, True, True, False)
+    rates = {
+        updater: bank.with_updater(updater).get(strategy_id).success_rate
+        for updater in (EMASuccessUpdater(0.1), SimpleAverageUpdater(), BayesianUpdater())
+    }
+    assert list(rates.values()) == pytest.approx([0.9 * (0.9 * 0.55 + 0.1), 2 / 3, 0.6])
+    assert bank.get(strategy_id).usage_count == 3
+
+
+def test_a_rate_says_how_sure_it_is(bank):
+    strategy_id = bank.add(strategy())
+    before = bank.rate(strategy_id)
+    assert (before.rate, before.n, before.interval.low, before.interval.high) == pytest.approx((0.5, 0, 0.025, 0.975))
+    tried(bank, strategy_id, *[True] * 3, False)
+    after = bank.with_updater(SimpleAverageUpdater()).rate(strategy_id)
+    assert (after.rate, after.n, after.n_succeeded) == (0.75, 4, 3)
+    assert (after.interval.low, after.interval.high) == pytest.approx((0.2836, 0.9473), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("n_succeeded", "n", "is_retired"), [(0, 11, False), (0, 12, True), (1, 18, False), (1, 19, True)]
+)
+def test_outcomes_retire_once_they_leave_little_doubt(n_succeeded, n, is_retired):
+    assert RetirementRule().holds(n_succeeded, n) is is_retired
+
+
+def test_a_strategy_that_keeps_failing_is_kept_but_not_read_until_somebody_says_so(bank):
+    bad, good = bank.add(strategy()), bank.add(strategy(suggestion="ask for the reason"))
+    tried(bank, bad, *[False] * 12)
+    assert [found.id for found in bank.read(asked(REFUND), k=1)] == [good]
+    assert [hit.item.id for hit in bank.search_hits(REFUND, k=5, with_buried=True)] == [good, bad]
+    assert bank.rate(bad).retired == BY_OUTCOMES
+    assert len(bank) == 2
+    bank.unretire([bad])
+    assert bank.rate(bad).retired == ""
+    assert {found.id for found in bank.read(asked(REFUND))} == {good, bad}
+
+
+def test_retiring_by_hand_is_taken_back_by_unretiring_or_undoing(bank, store):
+    strategy_id = bank.add(strategy())
+    bank.retire([strategy_id])
+    assert bank.read(asked(REFUND)) == []
+    assert bank.rate(strategy_id).retired == BY_HAND
+    bank.unretire([strategy_id])
+    assert bank.marks([strategy_id]) == {strategy_id: Marks()}
+    bank.retire([strategy_id])
+    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    assert [found.id for found in bank.read(asked(REFUND))] == [strategy_id]
+
+
+def test_what_is_edited_is_found_by_its_new_situation(bank):
+    strategy_id = bank.add(strategy())
+    bank.edit(strategy_id, situation="a grid with a symmetry axis", parameters=[{"name": "axis"}])
+    bank.add(strategy())
+    assert bank.read(asked("grid symmetry axis"), k=1)[0].id == strategy_id
+    assert bank.get(strategy_id).parameters == ({"name": "axis"},)
+    with pytest.raises(InvalidInput, match="sources cannot be edited"):
+        bank.edit(strategy_id, sources=())
+
+
+def test_merging_keeps_the_most_used_with_the_sources_and_attempts_of_all(bank, store):
+    old = bank.add(strategy(sources=("a",), parameters=({"name": "x"},)))
+    used = bank.add(strategy(suggestion="ask for the reason", sources=("b",), parameters=({"name": "y"},)))
+    tried(bank, old, True)
+    tried(bank, used, True, False)
+    kept = bank.merge([old, used])
+    assert (kept.id, kept.suggestion, kept.usage_count) == (used, "ask for the reason", 3)
+    assert kept.sources == ("b", "a")
+    assert [p["name"] for p in kept.parameters] == ["y", "x"]
+    assert {a.record_id for a in bank.attempts(used)} == {old, used}
+    assert bank.rate(used).n_succeeded == 2
+    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    assert [bank.rate(i).n for i in (old, used)] == [1, 2]
+    with pytest.raises(InvalidInput, match="no strategy 'nowhere'"):
+        bank.merge([old, "nowhere"])
+
+
+def test_what_is_embedded_can_be_chosen(store):
+    bank = ChromaStrategyBank(
+        HashEmbedder(),
+        store.vector_store(COLLECTION),
+        ByDescription(),
+        clock=FixedClock(),
+        text_of=lambda strategy: strategy.suggestion,
+    )
+    bank.add(strategy())
+    wanted = bank.add(strategy(suggestion="mirror one half"))
+    assert bank.read(asked("mirror"), k=1)[0].id == wanted
+    assert bank.browse()[0]["document"] in {"mirror one half", "look the booking up first"}
+
+
+def test_a_trajectory_without_steps_is_asked_about_all_the_same(bank):
+    trajectory = Trajectory(task=Task("t", "", REFUND), steps=(), outcome=Outcome(True))
+    assert bank.write(trajectory).sources == (trajectory.id,)

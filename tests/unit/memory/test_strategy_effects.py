@@ -1,0 +1,58 @@
+"""Whether a strategy helps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from atlas.core.errors import NotFound
+from atlas.core.types import Strategy, Use
+from atlas.memory.strategy_effects import effect, effect_among
+from atlas.memory.system import open_memory
+from atlas.testing import FixedClock, HashEmbedder
+from tests.unit.memory.conftest import NOW, attempt
+from tests.unit.memory.test_context import experience
+
+
+def uses(*outcomes):
+    return [
+        Use(record_id="s", success=success, task_id="t", trajectory_id=f"tr{n}", at=NOW, actor="a")
+        for n, success in enumerate(outcomes)
+    ]
+
+
+def without(*outcomes):
+    return [experience(f"e{n}", success=success) for n, success in enumerate(outcomes)]
+
+
+@pytest.mark.parametrize(
+    ("with_it", "base", "difference", "verdict"),
+    [
+        ([True] * 20, [False] * 20, 1.0, "helps"),
+        ([False] * 20, [True] * 20, -1.0, "hurts"),
+        ([True, False], [True, False, None], 0.0, "unclear"),
+        ([True], [], None, "unclear"),
+        ([], [True], None, "not used"),
+    ],
+)
+def test_attempts_with_it_are_compared_with_attempts_without(with_it, base, difference, verdict):
+    found = effect_among(uses(*with_it), without(*base))
+    assert (found.difference, found.verdict) == (difference, verdict)
+
+
+def test_its_own_attempts_are_no_part_of_its_base_rate():
+    own = replace(experience("e", success=True), trajectory_id="tr0")
+    assert effect_among(uses(True), [own, *without(False)]).not_used.n == 1
+
+
+def test_similar_tasks_are_those_of_its_situation(tmp_path):
+    with open_memory(tmp_path / "s", embedder=HashEmbedder(), clock=FixedClock()) as memory:
+        strategy_id = memory.strategies.add(Strategy(situation="refund a cancelled flight", suggestion="look first"))
+        with_it = attempt("refund a cancelled flight")
+        memory.experience.store_many([with_it, attempt("refund a cancelled flight", False), attempt("mirror a grid")])
+        memory.strategies.update_stats(strategy_id, True, trajectory_id=with_it.id)
+        found = effect(memory.strategies, memory.experience, strategy_id)
+        assert (found.used.n, found.not_used.n, found.not_used.n_succeeded) == (1, 1, 0)
+        with pytest.raises(NotFound):
+            effect(memory.strategies, memory.experience, "nowhere")

@@ -1,0 +1,174 @@
+"""All memories behind one object: asking them at once, storing, and counting what was used."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
+from atlas.core.types import CodeConcept, Retrieval, Strategy
+from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.system import MemorySystemImpl, open_memory
+from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
+from tests.unit.memory.conftest import attempt, task
+
+REFUND = "refund the cancelled flight of a customer"
+CODE = "def refund(flight):\n    return flight\n"
+
+
+class Whatever:
+    """Abstracts every attempt to its task's description."""
+
+    async def abstract(self, trajectory):
+        return Strategy(situation=trajectory.task.description, suggestion="look it up", sources=(trajectory.id,))
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with open_memory(tmp_path / "store", embedder=HashEmbedder(), clock=FixedClock()) as made:
+        made.strategies.abstractor = Whatever()
+        yield made
+
+
+class Meeting:
+    """A memory that answers once all others were asked too."""
+
+    def __init__(self, barrier):
+        self._barrier = barrier
+
+    async def aretrieve(self, query, k, *, threshold=None):
+        await self._barrier.wait()
+        return Retrieval(hits=[], n_hidden=3, threshold=0.0)
+
+
+class Broken:
+    async def aretrieve(self, query, k, *, threshold=None):
+        raise LLMUnavailable("no model")
+
+
+def test_the_memories_are_asked_at_once():
+    async def ask():
+        barrier = asyncio.Barrier(3)  # would wait for ever if they were asked one after another
+        system = MemorySystemImpl(Meeting(barrier), Meeting(barrier), Meeting(barrier))
+        async with asyncio.timeout(30):
+            return await system.query(task(REFUND))
+
+    assert asyncio.run(ask()).n_hidden == {"experience": 3, "concepts": 3, "strategies": 3}
+
+
+def test_a_memory_that_fails_costs_its_own_part_and_is_reported():
+    experience = ChromaExperienceMemory(HashEmbedder(), MemoryVectorStore())
+    experience.store(attempt(REFUND))
+    result = MemorySystemImpl(experience, None, Broken()).query_sync(task(REFUND))
+    assert [found.task.description for found in result.experiences] == [REFUND]
+    assert result.strategies == []
+    assert result.errors == {"strategies": "LLMUnavailable: no model"}
+
+
+def test_a_mistake_of_the_asker_is_an_error_and_no_part(memory):
+    with pytest.raises(InvalidInput, match="k should be 0 or more"):
+        memory.query_sync(task(REFUND), -1)
+    with pytest.raises(InvalidInput, match="threshold"):
+        memory.query_sync(task(REFUND), threshold=2.0)
+
+
+def test_a_system_of_one_memory_or_none_answers():
+    bank = ChromaStrategyBank(HashEmbedder(), MemoryVectorStore(), Whatever())
+    system = MemorySystemImpl(strategies=bank)
+    assert set(system.store(attempt(REFUND))) == {"strategies"}
+    assert [found.situation for found in system.query_sync(task(REFUND)).strategies] == [REFUND]
+    assert MemorySystemImpl().query_sync(task(REFUND)).ids == {"experience": (), "concepts": (), "strategies": ()}
+    assert MemorySystemImpl().store(attempt(REFUND)) == {}
+    assert MemorySystemImpl().build_context(task(REFUND)).text == ""
+    with pytest.raises(NotFound, match="no strategy bank"):
+        _ = MemorySystemImpl().strategies
+
+
+def test_a_success_is_an_experience_and_a_strategy_in_one_operation(memory):
+    ids = memory.store(attempt(REFUND))
+    assert set(ids) == {"experience", "strategies"}
+    memory.undo(memory.history()[0].id)
+    assert (len(memory.experience), len(memory.strategies)) == (0, 0)
+
+
+@pytest.mark.parametrize("success", [False, None])
+def test_what_did_not_succeed_is_an_experience_alone(memory, success):
+    assert set(memory.store(attempt(REFUND, success))) == {"experience"}
+    assert len(memory.strategies) == 0
+
+
+def test_many_attempts_stored_at_once_write_no_strategies(memory):
+    memory.experience.store_many([attempt(f"{REFUND} {n}") for n in range(3)])
+    assert (len(memory.experience), len(memory.strategies)) == (3, 0)
+
+
+def test_a_model_that_fails_loses_no_experience(tmp_path):
+    llm = ScriptedLLM([LLMUnavailable("set ANTHROPIC_API_KEY")])
+    with open_memory(tmp_path / "store", embedder=HashEmbedder(), llm=llm) as memory:
+        stored = memory.store(attempt(REFUND))
+        assert memory.experience.get(stored["experience"]) is not None
+        assert stored["errors"] == {"strategies": "LLMUnavailable: set ANTHROPIC_API_KEY"}
+
+
+def test_an_outcome_counts_for_what_was_retrieved_for_its_task(memory):
+    first = memory.store(attempt(REFUND))
+    concept_id = memory.concepts.add(CodeConcept(name="refund", description=REFUND, code=CODE))
+    retry = attempt(REFUND, False)
+    memory.query_sync(retry.task)
+    stored = memory.store(retry)
+    assert stored["used"] == {
+        "experience": [first["experience"]],
+        "concepts": [concept_id],
+        "strategies": [first["strategies"]],
+    }
+    [recorded] = memory.strategies.attempts(first["strategies"])
+    assert (recorded.success, recorded.task_id, recorded.trajectory_id) == (False, retry.task.id, retry.id)
+    assert memory.concepts.usage([concept_id])[concept_id].n_uses == 1
+    assert "used" not in memory.store(attempt(REFUND, False)), "it was retrieved for one attempt"
+
+
+def test_an_attempt_may_say_what_it_used_and_is_told_what_nobody_knows(memory):
+    first = memory.store(attempt(REFUND))
+    retry = attempt(REFUND, True)
+    memory.query_sync(retry.task)
+    stored = memory.store(replace(retry, metadata={"used": [first["strategies"][:8], "nonsense"]}))
+    assert stored["used"] == {"strategies": [first["strategies"]]}
+    assert "'nonsense'" in stored["errors"]["used"]
+    assert memory.strategies.rate(first["strategies"]).n_succeeded == 1
+
+
+def test_what_was_deleted_meanwhile_and_what_has_no_memory_is_told(memory):
+    first = memory.store(attempt(REFUND))
+    memory.strategies.delete([first["strategies"]])
+    used = {"strategies": [first["strategies"]], "journal": ["j"]}
+    stored = memory.store(replace(attempt(REFUND, False), metadata={"used": used}))
+    assert "used" not in stored
+    assert f"{first['strategies']!r}, 'j'" in stored["errors"]["used"]
+
+
+def test_an_unknown_outcome_counts_for_nothing(memory):
+    first = memory.store(attempt(REFUND))
+    retry = attempt(REFUND, None)
+    memory.query_sync(retry.task)
+    assert set(memory.store(retry)) == {"experience"}
+    assert memory.strategies.attempts(first["strategies"]) == []
+
+
+def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):
+    first = memory.store(attempt(REFUND))
+    retry = attempt(REFUND, False)
+    block = memory.build_context(retry.task)
+    assert block.shown["strategies"] == (first["strategies"],)
+    assert f"[strategy {first['strategies'][:8]}]" in block.text
+    assert memory.build_context(retry.task, 0).text == ""
+    assert "used" not in memory.store(retry)
+
+
+def test_stores_without_usage_keep_the_experience_and_say_so():
+    system = MemorySystemImpl(ChromaExperienceMemory(HashEmbedder(), MemoryVectorStore()))
+    system.store(attempt(REFUND))
+    system.query_sync(attempt(REFUND).task)
+    assert "keeps no usage" in system.store(attempt(REFUND))["errors"]["experience"]
