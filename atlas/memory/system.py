@@ -12,6 +12,10 @@ from atlas.core.settings import Settings
 from atlas.core.types import Operation, RecordChange, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
+from atlas.library_learning.autodoc import LLMAutoDocumenter
+from atlas.library_learning.composing import PipelineCompositionStrategy
+from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.library_learning.strategies import StitchCompressionStrategy
 from atlas.memory import concepts, experience
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.experience import ChromaExperienceMemory
@@ -140,7 +144,8 @@ def open_memory(
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
             `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
-        llm: A language model, for the steps that can use one; none of them does yet.
+        llm: A language model: it names and describes the concepts that compression finds, and composes concepts.
+            Without one, names are derived and concepts are composed by their types.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -168,10 +173,10 @@ def open_memory(
         storage.ledger.close()
         raise
     weights = settings.ranking or storage.profiles.weights
+    library = ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock)
+    _give_strategies(library, llm)
     return MemorySystemImpl(
-        ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
-        ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
-        storage=storage,
+        ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock), library, storage=storage
     )
 
 
@@ -199,6 +204,16 @@ def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], 
             announce(choice.announcement)
         name = choice.name
     return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+
+
+def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:
+    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread."""
+    if llm is None:
+        library.compression_strategy = StitchCompressionStrategy()
+        library.composition_strategy = PipelineCompositionStrategy(library.get)
+    else:
+        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm))
+        library.composition_strategy = LLMCompositionStrategy(llm, library.get)
 
 
 def _warn(message: str) -> None:
