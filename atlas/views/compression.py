@@ -148,8 +148,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 def headline(found: FoundCompression) -> str:
     """What was found and what it saves, or what it means that nothing was; in our own words."""
     if not found.n_programs:
-        why = f": {reasons(found.dropped)}" if found.dropped else ""
-        return f"None of the {counted(found.n_attempts, 'successful attempt')} held a Python program to compress{why}."
+        return f"No Python program to compress in {counted(found.n_attempts, 'successful attempt')}."
     programs = counted(found.n_programs, "program")
     if not found.learned:
         return (
@@ -165,7 +164,7 @@ def headline(found: FoundCompression) -> str:
 
 
 def notes(found: FoundCompression) -> list[str]:
-    """What else a person should know before choosing, in our own words."""
+    """What else a person should know before choosing; as a file said it, so it is shown as text."""
     verdicts = [one.does_the_same for one in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
     said = []
@@ -175,7 +174,7 @@ def notes(found: FoundCompression) -> list[str]:
             "run did the same, run with their own tests before and after."
         )
     said += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
-    if found.n_programs and found.dropped:
+    if found.dropped:
         said.append(f"Left out of {counted(found.n_attempts, 'attempt')}: {reasons(found.dropped)}.")
     if found.refused:
         said.append(f"Refused: {reasons(found.refused)}.")
