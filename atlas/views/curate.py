@@ -135,9 +135,8 @@ def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Seq
 def tabs(counts: Mapping[str, int]) -> dict[str, str]:
     """The queues by what they are called, those first that hold something; what is none comes last."""
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
-    return {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order} | {
-        tab: TITLES[tab] for tab in (RULE, COMPRESS)
-    }
+    counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
+    return counted_titles | {tab: TITLES[tab] for tab in (RULE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:
