@@ -143,7 +143,7 @@ def test_programs_without_tests_are_rewritten_and_said_to_be_unproven():
 
 
 WORD = "' '.join(text.strip().lower().replace('-', ' ').split())"
-CLEAN = "def clean{n}(text):\n    return {word} + '{n}'\n"
+CONTEXTS = ("len({})", "[{}]", "{} or None", "({}, 1)", "{{{}}}", "not {}", "{}[0]", "{} * 2", "min({})", "-len({})")
 COUNT = """def count{n}(texts):
     found = {{}}
     for text in texts:
@@ -154,9 +154,10 @@ COUNT = """def count{n}(texts):
 
 
 def test_a_found_function_that_calls_another_comes_after_it_and_names_it():
-    sources = [form.format(n=n, word=WORD) for form in (CLEAN, COUNT) for n in range(4)]
-    tests = [f"assert clean{n}(' A-b ') == 'a b{n}'" for n in range(4)]
-    tests += [f"assert count{n}(['a', 'A ']) == [('a', 2)]" for n in range(4)]
+    short = [f"def f{n}(text):\n    return {each.format(WORD)}\n" for n, each in enumerate(CONTEXTS)]
+    sources = [*short, *(COUNT.format(n=n, word=WORD) for n in range(3))]
+    tests = [f"assert f{n}(' A-b ') is not None" for n in range(len(CONTEXTS))]
+    tests += [f"assert count{n}(['a', 'A ']) == [('a', 2)]" for n in range(3)]
     programs = zip(sources, tests, strict=True)
     given = [attempt(n, source=source, tests=test) for n, (source, test) in enumerate(programs)]
     proposal = asyncio.run(StitchCompressionStrategy(engine=StitchEngine()).propose(given))
