@@ -1,13 +1,14 @@
-"""Curate: queues of what could be looked through, and pruning by rule; every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning by rule, compressing programs; every act is previewed and can be undone."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate import MEANINGS, RULE, groups_within, queue_counts, tabs
+from atlas.views.curate import COMPRESS, MEANINGS, RULE, groups_within, queue_counts, tabs
 from atlas.views.health import DUPLICATES, FAILING
 from atlas.views.wording import import_command
+from pages.components.compressing import draw_compression
 from pages.components.curating import (
     draw_criteria,
     draw_domains,
@@ -55,6 +56,8 @@ def draw(memory: MemorySystem) -> None:
     st.caption(MEANINGS[queue])
     if queue == RULE:
         draw_criteria(memory, scope)
+    elif queue == COMPRESS:
+        draw_compression(memory, scope)
     elif queue == DUPLICATES:
         draw_groups(memory, duplicates, groups)
     elif queue == FAILING:

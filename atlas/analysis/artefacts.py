@@ -46,7 +46,7 @@ class MapFile:
 
     def load(self) -> MemoryMap | None:
         """The map as it was saved last; None where there is none, or the file cannot be read."""
-        return _load(self.path, _to_map)
+        return load_artefact(self.path, _to_map)
 
     def save(self, memory_map: MemoryMap) -> None:
         """Put a map in place of what is there.
@@ -62,7 +62,7 @@ class MapFile:
             "revision": memory_map.revision,
             "ledger_id": memory_map.ledger_id,
         }
-        _save(
+        save_artefact(
             self.path,
             header,
             coordinates=memory_map.coordinates,
@@ -80,7 +80,7 @@ class DuplicatesFile:
 
     def load(self) -> Duplicates | None:
         """The groups as they were saved last; None where there are none, or the file cannot be read."""
-        return _load(self.path, _to_duplicates)
+        return load_artefact(self.path, _to_duplicates)
 
     def save(self, duplicates: Duplicates) -> None:
         """Put groups in place of what is there.
@@ -88,7 +88,7 @@ class DuplicatesFile:
         Raises:
             StoreUnavailable: The directory cannot be written; what was there is still there.
         """
-        _save(self.path, asdict(duplicates))
+        save_artefact(self.path, asdict(duplicates))
 
 
 class EvaluationFile:
@@ -99,7 +99,7 @@ class EvaluationFile:
 
     def load(self) -> OwnEvaluation | None:
         """What was saved last; None where there is nothing, or the file cannot be read."""
-        return _load(self.path, _to_evaluation)
+        return load_artefact(self.path, _to_evaluation)
 
     def save(self, evaluation: OwnEvaluation) -> None:
         """Put it in place of what is there.
@@ -108,7 +108,7 @@ class EvaluationFile:
             StoreUnavailable: The directory cannot be written; what was there is still there.
         """
         header = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        _save(self.path, {**header, "report": as_json(evaluation.report)})
+        save_artefact(self.path, {**header, "report": as_json(evaluation.report)})
 
 
 def _to_map(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
@@ -149,7 +149,8 @@ def _to_evaluation(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
     return OwnEvaluation(**{**header, "report": from_json(header["report"])})
 
 
-def _load(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
+def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
+    """What a file was decoded to; None where there is none, or it cannot be read, whatever is wrong with it."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as held:
             if damaged := held.testzip():  # numpy would read on, and fail in many ways
@@ -171,7 +172,12 @@ def _array(content: bytes) -> npt.NDArray[Any]:
     return array
 
 
-def _save(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> None:
+def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> None:
+    """Put a header of JSON's values, and arrays, in the place of a file.
+
+    Raises:
+        StoreUnavailable: The directory cannot be written; what was there is still there.
+    """
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:

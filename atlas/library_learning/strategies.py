@@ -126,13 +126,13 @@ class StitchCompressionStrategy:
             library: Concepts that are there: their names are not given again, and one that is found again is known.
 
         Raises:
-            CompressionCancelled: `cancelled` said so.
+            Cancelled: `cancelled` said so; nothing was changed.
             EngineFailed: The search ended without an answer.
         """
         extraction = await asyncio.to_thread(programs_of, attempts)
         programs = {program.id: program for program in extraction.programs}
         with Sandbox(self._run_limits) as sandbox:
-            verifier = Verifier(sandbox)
+            verifier = Verifier(sandbox, is_cancelled=cancelled)
             compression = await asyncio.to_thread(
                 compress,
                 extraction.programs,

@@ -15,6 +15,10 @@ from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, T
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
+from atlas.library_learning.autodoc import LLMAutoDocumenter
+from atlas.library_learning.composing import PipelineCompositionStrategy
+from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.library_learning.strategies import StitchCompressionStrategy
 from atlas.memory import concepts, experience, strategies
 from atlas.memory.abstracting import TemplateStrategyAbstractor
 from atlas.memory.attribution import TrajectoryAttribution
@@ -290,7 +294,9 @@ def open_memory(
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
             `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
-        llm: A language model, which then abstracts strategies; where it is None they are made by pattern.
+        llm: A language model: it names and describes the concepts that compression finds, composes concepts, and
+            abstracts strategies. Without one, names are derived, concepts are composed by their types, and strategies
+            are made by pattern.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -319,9 +325,11 @@ def open_memory(
         raise
     abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
     weights = settings.ranking or storage.profiles.weights
+    library = ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock)
+    _give_strategies(library, llm)
     return MemorySystemImpl(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
-        ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
+        library,
         ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
         storage=storage,
     )
@@ -351,6 +359,16 @@ def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], 
             announce(choice.announcement)
         name = choice.name
     return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+
+
+def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:
+    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread."""
+    if llm is None:
+        library.compression_strategy = StitchCompressionStrategy()
+        library.composition_strategy = PipelineCompositionStrategy(library.get)
+    else:
+        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm))
+        library.composition_strategy = LLMCompositionStrategy(llm, library.get)
 
 
 def _warn(message: str) -> None:

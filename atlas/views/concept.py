@@ -120,6 +120,7 @@ class ConceptDetail:
     background: Part | None
     """What its source says of it."""
 
+    is_primitive: bool
     examples: tuple[Example, ...]
     n_more_examples: int
     lineage: Lineage
@@ -147,7 +148,8 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         editable=EditableConcept.of(concept),
         facts=_facts(concept, usage),
         background=Part("Said by the source", metadata) if metadata else None,
-        examples=tuple(_example(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
+        is_primitive=concept.source == "primitive",
+        examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
         n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
         found_in=_found_in(memory, concept),
@@ -207,7 +209,8 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
     return tuple(Fact(name, value) for name, value in named.items() if value)
 
 
-def _example(concept: CodeConcept, call: str, result: str) -> Example:
+def example_view(concept: CodeConcept, call: str, result: str) -> Example:
+    """An example of a concept, with the grids that stand in it."""
     return Example(
         call=_code(call, concept.language),
         given=grids_in_call(call),

@@ -24,7 +24,10 @@ from atlas.views.health import (
 from atlas.views.wording import OUTCOMES, counted, signed
 
 RULE = "rule"
-"""The last tab: pruning by criteria."""
+"""The last tab but one: pruning by criteria."""
+
+COMPRESS = "compress"
+"""The last tab: functions that programs have in common."""
 
 GROUPS_SHOWN = 10
 MEMBERS_SHOWN = 100
@@ -38,6 +41,7 @@ TITLES = {
     UNKNOWN: "Outcome unknown",
     BURIED: "Buried",
     RULE: "By rule",
+    COMPRESS: "Compress",
 }
 
 MEANINGS = {
@@ -51,6 +55,10 @@ MEANINGS = {
     UNKNOWN: "Nobody said how these ended. They are in no success rate, and no rate prunes them.",
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. Nothing goes before you have seen exactly what would.",
+    COMPRESS: (
+        "Functions that successful programs have in common, proven by running the programs' own tests. "
+        "Those that you choose become concepts; no experience is changed."
+    ),
 }
 
 
@@ -125,9 +133,10 @@ def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Seq
 
 
 def tabs(counts: Mapping[str, int]) -> dict[str, str]:
-    """The queues by what they are called, those first that hold something; the rule is the last."""
+    """The queues by what they are called, those first that hold something; what is none comes last."""
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
-    return {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order} | {RULE: TITLES[RULE]}
+    counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
+    return counted_titles | {tab: TITLES[tab] for tab in (RULE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:

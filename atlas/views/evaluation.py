@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import html
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
-from atlas.analysis.artefacts import CACHE, EvaluationFile
+from atlas.analysis.artefacts import EvaluationFile
 from atlas.analysis.metrics import METRICS
 from atlas.analysis.reporting import OwnEvaluation
 from atlas.analysis.resampling import MIN_GROUPS, Estimate
 from atlas.analysis.source import n_changed
 from atlas.analysis.unlabelled import LOOKED_AT
-from atlas.analysis.worker import JobStatus, Worker
+from atlas.analysis.worker import Worker
 from atlas.memory.evaluating import FUSED
 from atlas.memory.evaluation_job import EvaluateOwn, usable_profiles
 from atlas.memory.system import MemorySystem
+from atlas.views.live_result import LiveResult
 from atlas.views.palette import GREY, PALETTE
 from atlas.views.wording import counted, moment
 
@@ -202,65 +201,16 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
     return "The store has changed since this was measured." if ledger.revision() != found.revision else ""
 
 
-@dataclass(slots=True)
-class LiveEvaluation:
+class LiveEvaluation(LiveResult[OwnEvaluation]):
     """What was measured on one store last, shared by all who look at it; the worker measures."""
 
-    memory: MemorySystem
-    worker: Worker
-    _file: tuple[int, OwnEvaluation | None] = (0, None)
-    """When the file that was read last was written, in nanoseconds, and what it said."""
+    def make_job(self, directory: Path) -> EvaluateOwn:
+        """What measures."""
+        return EvaluateOwn(store=str(self.memory.storage.path.resolve()), out=str(directory))
 
-    _scratch: tempfile.TemporaryDirectory[str] | None = None
-    _lock: RLock = field(default_factory=RLock)
-
-    def current(self) -> OwnEvaluation | None:
-        """What was measured last; None where nothing was."""
-        with self._lock:
-            path = EvaluationFile(self._directory(), self._collection).path
-            written_at = path.stat().st_mtime_ns if path.exists() else 0
-            if written_at != self._file[0]:
-                self._file = (written_at, EvaluationFile(path.parent, self._collection).load())
-            return self._file[1]
-
-    def run(self) -> None:
-        """Have the worker measure."""
-        self.worker.submit(self._job)
-
-    def status(self) -> JobStatus | None:
-        """How far the worker is; None where it was never asked. Once it is done it lets go of the model."""
-        status = self.worker.status(self._job.key)
-        if status is not None and status.state in ("done", "failed") and self.worker.pid is not None:
-            self.worker.close()
-        return status
-
-    def cancel(self) -> None:
-        """Leave it as it was measured before."""
-        self.worker.cancel(self._job.key)
-
-    def close(self) -> None:
-        """Let go of the worker, and of what was kept for a store that must not be written."""
-        self.worker.close()
-        with self._lock:
-            if self._scratch is not None:
-                self._scratch.cleanup()
-                self._scratch = None
-
-    @property
-    def _collection(self) -> str:
-        return self.memory.experience.collection_name
-
-    @property
-    def _job(self) -> EvaluateOwn:
-        return EvaluateOwn(store=str(self.memory.storage.path.resolve()), out=str(self._directory()))
-
-    def _directory(self) -> Path:
-        """Where it is kept: in the store, or elsewhere where that must not be written."""
-        if not self.memory.storage.read_only:
-            return self.memory.storage.path.resolve() / CACHE
-        if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="atlas-evaluation-")
-        return Path(self._scratch.name)
+    def file(self, directory: Path) -> EvaluationFile:
+        """Where it is kept."""
+        return EvaluationFile(directory, self.memory.experience.collection_name)
 
 
 def _found(found: OwnEvaluation, measure: str) -> Measured | None:

@@ -36,6 +36,8 @@ CONCEPT_MEANINGS = {
     "edit": "A concept was edited",
     "delete": "Concepts were deleted",
     "merge": "Concepts were merged",
+    "compress": "Functions that programs have in common were added",
+    "compose": "A concept that was composed of others was added",
     "restore": "Concepts were taken back from the trash",
 }
 """The same, of operations on concepts alone."""

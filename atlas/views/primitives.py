@@ -1,32 +1,72 @@
-"""Libraries of primitives that are installed, and loading one."""
+"""Libraries of primitives that are installed here: loading one, and running the examples of what it brought."""
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from atlas.core.errors import NotFound
+from atlas.memory.primitives.discovery import discover, known_primitives
+from atlas.memory.primitives.examples import run_examples
 from atlas.memory.system import MemorySystem
+from atlas.views.grids import Grid, grid_in
 from atlas.views.overview import Done
+from atlas.views.texts import Text
 from atlas.views.wording import counted
 
-ENTRY_POINTS = "atlas.primitives"
-"""The group under which a package names its classes with a `load()`, as `PrimitiveLoader` says."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanExample:
+    """What came of one example."""
+
+    has_passed: bool
+    actual: Text
+    """What the call gave, or the error that it raised."""
+
+    made: Grid | None
+    """The same, where it is a grid."""
 
 
 def loader_names() -> tuple[str, ...]:
-    """The names of the installed loaders, such as `arc`."""
-    return tuple(sorted(found.name for found in entry_points(group=ENTRY_POINTS)))
+    """The names of the loaders that there are, such as `arc`."""
+    return tuple(discover())
 
 
 def load_primitives(memory: MemorySystem, name: str) -> Done | None:
     """Add what a loader brings, as one operation; None where the library has all of it.
 
     Raises:
-        NotFound: It is not installed any more.
+        NotFound: There is no such loader, or none any more.
     """
-    found = next(iter(entry_points(group=ENTRY_POINTS, name=name)), None)
-    if found is None:
-        raise NotFound(f"there is no loader of primitives called {name!r}; install the package that brings it")
+    loaders = discover()
+    if name not in loaders:
+        raise NotFound(
+            f"there is no loader of primitives called {name!r}, only {', '.join(loaders)}; "
+            "install the package that brings it"
+        )
     scoped = memory.concepts.within("store", f"primitives of {name}")
-    added = scoped.load_primitives(found.load()())
+    added = scoped.load_primitives(loaders[name])
     return Done(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+
+
+def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
+    """What came of running a primitive's examples, in their order.
+
+    Raises:
+        NotFound: It is not in the library any more.
+        InvalidInput: It is not what is installed here: nothing else is run.
+    """
+    concept = memory.concepts.get(concept_id)
+    if concept is None:
+        raise NotFound("this concept is not in the library any more")
+    results = run_examples(concept, known_primitives(discover()))
+    return tuple(
+        RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
+        for one in results
+    )
+
+
+def verdict(ran: Sequence[RanExample]) -> str:
+    """`3 of 3 examples gave what they should`."""
+    n = sum(one.has_passed for one in ran)
+    return f"{n:,} of {counted(len(ran), 'example')} gave what they should"

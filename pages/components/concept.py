@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concept import ConceptDetail, Example, FoundIn, concept_detail
+from atlas.views.concept import ConceptDetail, FoundIn, concept_detail
 from atlas.views.concept_lineage import Lineage
 from atlas.views.concept_proposals import ConceptDeleteRequest
 from atlas.views.concepts import similar_concepts
@@ -14,7 +14,7 @@ from atlas.views.kinds import CONCEPT
 from atlas.views.texts import Text
 from pages.components.concept_editing import draw_edit, draw_versions
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
-from pages.components.grids import draw_arrow, draw_grid
+from pages.components.examples import draw_example, draw_ran, draw_run
 from pages.components.plans import propose
 from pages.components.tables import close_opened, experience_table
 from pages.components.texts import draw_code, draw_prose
@@ -48,7 +48,7 @@ def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
     with code:
         _draw_code(detail)
     with examples:
-        _draw_examples(detail)
+        _draw_examples(memory, detail)
     with uses:
         _draw_lineage(detail.lineage, key=detail.id, revision=memory.revision())
         _draw_found_in(detail)
@@ -77,27 +77,17 @@ def _draw_code(detail: ConceptDetail) -> None:
         draw_code(detail.background.text, key=f"concept_background_{detail.id}")
 
 
-def _draw_examples(detail: ConceptDetail) -> None:
+def _draw_examples(memory: MemorySystem, detail: ConceptDetail) -> None:
+    ran = draw_run(memory, detail)
     for number, example in enumerate(detail.examples):
         with st.container(border=True, gap="xsmall"):
-            _draw_example(example, key=f"concept_example_{detail.id}_{number}")
+            draw_example(example, key=f"concept_example_{detail.id}_{number}")
+            if number < len(ran):
+                draw_ran(ran[number], key=f"concept_ran_{detail.id}_{number}")
     if detail.n_more_examples:
         st.caption(f"and {detail.n_more_examples:,} more")
     if not detail.examples:
         st.caption("Nobody has given an example yet.")
-
-
-def _draw_example(example: Example, *, key: str) -> None:
-    draw_code(example.call, key=f"{key}_call")
-    if example.given or example.made:
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            for grid in example.given:
-                draw_grid(grid)
-            draw_arrow()
-            if example.made:
-                draw_grid(example.made)
-    if not example.made:
-        draw_code(example.result, key=f"{key}_result")
 
 
 def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:

@@ -22,9 +22,9 @@ from atlas.views.evaluation import (
     table_rows,
 )
 from atlas.views.state import StoreState, store_state
+from pages.components.jobs import draw_job
 from pages.components.overview import CHART
 
-RUNNING = ("queued", "running")
 COLUMNS = {
     "setting": st.column_config.TextColumn("", width="medium", pinned=True),
     **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
@@ -52,13 +52,8 @@ def draw_own(memory: MemorySystem) -> None:
 def draw_run(memory: MemorySystem) -> None:
     """The button that has it measured; while that goes on, how far it is. The page can be left meanwhile."""
     live = live_evaluation(memory)
-    status = live.status()
-    if status is not None and status.state in RUNNING:
-        _draw_progress(memory)
+    if draw_job(partial(live_evaluation, memory), "Measuring", key="evaluation"):
         return
-    if status is not None and status.state == "failed":
-        st.warning("It could not be measured.", icon=":material/error:")
-        st.text(status.message)
     st.button(
         "Measure" if live.current() is None else "Measure anew",
         key="evaluation_run",
@@ -95,18 +90,6 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
 def live_evaluation(memory: MemorySystem) -> LiveEvaluation:
     """What measures this memory."""
     return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
-
-
-@st.fragment(run_every=0.7)
-def _draw_progress(memory: MemorySystem) -> None:
-    live = live_evaluation(memory)
-    status = live.status()
-    if status is None or status.state not in RUNNING:
-        st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        words = f"Measuring: {status.message or 'waiting'}. This page can be left."
-        st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        st.button("Cancel", key="evaluation_cancel", on_click=partial(live.cancel))
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())

@@ -26,6 +26,7 @@ from atlas.views.selection import (
 )
 from atlas.views.state import store_state
 from atlas.views.wording import counted
+from pages.components.composing import compose, draw_composition
 from pages.components.editing import READ_ONLY, change_marks
 from pages.components.plans import draw_plan, propose
 from pages.components.scope import page_tags
@@ -49,6 +50,7 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     kind = kind_on(page)
     selection = current_selection(kind)
     is_planning = draw_plan(memory)
+    draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
             draw = _draw_concepts if kind is CONCEPT else partial(_draw, is_planning=is_planning)
@@ -74,6 +76,10 @@ def _draw_concepts(memory: MemorySystem, now: Chosen) -> None:
         st.button("Merge …", key="tray_merge", icon=":material/merge:", disabled=is_off or len(now.ids) < 2,
                   on_click=propose, args=(memory, ConceptMergeRequest(ids=now.ids)),
                   help=help_text or "Into the most used one. You see first what it would do.")  # fmt: skip
+        st.button("Compose …", key="tray_compose", icon=":material/account_tree:", disabled=len(now.ids) < 2,
+                  on_click=compose, args=(memory, now.ids),
+                  help="Into one function, where the output of one fits the input of the next. You see it first.",
+                  )  # fmt: skip
         st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
                   on_click=propose, args=(memory, ConceptDeleteRequest(ids=now.ids)),
                   help=help_text or "You see first what would lack them.")  # fmt: skip

@@ -1,0 +1,130 @@
+"""Commands that fill the library of concepts: compressing programs, and loading primitives."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from typing import Any
+
+from atlas.cli.common import add_command, count, opened, progress_bar, safe
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.library_learning.limits import Limits
+from atlas.memory.compression_job import compressed_now
+from atlas.memory.system import MemorySystem
+from atlas.views.compression import (
+    FoundCompression,
+    FoundRow,
+    add_chosen,
+    added_with,
+    found_function,
+    found_rows,
+    headline,
+    notes,
+)
+from atlas.views.primitives import load_primitives, loader_names
+
+LINE = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
+TITLES = {
+    "name": "function",
+    "saving": "saving",
+    "n_programs": "programs",
+    "n_tasks": "tasks",
+    "arity": "arity",
+    "verified": "verified",
+    "state": "",
+}
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(
+        commands,
+        "compress",
+        _compress,
+        "find functions that successful programs have in common",
+    )
+    limit = Limits().max_programs
+    command.add_argument(
+        "--limit",
+        type=count,
+        default=limit,
+        metavar="N",
+        help=f"programs, at most (default: {limit})",
+    )
+    command.add_argument("--apply", action="store_true", help="add those that are proven, and what they call")
+    command.add_argument("--show", action="store_true", help="print their code, and a program before and after")
+    command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
+    command.add_argument("name", nargs="?", default="", help="the loader (default: list them)")
+
+
+def _compress(options: argparse.Namespace, settings: Settings) -> int:
+    if not options.limit:
+        raise InvalidInput("--limit should be at least 1")
+    with opened(settings, read_only=not options.apply) as memory:
+        found = _compressed(memory, options.limit)
+        rows = found_rows(memory, found)
+        for text in (headline(found), *notes(found)):
+            print(safe(text))
+        for line in ([LINE.format(**TITLES)] if rows else []) + [_line(row) for row in rows]:
+            print(line.rstrip())
+        if options.show:
+            for row in rows:
+                _show(memory, found, row.id)
+        proven = [row.id for row in rows if row.is_new and row.is_proven]
+        if options.apply:
+            _apply(memory, found, proven)
+        elif proven:
+            print("Nothing was added. To add those that are proven: atlas compress --apply")
+    return 0
+
+
+def _compressed(memory: MemorySystem, limit: int) -> FoundCompression:
+    """What is found; interrupting it ends the search too, which goes on in other threads."""
+    is_over = threading.Event()
+    with progress_bar(desc="compressing", leave=False) as on_progress:
+        try:
+            return compressed_now(
+                memory,
+                max_programs=limit,
+                on_progress=lambda done, total, message: on_progress(done, total),
+                cancelled=is_over.is_set,
+            )
+        except KeyboardInterrupt:
+            is_over.set()
+            raise
+
+
+def _line(row: FoundRow) -> str:
+    return LINE.format(**{name: safe(str(getattr(row, name))) for name in TITLES})
+
+
+def _show(memory: MemorySystem, found: FoundCompression, concept_id: str) -> None:
+    function = found_function(memory, found, concept_id)
+    print(f"\n{safe(function.description.whole, keep_lines=True)}\n{safe(function.code.whole, keep_lines=True)}")
+    for program in function.programs[:1]:
+        print(f"--- {program.experience_id[:8]} before\n{safe(program.before.whole, keep_lines=True)}")
+        print(f"--- after, which {program.verdict}\n{safe(program.after.whole, keep_lines=True)}")
+
+
+def _apply(memory: MemorySystem, found: FoundCompression, proven: list[str]) -> None:
+    done = add_chosen(memory, found, proven) if proven else None
+    if done is None:
+        print("Nothing was added: nothing new is proven.")
+        return
+    along = f", with {len(added_with(found, proven))} that they call" if added_with(found, proven) else ""
+    print(f"{done.sentence}{along}. To take it back: atlas undo {done.operation_id[:8]}")
+
+
+def _primitives(options: argparse.Namespace, settings: Settings) -> int:
+    if not options.name:
+        for name in loader_names():
+            print(safe(name))
+        return 0
+    with opened(settings) as memory:
+        done = load_primitives(memory, options.name)
+        if done is None:
+            print("The library has all of them already.")
+        else:
+            print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
+    return 0

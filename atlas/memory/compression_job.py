@@ -1,0 +1,153 @@
+"""Compressing the programs of a store, as a job for the process that does long work. It only reads the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from atlas.analysis.jobs import job_key
+from atlas.analysis.maps import OnProgress
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.core.types import CodeConcept, Experience
+from atlas.infra import aio
+from atlas.infra.clock import SystemClock
+from atlas.library_learning.limits import IsCancelled, Limits
+from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
+from atlas.memory.compression_file import CompressionFile, FoundCompression
+from atlas.memory.concepts import COLLECTION
+from atlas.memory.system import MemorySystem, open_memory
+
+MAX_ATTEMPTS = 4_000
+"""The newest, that are read; the programs among them are sampled further where the limits say so."""
+
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressPrograms:
+    """Find what the programs of a store's successful attempts have in common; saved as a `CompressionFile`."""
+
+    store: str
+    """The store's directory; it is only read."""
+
+    out: str
+    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The filter that the attempts pass."""
+
+    max_programs: int = Limits().max_programs
+
+    @property
+    def key(self) -> str:
+        """Equal for jobs that do the same."""
+        return job_key(self)
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        settings = replace(Settings.from_environment(), embedding_model="")  # the store's own, whatever others ask for
+        with open_memory(self.store, read_only=True, create=False, settings=settings) as memory:
+            found = compressed_now(memory, self.where, max_programs=self.max_programs, on_progress=on_progress)
+        CompressionFile(Path(self.out), COLLECTION).save(found)
+
+
+def compressed_now(
+    memory: MemorySystem,
+    where: Mapping[str, Any] | None = None,
+    *,
+    max_programs: int = Limits().max_programs,
+    on_progress: OnProgress = lambda done, total, message: None,
+    cancelled: IsCancelled | None = None,
+    strategy: StitchCompressionStrategy | None = None,
+) -> FoundCompression:
+    """What the programs of the successful attempts that pass a filter have in common; nothing is added.
+
+    Raises:
+        Cancelled: `cancelled` said so.
+        EngineFailed: The search ended without an answer.
+    """
+    where = dict(where or {})
+    ledger = memory.storage.ledger
+    revision = ledger.revision()
+    on_progress(0, 100, "reading attempts")
+    ids = successful_ids(memory, where)
+    strategy = strategy or StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
+    proposal = aio.run(
+        strategy.propose(
+            read_attempts(memory, ids[:MAX_ATTEMPTS]),
+            memory.concepts.get_many(memory.concepts.ids()),
+            progress=lambda stage, share: on_progress(round(100 * share), 100, stage),
+            cancelled=cancelled,
+        )
+    )
+    found = _found(proposal, len(ids))
+    return replace(
+        found,
+        where=where,
+        revision=revision,
+        ledger_id=ledger.position(memory.experience.collection_name).ledger_id,
+        made_at=SystemClock().now().isoformat(timespec="seconds"),
+    )
+
+
+def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
+    """The attempts that pass a filter and succeeded, newest first."""
+    made_at = memory.experience.column("created_at", succeeded(where))
+    return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
+
+
+def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
+    """The filter of the successful ones among those that pass another."""
+    return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
+
+
+def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
+    """Those that are still there, read in batches."""
+    starts = range(0, len(ids), BATCH)
+    return [one for start in starts for one in memory.experience.get_many(list(ids[start : start + BATCH]))]
+
+
+def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> str | None:
+    """Add these of the concepts that were found, and what they call, as one operation; its id.
+
+    None where the library has all of them by now.
+
+    Raises:
+        InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+    """
+    chosen = found.with_callees(ids)
+    _check(memory, chosen)
+    reason = f"found in {found.n_programs:,} programs"
+    scoped = memory.concepts.within("compress", reason)
+    return scoped.operation_id if scoped.add_many(chosen, reason) else None
+
+
+def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:
+    held = memory.concepts.column("title")
+    ids_of = {name: concept_id for concept_id, name in held.items()}
+    there = {*held, *(concept.id for concept in chosen)}
+    for concept in chosen:
+        if ids_of.get(concept.name, concept.id) != concept.id:
+            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress anew, or rename that one")
+        if not there.issuperset(concept.calls):
+            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress anew")
+
+
+def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:
+    made = proposal.compression
+    read = [f"only the newest {MAX_ATTEMPTS:,} of {n_attempts:,} successful attempts were read"]
+    return FoundCompression(
+        learned=proposal.learned,
+        rewritings=proposal.rewritings,
+        n_attempts=n_attempts,
+        n_programs=made.n_programs,
+        tokens_before=made.tokens_before,
+        tokens_after=made.tokens_after,
+        tokens_library=made.tokens_library,
+        dropped=dict(proposal.dropped),
+        refused=dict(made.refused),
+        notes=(*(read if n_attempts > MAX_ATTEMPTS else []), *made.notes),
+    )

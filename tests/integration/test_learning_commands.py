@@ -1,0 +1,65 @@
+"""Compressing programs and loading primitives from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atlas.cli import main
+from tests.ui.library import opened_library
+from tests.ui.programs import make_programs
+from tests.ui.stores import attempt, make_store
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch) -> Path:
+    """A store of four programs that have a function in common."""
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
+    make_programs(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *arguments: str, status: int = 0) -> str:
+    assert main(arguments) == status
+    captured = capsys.readouterr()
+    return captured.out if status == 0 else captured.err
+
+
+def n_concepts(store: Path) -> int:
+    with opened_library(store) as memory:
+        return len(memory.concepts)
+
+
+def test_compress_prints_what_it_would_add_and_adds_it_when_told(store, capsys):
+    said = run(capsys, "compress", "--show")
+    assert "1 function in 4 programs" in said
+    assert "4 of 4" in said
+    assert "--- after, which does the same" in said
+    assert "Nothing was added. To add those that are proven: atlas compress --apply" in said
+    assert n_concepts(store) == 0
+    said = run(capsys, "compress", "--apply")
+    assert "Added 1 concept found in programs. To take it back: atlas undo " in said
+    assert n_concepts(store) == 1
+    run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
+    assert n_concepts(store) == 0
+
+
+def test_compress_without_programs_says_why(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
+    make_store(tmp_path, [attempt("Talk to a customer", steps=())])
+    said = run(capsys, "compress", "--apply")
+    assert "No Python program to compress in 1 successful attempt." in said
+    assert "there is no solution in it (1)" in said
+    assert "Nothing was added: nothing new is proven." in said
+
+
+def test_a_limit_of_none_is_refused(store, capsys):
+    assert "--limit should be at least 1" in run(capsys, "compress", "--limit", "0", status=1)
+
+
+def test_primitives_are_listed_loaded_once_and_others_named(store, capsys):
+    assert run(capsys, "primitives").split()[:2] == ["arc", "swe"]
+    assert "Loaded 23 primitives. To take it back: atlas undo " in run(capsys, "primitives", "swe")
+    assert "The library has all of them already." in run(capsys, "primitives", "swe")
+    assert "no loader of primitives called 'chess', only arc, swe" in run(capsys, "primitives", "chess", status=1)

@@ -1,0 +1,134 @@
+"""Composing the concepts that are selected; and primitives: loading them, and running their examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.selection import Selection
+from tests.ui.conftest import Dashboard
+from tests.ui.library import concept, make_library, opened_library
+from tests.ui.stores import make_store
+from tests.ui.test_compressing import said, shown_code
+from tests.ui.test_pages import assert_no_problem
+
+HALVE = "def halve(numbers: list[int]) -> list[int]:\n    return [number // 2 for number in numbers]\n"
+TOTAL = "def total(numbers: list[int]) -> int:\n    return sum(numbers)\n"
+GREET = "def greet(name: str) -> str:\n    return 'Hello ' + name\n"
+UNTYPED = "def guess(name):\n    return name\n"
+
+
+def library(store: Path) -> dict[str, str]:
+    """Concepts of which two fit and others do not; their ids by name."""
+    codes = {"halve": HALVE, "total": TOTAL, "greet": GREET, "guess": UNTYPED}
+    examples = {"halve": (("halve([4, 6])", "[2, 3]"),)}
+    ids = make_library(
+        store, *(concept(name=name, code=code, examples=examples.get(name, ())) for name, code in codes.items())
+    )
+    return dict(zip(codes, ids, strict=True))
+
+
+def select(app: AppTest, ids: Sequence[str]) -> None:
+    app.session_state["selection_concepts"] = Selection(tuple(ids), "rows on Concepts", 0)
+    app.run()
+
+
+def names(store: Path) -> set[str]:
+    with opened_library(store) as memory:
+        return set(memory.concepts.titles(memory.concepts.ids()).values())
+
+
+def test_two_concepts_that_fit_are_composed_previewed_added_and_taken_back(dashboard: Dashboard, tmp_path):
+    ids = library(tmp_path)
+    app = dashboard(tmp_path, "concepts")
+    select(app, [ids["total"], ids["halve"]])
+    app.button(key="tray_compose").click().run()
+    assert "return total(halve(numbers))" in shown_code(app)
+    assert "halve_then_total([4, 6])" in shown_code(app)
+    assert "What its examples gave when they were run" in said(app)
+    assert "halve_then_total" not in names(tmp_path)
+    app.button(key="compose_apply").click().run()
+    assert "Added a composed concept" in said(app)
+    assert "halve_then_total" in names(tmp_path)
+    app.button(key="act_undo").click().run()
+    assert names(tmp_path) == set(ids)
+    assert_no_problem(app)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "why"),
+    [
+        (("total", "greet"), "In no order does each take what the one before it returns"),
+        (("total", "guess"), "Nothing says what guess returns."),
+    ],
+)
+def test_concepts_that_do_not_fit_say_why(dashboard: Dashboard, tmp_path, chosen, why):
+    ids = library(tmp_path)
+    app = dashboard(tmp_path, "concepts")
+    select(app, [ids[name] for name in chosen])
+    app.button(key="tray_compose").click().run()
+    assert "Nothing fits." in said(app)
+    assert why in said(app)
+    assert "total: takes list[int]; returns int" in said(app)
+    app.button(key="compose_close").click().run()
+    assert "Nothing fits." not in said(app)
+    assert names(tmp_path) == set(ids)
+
+
+def test_one_concept_is_not_composed(dashboard: Dashboard, tmp_path):
+    ids = library(tmp_path)
+    app = dashboard(tmp_path, "concepts")
+    select(app, [ids["halve"]])
+    assert app.button(key="tray_compose").disabled
+
+
+def test_a_read_only_library_composes_and_adds_nothing(dashboard: Dashboard, tmp_path):
+    ids = library(tmp_path)
+    app = dashboard(tmp_path, "concepts", read_only=True)
+    select(app, [ids["halve"], ids["total"]])
+    app.button(key="tray_compose").click().run()
+    assert "return total(halve(numbers))" in shown_code(app)
+    assert app.button(key="compose_apply").disabled
+
+
+def loaders(app: AppTest) -> dict[str, str]:
+    return {button.label: str(button.key) for button in app.button if str(button.key).startswith("concepts_load_")}
+
+
+def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path)
+    app = dashboard(tmp_path, "concepts")
+    assert {"Load arc", "Load swe"} <= set(loaders(app))
+    app.button(key=loaders(app)["Load arc"]).click().run()
+    assert "primitives" in said(app)
+    assert "rotate_90" in names(tmp_path)
+    detail = dashboard(tmp_path, "concepts", id="arc_rotate_90")
+    detail.button(key="concept_run_arc_rotate_90").click().run()
+    assert "examples gave what they should" in said(detail)
+    assert "It gave this" in said(detail)
+    assert "It gave something else" not in said(detail)
+    assert_no_problem(detail)
+    app.button(key="act_undo").click().run()
+    assert names(tmp_path) == set()
+
+
+def test_an_edited_primitive_is_not_run(dashboard: Dashboard, tmp_path):
+    hostile = concept(
+        id="arc_rotate_90", name="rotate_90", code="def rotate_90(grid):\n    open('/tmp/pwned', 'w')\n",
+        examples=(("rotate_90([[1]])", "[[1]]"),), source="primitive",
+    )  # fmt: skip
+    make_library(tmp_path, hostile)
+    app = dashboard(tmp_path, "concepts", id="arc_rotate_90")
+    app.button(key="concept_run_arc_rotate_90").click().run()
+    assert "differs from the installed primitive" in said(app)
+    assert "It gave" not in said(app)
+
+
+def test_examples_of_what_is_no_primitive_cannot_be_run(dashboard: Dashboard, tmp_path):
+    ids = library(tmp_path)
+    app = dashboard(tmp_path, "concepts", id=ids["halve"])
+    assert not [button for button in app.button if str(button.key).startswith("concept_run_")]
+    assert_no_problem(app)

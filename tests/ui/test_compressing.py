@@ -1,0 +1,170 @@
+"""Compress on Curate: what can be compressed, what was found, choosing, adding and undoing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from atlas.analysis.artefacts import CACHE
+from atlas.memory.compression_file import CompressionFile, FoundCompression
+from atlas.memory.concepts import COLLECTION
+from tests.ui.conftest import Dashboard
+from tests.ui.library import opened_library
+from tests.ui.programs import compress_store, make_programs, programs
+from tests.ui.stores import attempt, attempts, make_store
+from tests.ui.test_pages import assert_no_problem
+
+COMPRESS = {"curate_queue": "compress"}
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """Four programs that have a function in common."""
+    make_programs(tmp_path)
+    return tmp_path
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
+    return "\n".join(element.value for kind in kinds for element in kind)
+
+
+def n_concepts(store: Path) -> int:
+    with opened_library(store) as memory:
+        return len(memory.concepts)
+
+
+def shown_code(app: AppTest) -> str:
+    return "\n".join(code.value for code in app.code)
+
+
+def test_it_says_how_many_programs_are_in_scope(dashboard: Dashboard, store):
+    app = dashboard(store, "curate", **COMPRESS)
+    assert "4 Python programs in 4 successful attempts in scope, 4 with tests that can prove a rewriting." in said(app)
+    assert not app.button(key="compress_run").disabled
+    assert_no_problem(app)
+
+
+def test_the_scope_chooses_the_programs(dashboard: Dashboard, tmp_path):
+    make_programs(tmp_path, source="north")
+    make_store(tmp_path, [attempt("Talk to a customer", source="south")])
+    app = dashboard(tmp_path, "curate", scope_sources="south", **COMPRESS)
+    assert "0 Python programs in 1 successful attempt in scope: " in said(app)
+    assert app.button(key="compress_run").disabled
+
+
+def test_a_scope_without_success_says_so(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, programs(success=False))
+    app = dashboard(tmp_path, "curate", **COMPRESS)
+    assert "No attempt in scope succeeded, and only the programs of successful ones are compressed." in said(app)
+    assert app.button(key="compress_run").disabled
+
+
+def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Dashboard, store):
+    found = compress_store(store)
+    app = dashboard(store, "curate", **COMPRESS)
+    after = found.tokens_after + found.tokens_library
+    assert f"**1 function in 4 programs: {found.tokens_before} tokens become {after}, the library's" in said(app)
+    assert "4 programs rewritten: 4 of the 4 that could be run did the same" in said(app)
+    row = app.dataframe[0].value.iloc[0]
+    assert (row["n_programs"], row["n_tasks"], row["verified"]) == (4, 4, "4 of 4")
+    assert found.learned[0].concept.code in shown_code(app)
+    assert found.rewritings[0].before in shown_code(app)
+    assert found.rewritings[0].after in shown_code(app)
+    assert "Program 1 of 4, which with it does the same" in said(app)
+    assert app.button(key="compress_run").label == "Compress anew"
+    assert_no_problem(app)
+
+
+def test_what_is_chosen_is_added_and_undone(dashboard: Dashboard, store):
+    compress_store(store)
+    app = dashboard(store, "curate", **COMPRESS)
+    assert app.button(key="compress_apply").label == "Add 1 concept"
+    app.button(key="compress_apply").click().run()
+    assert "Added 1 concept found in programs" in said(app)
+    assert "The library has all of them." in said(app)
+    assert app.dataframe[0].value.iloc[0]["state"] == "in the library"
+    assert n_concepts(store) == 1
+    app.button(key="act_undo").click().run()
+    assert n_concepts(store) == 0
+    assert app.button(key="compress_apply").label == "Add 1 concept"
+    assert_no_problem(app)
+
+
+def test_what_could_not_be_run_is_not_chosen_at_first(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, programs(tested=False))
+    compress_store(tmp_path)
+    app = dashboard(tmp_path, "curate", **COMPRESS)
+    assert app.dataframe[0].value.iloc[0]["state"] == "unproven"
+    (choice,) = (box for box in app.multiselect if str(box.key).startswith("compress_chosen"))
+    assert choice.value == []
+    assert app.button(key="compress_apply").disabled
+    assert "has no tests that could show it" in said(app)
+
+
+def test_a_store_that_changed_since_says_so(dashboard: Dashboard, store):
+    compress_store(store)
+    make_store(store, [attempt("Water the garden")])
+    app = dashboard(store, "curate", **COMPRESS)
+    assert "The store has changed since: 1 experience came or changed." in said(app)
+    app = dashboard(store, "curate", scope_outcomes="succeeded", **COMPRESS)
+    assert "The store has changed since" in said(app)
+
+
+def test_another_scope_than_it_was_found_in_is_said(dashboard: Dashboard, store):
+    compress_store(store)
+    app = dashboard(store, "curate", scope_outcomes="succeeded", **COMPRESS)
+    assert "This was found in another scope than the one that is set now." in said(app)
+
+
+def test_a_read_only_store_can_be_compressed_too(dashboard: Dashboard, store):
+    app = dashboard(store, "curate", read_only=True, **COMPRESS)
+    assert not app.button(key="compress_run").disabled
+    assert_no_problem(app)
+
+
+def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):
+    save(store, FoundCompression(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
+                                 tokens_after=9, tokens_library=0, made_at="2026-03-01T00:00:00+00:00"))  # fmt: skip
+    app = dashboard(store, "curate", **COMPRESS)
+    assert "Nothing found: 4 programs hold no function that at least 3 tasks need" in said(app)
+    assert "compress_apply" not in [button.key for button in app.button]
+    assert_no_problem(app)
+
+
+def test_a_file_of_something_else_counts_as_absent(dashboard: Dashboard, store):
+    compress_store(store)
+    CompressionFile(store / CACHE, COLLECTION).path.write_bytes(b"PK\x03\x04 something else")
+    app = dashboard(store, "curate", **COMPRESS)
+    assert app.button(key="compress_run").label == "Compress"
+    assert_no_problem(app)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_stores_without_programs_are_no_problem(dashboard: Dashboard, tmp_path, read_only):
+    make_store(tmp_path, attempts(12))
+    app = dashboard(tmp_path, "curate", read_only=read_only, **COMPRESS)
+    assert "0 Python programs in 4 successful attempts in scope" in said(app)
+    assert_no_problem(app)
+
+
+def test_an_empty_store_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path)
+    app = dashboard(tmp_path, "curate", **COMPRESS)
+    assert "Nothing is remembered yet." in said(app)
+    assert_no_problem(app)
+
+
+def save(store: Path, found: FoundCompression) -> None:
+    CompressionFile(store / CACHE, COLLECTION).save(found)
+
+
+def test_compressing_runs_in_a_process_of_its_own_and_the_page_shows_it(dashboard: Dashboard, store):
+    app = dashboard(store, "curate", **COMPRESS)
+    app.button(key="compress_run").click().run()
+    assert "compress_cancel" in [button.key for button in app.button]
+    app.button(key="compress_cancel").click().run()
+    assert app.button(key="compress_run").label == "Compress"
+    assert n_concepts(store) == 0

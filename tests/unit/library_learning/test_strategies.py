@@ -1,0 +1,198 @@
+"""From attempts to concepts: named, proven, known again, and told apart from names that programs use themselves."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from atlas.core.errors import Cancelled
+from atlas.core.types import CodeConcept, Outcome, Task, Trajectory, VerificationSpec
+from atlas.library_learning.limits import Limits
+from atlas.library_learning.stitch import StitchEngine
+from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
+from atlas.library_learning.unifying import AntiUnificationEngine
+
+PRIME = """def is_prime({n}):
+    if {n} < 2:
+        return False
+    for i in range(2, int({n} ** 0.5) + 1):
+        if {n} % i == 0:
+            return False
+    return True
+"""
+USES = (
+    ("def primes_in(xs):\n    return [x for x in xs if is_prime(x)]", "primes_in([1, 2, 9]) == [2]"),
+    ("def next_prime(n):\n    i = n\n    while not is_prime(i):\n        i += 1\n    return i", "next_prime(8) == 11"),
+    ("def prime_values(t):\n    return sum(v for v in t.values() if is_prime(v))", "prime_values({1: 4, 2: 5}) == 5"),
+    ("def both_prime(x, y):\n    return is_prime(x) and is_prime(y)", "both_prime(3, 7)"),
+)
+
+
+def attempt(number: int, *, source: str = "", tests: str | None = None, success: bool = True) -> Trajectory:
+    use, check = USES[number % len(USES)]
+    task = Task(
+        f"t{number}",
+        "",
+        "Work with prime numbers",
+        {},
+        VerificationSpec("tests", {"tests": f"assert {check}" if tests is None else tests}),
+    )
+    solution = source or PRIME.format(n="nmkx"[number % 4]) + "\n\n" + use
+    return Trajectory(task=task, steps=(), outcome=Outcome(success), metadata={"solution": solution}, id=f"a{number}")
+
+
+def attempts() -> list[Trajectory]:
+    return [attempt(number) for number in range(len(USES))]
+
+
+def propose(given: Sequence[Trajectory], library: Sequence[CodeConcept] = (), **options: Any) -> Proposal:
+    strategy = StitchCompressionStrategy(options.pop("documenter", None), engine=AntiUnificationEngine())
+    return asyncio.run(strategy.propose(given, library, **options))
+
+
+@pytest.fixture(scope="module")
+def found() -> Proposal:
+    """What the four programs have in common."""
+    return propose(attempts())
+
+
+def test_what_programs_have_in_common_becomes_a_concept_proven_by_their_tests(found: Proposal):
+    (learned,) = found.learned
+    assert "range(2, int(n ** 0.5) + 1)" in learned.concept.code
+    assert learned.concept.source == "learned"
+    assert set(learned.concept.found_in) == {"a0", "a1", "a2", "a3"}
+    assert (learned.n_tasks, learned.n_checked, learned.n_verified) == (4, 4, 4)
+    assert learned.saving > 0
+    assert not learned.is_known
+    made = found.compression
+    assert made.tokens_after + made.tokens_library == made.tokens_before - learned.saving
+
+
+def test_the_rewritten_programs_call_the_concept_by_its_name_and_do_the_same(found: Proposal):
+    (learned,) = found.learned
+    assert len(found.rewritings) == 4
+    for rewriting in found.rewritings:
+        assert f"{learned.concept.name}(" in rewriting.after
+        assert "** 0.5" in rewriting.before
+        assert "** 0.5" not in rewriting.after
+        assert rewriting.does_the_same is True
+        assert rewriting.concepts == (learned.concept.id,)
+
+
+def test_a_name_that_the_library_or_a_program_has_is_not_given_again(found: Proposal):
+    first = found.learned[0].concept
+    taken = CodeConcept(name=first.name, description="another", code=f"def {first.name}(a):\n    return a\n")
+    (learned,) = propose(attempts(), [taken]).learned
+    assert learned.concept.name != first.name
+    assert learned.concept.name.isidentifier()
+    assert not learned.is_known
+    own = {
+        node.id if isinstance(node, ast.Name) else node.name
+        for one in attempts()
+        for node in ast.walk(ast.parse(one.metadata["solution"]))
+        if isinstance(node, ast.Name | ast.FunctionDef)
+    }
+    assert learned.concept.name not in own
+
+
+class StubbornDocumenter:
+    """Gives every function the same name, whatever else has it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
+        code = concept.code.replace(concept.name, self.name)
+        return replace(concept, name=self.name, code=code, signature=f"{self.name}(n)", description="Tells primes.")
+
+
+def test_a_documenter_cannot_give_a_name_that_a_program_uses_itself():
+    proposal = propose(attempts(), documenter=StubbornDocumenter("is_prime"))
+    (learned,) = proposal.learned
+    assert learned.concept.name != "is_prime"
+    assert learned.concept.signature == f"{learned.concept.name}(n)"
+    assert f"def {learned.concept.name}(" in learned.concept.code
+    assert all(rewriting.does_the_same for rewriting in proposal.rewritings)
+
+
+def test_a_concept_that_the_library_has_is_found_again_and_not_proposed(found: Proposal):
+    held = replace(found.learned[0].concept, id="held", name="told", code=_renamed(found, "told"))
+    proposal = propose(attempts(), [held])
+    (learned,) = proposal.learned
+    assert learned.is_known
+    assert learned.concept.id == "held"
+    assert proposal.concepts == []
+    assert all("told(" in rewriting.after for rewriting in proposal.rewritings)
+
+
+def _renamed(found: Proposal, name: str) -> str:
+    concept = found.learned[0].concept
+    return concept.code.replace(concept.name, name)
+
+
+def test_programs_without_tests_are_rewritten_and_said_to_be_unproven():
+    proposal = propose([attempt(number, tests="") for number in range(4)])
+    (learned,) = proposal.learned
+    assert (learned.n_checked, learned.n_verified) == (0, 0)
+    assert {rewriting.does_the_same for rewriting in proposal.rewritings} == {None}
+
+
+WORD = "' '.join(text.strip().lower().replace('-', ' ').split())"
+CONTEXTS = ("len({})", "[{}]", "{} or None", "({}, 1)", "{{{}}}", "not {}", "{}[0]", "{} * 2", "min({})", "-len({})")
+COUNT = """def count{n}(texts):
+    found = {{}}
+    for text in texts:
+        word = {word}
+        found[word] = found.get(word, 0) + 1
+    return sorted(found.items(), key=lambda pair: (-pair[1], pair))[:{n} + 1]
+"""
+
+
+def test_a_found_function_that_calls_another_comes_after_it_and_names_it():
+    short = [f"def f{n}(text):\n    return {each.format(WORD)}\n" for n, each in enumerate(CONTEXTS)]
+    sources = [*short, *(COUNT.format(n=n, word=WORD) for n in range(3))]
+    tests = [f"assert f{n}(' A-b ') is not None" for n in range(len(CONTEXTS))]
+    tests += [f"assert count{n}(['a', 'A ']) == [('a', 2)]" for n in range(3)]
+    programs = zip(sources, tests, strict=True)
+    given = [attempt(n, source=source, tests=test) for n, (source, test) in enumerate(programs)]
+    proposal = asyncio.run(StitchCompressionStrategy(engine=StitchEngine()).propose(given))
+    learned = [one.concept for one in proposal.learned]
+    (caller,) = [concept for concept in learned if concept.calls]
+    (callee,) = [concept for concept in learned if concept.id in caller.calls]
+    assert learned.index(callee) < learned.index(caller)
+    assert f"{callee.name}(" in caller.code
+    assert {rewriting.does_the_same for rewriting in proposal.rewritings} == {True}
+
+
+def test_programs_that_have_nothing_in_common_give_nothing():
+    sources = ["def a(x):\n    return x + 1\n", "def b(t):\n    print(t)\n", "def c():\n    return 'z' * 3\n"]
+    proposal = propose([attempt(n, source=source, tests="") for n, source in enumerate(sources)])
+    assert proposal.learned == ()
+    assert proposal.rewritings == ()
+    assert proposal.compression.n_programs == 3
+    assert proposal.compression.ratio == 1.0
+
+
+def test_attempts_without_programs_give_nothing_and_say_why():
+    proposal = propose([attempt(0, success=False), attempt(1, source="Just ask them.")])
+    assert proposal.learned == ()
+    assert proposal.compression.n_programs == 0
+    assert sum(proposal.dropped.values()) == 2
+    assert "the attempt did not succeed" in proposal.dropped
+    assert propose([]).compression.n_programs == 0
+
+
+def test_a_cancelled_compression_ends_without_an_answer():
+    with pytest.raises(Cancelled, match="nothing was changed"):
+        propose(attempts(), cancelled=lambda: True)
+
+
+def test_compress_gives_the_concepts_alone(found: Proposal):
+    strategy = StitchCompressionStrategy(engine=AntiUnificationEngine(), limits=Limits())
+    (concept,) = asyncio.run(strategy.compress(attempts()))
+    assert concept.code == found.learned[0].concept.code
