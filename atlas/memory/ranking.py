@@ -52,7 +52,7 @@ USUAL = {
 WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
 
-NUDGES = ("success", "use", "recency", "pin")
+NUDGES = ("success", "use", "recency", "pin", "importance")
 
 ALIKE = 0.03
 """By how much the meaning of two attempts at one task may differ for them to count as alike."""
@@ -113,6 +113,8 @@ class Candidate(Generic[T]):
     created_at: datetime
     usage: Usage = NO_USAGE
     is_pinned: bool = False
+    importance: float | None = None
+    """In [0, 1]; None for memories that have none."""
 
 
 def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping[str, bool]) -> list[Candidate[str]]:
@@ -129,6 +131,7 @@ def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping
             created_at=datetime.fromisoformat(metadata["created_at"]),
             usage=usage.get(record_id, NO_USAGE),
             is_pinned=pinned.get(record_id, False),
+            importance=metadata.get("importance"),
         )
         for record_id, similarity, words, metadata in rows
     ]
@@ -303,9 +306,11 @@ def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> 
     half_life = timedelta(days=weights.recency_half_life_days)
     worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
+    important = {} if candidate.importance is None else {"importance": weights.importance * candidate.importance}
     return {
         "success": weights.success * worked,
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,
+        **important,
     }

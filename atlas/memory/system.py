@@ -12,9 +12,10 @@ from atlas.core.settings import Settings
 from atlas.core.types import Operation, RecordChange, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
-from atlas.memory import concepts, experience
+from atlas.memory import concepts, experience, journal
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.journal import Journal
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
@@ -27,11 +28,13 @@ class MemorySystemImpl:
         self,
         experience: ChromaExperienceMemory | None = None,
         concepts: ChromaConceptLibrary | None = None,
+        journal: Journal | None = None,
         *,
         storage: Store | None = None,
     ) -> None:
         self._experience = experience
         self._concepts = concepts
+        self._journal = journal
         self._storage = storage
 
     @property
@@ -65,6 +68,17 @@ class MemorySystemImpl:
         if self._concepts is None:
             raise NotFound("this memory system has no concept library")
         return self._concepts
+
+    @property
+    def journal(self) -> Journal:
+        """What the agent noted, generation by generation.
+
+        Raises:
+            NotFound: This system was put together without it.
+        """
+        if self._journal is None:
+            raise NotFound("this memory system has no journal")
+        return self._journal
 
     @property
     def storage(self) -> Store:
@@ -164,6 +178,7 @@ def open_memory(
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
         stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts)]
+        journal_stores = [storage.vector_store(name) for name in (journal.COLLECTION, journal.REFUSED_COLLECTION)]
     except BaseException:
         storage.ledger.close()
         raise
@@ -171,6 +186,7 @@ def open_memory(
     return MemorySystemImpl(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
+        Journal(embedder, *journal_stores, weights=weights, clock=clock),
         storage=storage,
     )
 
