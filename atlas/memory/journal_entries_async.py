@@ -12,7 +12,7 @@ import numpy as np
 from atlas.core.errors import NotFound
 from atlas.core.journal_codec import TIERS, checked_entry
 from atlas.core.settings import RankingWeights
-from atlas.core.types import JournalEntry, Link, Retrieval, Usage
+from atlas.core.types import JournalEntry, Link, Usage
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.columns import columns
@@ -286,33 +286,13 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """
         return [hit.item for hit in await self.asearch_hits(query, k, where=where, with_buried=with_archived)]
 
-    async def aretrieve(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        where: Where | None = None,
-        threshold: float | None = None,
-        distinct: bool = False,
-        diversity: float = 0.0,
-        count_retrieval: bool = True,
-        with_buried: bool = False,
-    ) -> Retrieval[JournalEntry]:
-        """What has to do with a query; archived entries are found where buried ones are asked for."""
-        if not with_buried and await self._store.count({"tier": TIERS[-1]}):
-            where = {"$and": [where or {}, {"tier": {"$in": list(SEARCHED)}}]}
-        return await super().aretrieve(
-            query,
-            k,
-            where=where,
-            threshold=threshold,
-            distinct=distinct,
-            diversity=diversity,
-            count_retrieval=count_retrieval,
-            with_buried=with_buried,
-        )
-
     # Steps of the above
+
+    async def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+        """Archived entries are found where buried ones are asked for."""
+        if with_buried or not await self._store.count({"tier": TIERS[-1]}):
+            return where
+        return {"$and": [where or {}, {"tier": {"$in": list(SEARCHED)}}]}
 
     async def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]

@@ -177,8 +177,8 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts)]
-        journal_stores = [storage.vector_store(name) for name in (journal.COLLECTION, journal.REFUSED_COLLECTION)]
+        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts, journal)]
+        refused_store = storage.vector_store(journal.REFUSED_COLLECTION)
     except BaseException:
         storage.ledger.close()
         raise
@@ -186,7 +186,7 @@ def open_memory(
     return MemorySystemImpl(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
-        Journal(embedder, *journal_stores, weights=weights, clock=clock),
+        Journal(embedder, stores[2], refused_store, weights=weights, clock=clock),
         storage=storage,
     )
 

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
-import pytest
-
 from atlas.memory.journal import COLLECTION, REFUSED_COLLECTION, Journal
-from atlas.storage.store import EmbeddingModel, Store
+from atlas.storage.store import Store
 from atlas.testing import FixedClock, HashEmbedder
-
-
-@pytest.fixture
-def clock() -> FixedClock:
-    return FixedClock()
-
-
-@pytest.fixture
-def store(tmp_path, clock) -> Iterator[Store]:
-    made = Store.open(tmp_path / "store", clock=clock)
-    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield made
-    made.ledger.close()
-
-
-@pytest.fixture
-def journal(store, clock) -> Journal:
-    return opened(store, clock)
 
 
 def opened(store: Store, clock: FixedClock, **options) -> Journal:

@@ -13,7 +13,7 @@ from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
-from tests.unit.memory.journals import clock, journal, opened, store, write  # noqa: F401  (fixtures)
+from tests.unit.memory.journals import opened, write
 
 CRASH = "Gen 4 died after 5s. Reason: AssertionError in check_occurences"
 LESSON = "The AssertionError in check_occurences, of which Gen 4 died, had an unsorted pair as its reason"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.unit.memory.journals import clock, journal, opened, store, write  # noqa: F401  (fixtures)
+from tests.unit.memory.journals import write
 
 # §7 Core problems
 
@@ -76,7 +76,7 @@ def test_p0_a_type_that_counts_as_another_takes_its_place(journal):
 
 
 def test_p2_keyword_search_takes_any_input_literally(journal):
-    write(journal, "directive", "关注边界情况：空列表、负数和重复元素", 1)
+    write(journal, "directive", "关注边界情况,空列表、负数和重复元素", 1)
     write(journal, "reflection", "The parser failed on C++ templates AND quotes", 2)
     assert journal.search_words("边界情况")[0].generation == 1
     assert journal.search_words('templates" AND (NEAR')[0].generation == 2
