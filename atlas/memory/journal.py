@@ -9,6 +9,7 @@ from atlas.core.types import JournalEntry, Link
 from atlas.infra import aio
 from atlas.memory.backing import PlainStore
 from atlas.memory.journal_async import AsyncJournal
+from atlas.memory.journal_compacting import CompactPlan, Move, SummaryDraft
 from atlas.memory.journal_entries_async import COLLECTION, LIVE, REFUSED_COLLECTION, Refusals, RefusedEntry
 from atlas.memory.journal_linking import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.retrieval import RetrievalMemory
@@ -19,12 +20,15 @@ __all__ = [
     "COLLECTION",
     "LIVE",
     "REFUSED_COLLECTION",
+    "CompactPlan",
     "Edge",
     "Journal",
     "LinkGraph",
     "LinkSuggestion",
+    "Move",
     "Refusals",
     "RefusedEntry",
+    "SummaryDraft",
 ]
 
 
@@ -138,3 +142,15 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
     ) -> list[JournalEntry]:
         """Sync form of `acontext_for_task_generation`."""
         return aio.run(self.acontext_for_task_generation(limit, token_budget=token_budget))
+
+    def plan_compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Sync form of `aplan_compact`."""
+        return aio.run(self.aplan_compact(keep_recent, keep_types))
+
+    def apply_compact(self, plan: CompactPlan) -> str | None:
+        """Sync form of `aapply_compact`."""
+        return aio.run(self.aapply_compact(plan))
+
+    def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Sync form of `acompact`."""
+        return aio.run(self.acompact(keep_recent, keep_types))

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from atlas.core.types import JournalEntry
+from atlas.core.journal_codec import LINK_TYPES
+from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
+from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, plan_compact
 from atlas.memory.journal_entries_async import LIVE
+from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_links_async import AsyncLinkedEntries
+from atlas.memory.journal_records import changed_row, from_row
+from atlas.memory.records_async import retried
+from atlas.memory.retrieval_async import Row
+
+BATCH = 1_000
+"""Entries that are read whole at once."""
 
 N_CONSIDERED = 200
 """Latest entries among which those of most value are looked for."""
+
+SUMMARY = "summary"
 
 BY_VALUE = "observation"
 """The type of which contexts take the best rather than the latest: what went well is no news."""
@@ -63,6 +77,102 @@ class AsyncJournal(AsyncLinkedEntries):
         pool = await self.arecent(N_CONSIDERED)
         return chosen(await self._by_quota(TASK_GENERATION, pool), await self._by_value(pool), limit, token_budget)
 
+    # Forgetting
+
+    async def aplan_compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
+
+        An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
+        of a type and period go out of prompts, a summary of the sentences that say most of it is drafted.
+
+        Args:
+            keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
+            keep_types: Of these types the latest so many stay as well.
+
+        Raises:
+            InvalidInput: A number to keep is negative.
+        """
+        moment = await self._store.moment()
+        await self._store.write_retrievals()
+        rows = await self._store.scan(order_by="created_at", descending=True)
+        subjects = await self._subjects(rows)
+        return await asyncio.to_thread(
+            plan_compact,
+            subjects,
+            self.types,
+            self.embedder.encode_batch,
+            self._clock.now(),
+            keep_recent=keep_recent,
+            keep_types=keep_types,
+            moment=moment,
+        )
+
+    async def aapply_compact(self, plan: CompactPlan) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        if plan.is_empty:
+            return None
+        reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
+        scoped = self if self.operation_id else self.within("compact", reason)
+        rows = await self._store.get([move.id for move in plan.moves])
+        tiers = {move.id: move.to_tier for move in plan.moves}
+        moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
+        if moved:
+            await scoped._rewrite(moved, plan.moment, "compact", reason)
+        await scoped.aadd_entries([await self._summary(draft) for draft in plan.summaries])
+        return scoped.operation_id
+
+    async def acompact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Forget what is worth least, as `plan_compact` says; what was done. Nothing goes, and `undo` takes it back."""
+
+        async def plan_and_apply() -> CompactPlan:
+            plan = await self.aplan_compact(keep_recent, keep_types)
+            await self.aapply_compact(plan)
+            return plan
+
+        return await retried(plan_and_apply)
+
+    async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
+        """What forgetting has to know of entries, in their order; of their vectors nothing."""
+        ids = [row["id"] for row in rows]
+        usage, marks = await self._store.usage(ids), await self._store.marks(ids)
+        linking = Counter(
+            target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
+        )
+        summarised = {target for row in rows for target in _targets(row, "summarises")}
+        entries = [e for start in range(0, len(ids), BATCH) for e in await self.aget_many(ids[start : start + BATCH])]
+        return [
+            Subject(
+                entry=entry,
+                usage=usage[entry.id],
+                is_pinned=marks[entry.id].pinned,
+                n_linking=linking[entry.id],
+                is_summarised=entry.id in summarised,
+            )
+            for entry in entries
+        ]
+
+    async def _summary(self, draft: SummaryDraft) -> JournalEntry:
+        """The entry that stands for others, as old as the last of them."""
+        [last] = await self.aget_many(draft.source_ids[-1:])
+        return JournalEntry(
+            entry_type=SUMMARY,
+            content=draft.content,
+            generation=draft.last_generation,
+            created_at=last.created_at,
+            importance=importance_of(self.types[SUMMARY], draft.content),
+            metadata={
+                "of_type": draft.entry_type,
+                "first_generation": draft.first_generation,
+                "last_generation": draft.last_generation,
+                "written_by": "extraction",
+            },
+            links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
+        )
+
     async def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
         """The latest of each type, and of observations those of most value."""
         wanted: list[JournalEntry] = []
@@ -77,3 +187,8 @@ class AsyncJournal(AsyncLinkedEntries):
     async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         usage, now = await self._usage_of(entries), self._clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+
+
+def _targets(row: Row, link_type: str) -> Sequence[str]:
+    held: Sequence[str] = row["metadata"].get(link_type, ())
+    return held

@@ -97,3 +97,29 @@ def test_a_generation_is_not_forgotten_by_the_clock_alone(journal, clock):
     written = write(journal, "directive", "stay polite with users", 1)
     clock.advance(timedelta(days=3650))
     assert journal.context_for_evolution(limit=1)[0].id == written
+
+
+def test_no_summarization_or_compression_old_entries_become_one_that_says_most_of_them(journal, clock):
+    """Also P1, memory summarization."""
+    for generation in range(1, 21):
+        word = chr(96 + generation)
+        write(journal, "observation", f"Heartbeat {word * 3} was lost. The import of {word * 4} failed", generation)
+    clock.advance(timedelta(days=365))
+    journal.compact(keep_recent=0)
+    [entry] = journal.context_for_evolution(limit=10)
+    assert entry.entry_type == "summary"
+    assert len(entry.links) == 20
+    assert "Heartbeat" in entry.content or "import" in entry.content
+
+
+def test_no_forgetting_what_goes_into_prompts_stops_growing(journal, clock):
+    """Also P2, forgetting and decay."""
+    for generation in range(1, 41):
+        word = chr(96 + generation % 26 + 1)
+        write(journal, "observation", f"{word * 2} and {word * 3} and {word * 4} passed {'x' * generation}", generation)
+        clock.advance(timedelta(days=10))
+    plan = journal.compact(keep_recent=10)
+    live = journal.count({"tier": {"$in": ["hot", "warm"]}})
+    assert live < 20
+    assert plan.kept["it is among the latest 10"] == 10
+    assert len(journal) == 40 + len(plan.summaries)
