@@ -27,6 +27,7 @@ from atlas.memory.journal_records import (
     to_entry,
     written_at,
 )
+from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
@@ -262,18 +263,10 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             entry_types: None for all.
             tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all.
         """
-        if limit <= 0:
-            return []
         where: dict[str, Any] = {} if set(tiers) >= set(TIERS) else {"tier": {"$in": list(tiers)}}
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
-        rows = await self._store.scan(where, order_by="created_at", descending=True, limit=limit)
-        if len(rows) == limit:  # others of the last instant may have been added later than those that were read
-            last = rows[-1]["metadata"]["created_at"]
-            rows = [row for row in rows if row["metadata"]["created_at"] > last]
-            rows += await self._store.scan({**where, "created_at": last})
-        ids = [row["id"] for row in _newest_first(rows)[:limit]]
-        return await self.aget_many(ids)
+        return await self.aget_many([row["id"] for row in await newest(self._store, where, limit)])
 
     async def asearch(
         self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
@@ -363,12 +356,6 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
     async def _usage_of(self, entries: Sequence[JournalEntry]) -> dict[str, Usage]:
         return await self._store.usage([entry.id for entry in entries])
-
-
-def _newest_first(rows: Sequence[Row]) -> list[Row]:
-    """Rows by their time; those of one instant, which come in the order they were added, the other way round."""
-    last_added_first = rows[::-1]
-    return sorted(last_added_first, key=lambda row: row["metadata"]["created_at"], reverse=True)
 
 
 def _refused_entry(row: Row) -> RefusedEntry:

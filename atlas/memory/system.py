@@ -12,8 +12,9 @@ from atlas.core.settings import Settings
 from atlas.core.types import Operation, RecordChange, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
-from atlas.memory import concepts, experience, journal
+from atlas.memory import concepts, conversations, experience, journal
 from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
@@ -30,11 +31,13 @@ class MemorySystemImpl:
         concepts: ChromaConceptLibrary | None = None,
         journal: Journal | None = None,
         *,
+        conversations: Conversations | None = None,
         storage: Store | None = None,
     ) -> None:
         self._experience = experience
         self._concepts = concepts
         self._journal = journal
+        self._conversations = conversations
         self._storage = storage
 
     @property
@@ -79,6 +82,17 @@ class MemorySystemImpl:
         if self._journal is None:
             raise NotFound("this memory system has no journal")
         return self._journal
+
+    @property
+    def conversations(self) -> Conversations:
+        """What people and the agent said to each other.
+
+        Raises:
+            NotFound: This system was put together without them.
+        """
+        if self._conversations is None:
+            raise NotFound("this memory system has no conversations")
+        return self._conversations
 
     @property
     def storage(self) -> Store:
@@ -177,7 +191,7 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts, journal)]
+        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts, journal, conversations)]
         refused_store = storage.vector_store(journal.REFUSED_COLLECTION)
     except BaseException:
         storage.ledger.close()
@@ -187,6 +201,7 @@ def open_memory(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock),
         Journal(embedder, stores[2], refused_store, weights=weights, clock=clock),
+        conversations=Conversations(embedder, stores[3], weights=weights, clock=clock),
         storage=storage,
     )
 

@@ -10,12 +10,13 @@ import pytest
 from atlas.core.errors import BlockingCall, InvalidInput
 from atlas.infra import aio
 from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.system import MemorySystemImpl
 from tests.unit.memory.conftest import attempt, task
 
-CLASSES = [ChromaConceptLibrary, ChromaExperienceMemory, Journal, MemorySystemImpl]
+CLASSES = [ChromaConceptLibrary, Conversations, ChromaExperienceMemory, Journal, MemorySystemImpl]
 
 
 def public(cls):
