@@ -114,7 +114,7 @@ class Candidate(Generic[T]):
     usage: Usage = NO_USAGE
     is_pinned: bool = False
     importance: float | None = None
-    """In [0, 1]; None for memories that have none."""
+    """In [0, 1], of a journal's entry, which no success belongs to; None for others."""
 
 
 def candidates_of(found: Candidates, usage: Mapping[str, Usage], pinned: Mapping[str, bool]) -> list[Candidate[str]]:
@@ -306,11 +306,12 @@ def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> 
     half_life = timedelta(days=weights.recency_half_life_days)
     worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
-    important = {} if candidate.importance is None else {"importance": weights.importance * candidate.importance}
+    good = {"success": weights.success * worked}
+    if candidate.importance is not None:  # a journal's entry, which is no attempt
+        good = {"importance": weights.importance * candidate.importance}
     return {
-        "success": weights.success * worked,
+        **good,
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,
-        **important,
     }
