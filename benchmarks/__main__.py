@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import compressing, mapping, remembering, retrieving, searching, storing, visiting, windows
+from benchmarks import compressing, journal, mapping, remembering, retrieving, searching, storing, visiting, windows
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "visiting": visiting.figures,
     "windows": windows.figures,
     "compressing": compressing.figures,
+    "journal": journal.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

@@ -119,6 +119,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
         print(f"concepts         {len(memory.concepts)}")
         print(f"strategies       {len(memory.strategies)}")
         print(f"experiences      {len(memory.experience)}")
+        print(f"journal entries  {len(memory.journal)}")
         for key in ("outcome", "source"):
             for value, count in memory.experience.values(key).items():
                 print(f"  {key:14} {safe(str(value))}: {count}")
@@ -128,7 +129,7 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 def _print_report(report: ImportReport, operation_id: str | None) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
-    concepts = f" ({_of_what(report)})" if report.added_concepts else ""
+    concepts = f" ({_of_what(report)})" if report.added_concepts or report.added_entries else ""
     print(
         f"{report.read} read, {report.added} added{concepts}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
@@ -139,7 +140,8 @@ def _print_report(report: ImportReport, operation_id: str | None) -> None:
 
 def _of_what(report: ImportReport) -> str:
     """`51 concepts`, or `3 experiences and 51 concepts`."""
-    named = {"experience": report.added - report.added_concepts, "concept": report.added_concepts}
+    n_attempts = report.added - report.added_concepts - report.added_entries
+    named = {"experience": n_attempts, "concept": report.added_concepts, "journal line": report.added_entries}
     return " and ".join(counted(n, noun) for noun, n in named.items() if n)
 
 

@@ -39,13 +39,16 @@ class RankingWeights:
     pin: float = 0.005
     """Added for what a person has pinned."""
 
+    importance: float = 0.02
+    """Times the importance of a journal's entry, in [0, 1], in place of `success`: an entry is no attempt."""
+
     threshold: float = 0.25
     """The relevance below which `retrieve` hides a hit, in [0, 1]; 0 hides nothing."""
 
     @property
     def nudges(self) -> float:
-        """The most that success, use, recency and pin can add together."""
-        return self.success + self.use + self.recency + self.pin
+        """The most that success, or importance in its place, use, recency and pin can add together."""
+        return max(self.success, self.importance) + self.use + self.recency + self.pin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

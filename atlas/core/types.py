@@ -214,6 +214,42 @@ class Strategy:
     """When it was written; None before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What an entry of a journal says of its relation to another one."""
+
+    type: str
+    """`caused_by`, `fixed_by`, `related`, `summarises` or `refers_to`."""
+
+    target_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One line of an agent's log."""
+
+    id: str = field(default_factory=new_id)
+    entry_type: str
+    """`observation`, `crash_log`, `reflection`, `directive`, `task`, or one that its journal was told of."""
+
+    content: str
+    generation: int
+    """Of the agent that wrote it; 0 where it does not count any."""
+
+    created_at: datetime | None = None
+    """When it was written; None before."""
+
+    importance: float = 0.5
+    """In [0, 1]; what has come of it since is not in it."""
+
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tier: str = "hot"
+    """`hot`, `warm`, `cold` or `archived`: how far it is on the way to being forgotten."""
+
+    links: tuple[Link, ...] = ()
+    """To other entries, by which it can be reached from those too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
     """One retrieved memory and why it was retrieved."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
-from atlas.importers import atlas_jsonl, inspect_ai, reflexion, swe_agent, tau_bench, voyager
+from atlas.importers import atlas_jsonl, inspect_ai, protea, reflexion, swe_agent, tau_bench, voyager
 from atlas.importers.reading import read_head
 from atlas.importers.rows import Limits, Row
 
@@ -38,6 +38,7 @@ FORMATS: Mapping[str, Format] = {
         Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
         Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read),
         Format("voyager", "Voyager skills", voyager.matches, voyager.read),
+        Format("protea", "Protea memories", protea.matches, protea.read),
     )
 }
 """In the order in which they are tried."""

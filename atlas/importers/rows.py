@@ -9,12 +9,13 @@ from atlas.core.codec import encode_experience, encode_trajectory
 from atlas.core.concept_codec import encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
+from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
-from atlas.core.types import CodeConcept, Trajectory
+from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.memory.concept_records import checked
 
-Item = Trajectory | ExportedExperience | CodeConcept
-"""An attempt, an experience as another store had it, or reusable code."""
+Item = Trajectory | ExportedExperience | CodeConcept | JournalEntry
+"""An attempt, an experience as another store had it, reusable code, or a line of an agent's log."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -89,6 +90,9 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 def _check(item: Item) -> None:
     if isinstance(item, CodeConcept):
         encode_concept(checked(item))
+        return
+    if isinstance(item, JournalEntry):
+        encode_entry(checked_entry(item))
         return
     if isinstance(item, ExportedExperience):
         encode_experience(item.experience)

@@ -30,7 +30,10 @@ class AddCount:
     """Items that were there already."""
 
     added_concepts: int = 0
-    """How many of those added are concepts; the others are attempts."""
+    """How many of those added are concepts."""
+
+    added_entries: int = 0
+    """How many of those added are entries of a journal; what is neither is an attempt."""
 
 
 class Sink(Protocol):
@@ -65,7 +68,10 @@ class ImportReport:
 
     added: int
     added_concepts: int
-    """How many of those added are concepts; the others are attempts."""
+    """How many of those added are concepts."""
+
+    added_entries: int
+    """How many of those added are entries of a journal; what is neither is an attempt."""
 
     skipped: int
     """Rows that the store had already."""
@@ -133,7 +139,7 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_added = self._n_concepts = self._n_skipped = self._n_rejected = 0
+        self._n_read = self._n_added = self._n_concepts = self._n_entries = self._n_skipped = self._n_rejected = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -159,6 +165,7 @@ class _Run:
             count = self._sink.add(items, self._source)
             self._n_added += count.added
             self._n_concepts += count.added_concepts
+            self._n_entries += count.added_entries
             self._n_skipped += count.skipped
             self._tell_progress()
 
@@ -168,6 +175,7 @@ class _Run:
             read=self._n_read,
             added=self._n_added,
             added_concepts=self._n_concepts,
+            added_entries=self._n_entries,
             skipped=self._n_skipped,
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),
@@ -240,7 +248,13 @@ def _walk(directory: Path) -> list[SourceFile]:
 
     walked = os.walk(directory, onerror=refuse)
     paths = sorted(Path(parent, name) for parent, _, names in walked for name in names)
-    return [SourceFile(path, _size(path)) for path in paths if path.is_file()]
+    return [SourceFile(path, _size(path)) for path in paths if path.is_file() and not _belongs_to_database(path)]
+
+
+def _belongs_to_database(path: Path) -> bool:
+    """Whether a file is what SQLite keeps beside a database that somebody has open."""
+    database, dash, suffix = str(path).rpartition("-")
+    return bool(dash) and suffix in ("wal", "shm", "journal") and Path(database).is_file()
 
 
 def _size(path: Path) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import CodeConcept, Trajectory
+from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
 from atlas.memory.system import MemorySystem
@@ -14,6 +14,7 @@ class MemorySink:
 
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
+        self._memory, self._reason = memory, reason
         self._concepts = memory.concepts.within("import", reason, operation_id=self._experience.operation_id)
 
     @property
@@ -28,5 +29,17 @@ class MemorySink:
         concepts = [item for item in items if isinstance(item, CodeConcept)]
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
         added_concepts = self._concepts.add_many(concepts)
-        n_added = len(added) + len(added_concepts)
-        return AddCount(added=n_added, skipped=len(items) - n_added, added_concepts=len(added_concepts))
+        added_entries = self._add_entries([item for item in items if isinstance(item, JournalEntry)])
+        n_added = len(added) + len(added_concepts) + len(added_entries)
+        return AddCount(
+            added=n_added,
+            skipped=len(items) - n_added,
+            added_concepts=len(added_concepts),
+            added_entries=len(added_entries),
+        )
+
+    def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
+        if not entries:  # a system may be without a journal as long as nothing asks for it
+            return []
+        journal = self._memory.journal.within("import", self._reason, operation_id=self._experience.operation_id)
+        return journal.add_entries(entries)

@@ -132,7 +132,7 @@ def _rows(
     )  # fmt: skip
 
 
-BARE = RankingWeights(success=0.0, use=0.0, recency=0.0, pin=0.0)
+BARE = RankingWeights(success=0.0, use=0.0, recency=0.0, pin=0.0, importance=0.0)
 """Weights without nudges."""
 
 RRF_K = 60

@@ -52,7 +52,7 @@ USUAL = {
 WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
 
-NUDGES = ("success", "use", "recency", "pin")
+NUDGES = ("success", "use", "recency", "pin", "importance")
 
 ASKED = ("meaning", "words")
 """The signals that relevance is made of."""
@@ -120,6 +120,8 @@ class Candidate(Generic[T]):
     created_at: datetime
     usage: Usage = NO_USAGE
     is_pinned: bool = False
+    importance: float | None = None
+    """In [0, 1], of a journal's entry, which no success belongs to; None for others."""
 
 
 def candidates_of(
@@ -147,6 +149,7 @@ def candidates_of(
             created_at=datetime.fromisoformat(metadata["created_at"]),
             usage=usage.get(record_id, NO_USAGE),
             is_pinned=pinned.get(record_id, False),
+            importance=metadata.get("importance"),
         )
         for record_id, similarity, words, metadata in rows
     ]
@@ -327,8 +330,11 @@ def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> 
     half_life = timedelta(days=weights.recency_half_life_days)
     worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
+    good = {"success": weights.success * (worked if candidate.prior is None else candidate.prior)}
+    if candidate.importance is not None:  # a journal's entry, which is no attempt
+        good = {"importance": weights.importance * candidate.importance}
     return {
-        "success": weights.success * (worked if candidate.prior is None else candidate.prior),
+        **good,
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,

@@ -135,7 +135,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         found = await self._retriever.retrieve(
             query,
             k + len(withheld) if k > 0 else k,
-            where=where,
+            where=await self._among(where, with_buried),
             threshold=threshold,
             distinct=distinct,
             diversity=diversity,
@@ -182,6 +182,10 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         """
         check_text(query, "the query")
         return await self._retriever.passage(await self._row(record_id), query)
+
+    async def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+        """The filter that a search goes by; a memory may leave out more than was asked, unless buried ones are too."""
+        return where
 
     async def _row(self, record_id: str) -> Row:
         rows = await self._store.get([record_id])

@@ -19,13 +19,15 @@ from atlas.library_learning.autodoc import LLMAutoDocumenter
 from atlas.library_learning.composing import PipelineCompositionStrategy
 from atlas.library_learning.proposing import LLMCompositionStrategy
 from atlas.library_learning.strategies import StitchCompressionStrategy
-from atlas.memory import concepts, experience, strategies
+from atlas.memory import concepts, conversations, experience, journal, strategies
 from atlas.memory.abstracting import TemplateStrategyAbstractor
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock, build_context, counter_of
+from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.gathering import gather
+from atlas.memory.journal import Journal
 from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
@@ -42,13 +44,17 @@ class MemorySystemImpl:
         experience: ChromaExperienceMemory | None = None,
         concepts: ChromaConceptLibrary | None = None,
         strategies: ChromaStrategyBank | None = None,
+        journal: Journal | None = None,
         *,
+        conversations: Conversations | None = None,
         storage: Store | None = None,
         attribution: TrajectoryAttribution | None = None,
     ) -> None:
         self._experience = experience
         self._concepts = concepts
         self._strategies = strategies
+        self._journal = journal
+        self._conversations = conversations
         self._storage = storage
         self._attribution = attribution or TrajectoryAttribution()
 
@@ -99,6 +105,28 @@ class MemorySystemImpl:
         if self._strategies is None:
             raise NotFound("this memory system has no strategy bank")
         return self._strategies
+
+    @property
+    def journal(self) -> Journal:
+        """What the agent noted, generation by generation.
+
+        Raises:
+            NotFound: This system was put together without it.
+        """
+        if self._journal is None:
+            raise NotFound("this memory system has no journal")
+        return self._journal
+
+    @property
+    def conversations(self) -> Conversations:
+        """What people and the agent said to each other.
+
+        Raises:
+            NotFound: This system was put together without them.
+        """
+        if self._conversations is None:
+            raise NotFound("this memory system has no conversations")
+        return self._conversations
 
     @property
     def storage(self) -> Store:
@@ -319,7 +347,11 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        stores = [storage.vector_store(memory.COLLECTION) for memory in (experience, concepts, strategies)]
+        stores = [
+            storage.vector_store(memory.COLLECTION)
+            for memory in (experience, concepts, strategies, journal, conversations)
+        ]
+        refused_store = storage.vector_store(journal.REFUSED_COLLECTION)
     except BaseException:
         storage.ledger.close()
         raise
@@ -331,6 +363,8 @@ def open_memory(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         library,
         ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
+        Journal(embedder, stores[3], refused_store, weights=weights, clock=clock),
+        conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
         storage=storage,
     )
 

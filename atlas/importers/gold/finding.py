@@ -12,6 +12,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.importers.formats import FORMATS
 from atlas.importers.gold import protea, queries, reflexion, swe_agent, tau_bench
+from atlas.importers.protea import SQLITE_MARK
 from atlas.importers.reading import read_head
 from atlas.importers.rows import Item, Limits
 from atlas.importers.run import source_files
@@ -62,7 +63,7 @@ def _kind(path: Path, limits: Limits) -> str:
         head = read_head(path, limits)
     except (ImportFailed, OSError):
         return ""
-    if head.startswith(protea.SQLITE_MARK):
+    if head.startswith(SQLITE_MARK):
         return LOG if protea.corpora(protea.read_log(path)) else ""
     if queries.matches(head):
         return JUDGED

@@ -14,7 +14,6 @@ from atlas.core.errors import ImportFailed
 from atlas.importers.gold.records import entry
 
 CRASH, REFLECTION = "crash_log", "reflection"
-SQLITE_MARK = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True, slots=True)

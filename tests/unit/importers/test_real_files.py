@@ -100,7 +100,7 @@ def test_importing_the_real_files_twice_adds_nothing(real_data, sink):
 
 
 def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
-    report = import_paths(sink, [real_data / "voyager" / "LICENSE", real_data / "protea"], settings=Settings())
+    report = import_paths(sink, [real_data / "voyager" / "LICENSE"], settings=Settings())
     assert report.added == 0
     assert report.rejected == report.files
 
@@ -109,6 +109,6 @@ def test_every_format_reads_something_real(real_data):
     found = {
         detect(path).name
         for path in real_data.rglob("*")
-        if path.suffix in (".json", ".jsonl", ".traj", ".eval") and path.parent.name != "protea"
+        if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
     assert found == set(FORMATS) - {"atlas"}

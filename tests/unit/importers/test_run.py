@@ -14,6 +14,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.importers import FORMATS, AddCount, ImportReport, detect, import_paths
 from atlas.importers import run as module
+from tests.unit.importers.databases import protea
 
 SETTINGS = Settings()
 
@@ -45,6 +46,7 @@ def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, ins
         ],
         "swe-agent": [files.json("d.x", history), files.raw("d2.x", json.dumps(history, indent=2))],
         "voyager": [files.json("f.x", {"mine": {"code": "x", "description": "y"}})],
+        "protea": [protea(files.directory / "g.x")],
         "inspect": [files.json("e.x", inspect_log(sample())), files.zip("e2.x", {"header.json": inspect_log()})],
     }
     found = {name: {detect(path).name for path in some} for name, some in paths.items()}

@@ -12,9 +12,11 @@ import pytest
 
 from atlas.core.types import Operation, Outcome, QueryResult, Step, Task, Trajectory
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory.journal import Journal
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.undo import undo
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.unit.memory.journals import opened
 
 NOW = FixedClock().now()
 
@@ -86,6 +88,20 @@ def stored(tmp_path: Path, clock: FixedClock) -> Iterator[ChromaExperienceMemory
     """A memory over a real store, which keeps history, marks and usage."""
     with memory_over("ledger", tmp_path, clock=clock) as made:
         yield made
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: FixedClock) -> Iterator[Store]:
+    """An empty store that is bound to the fake model."""
+    made = Store.open(tmp_path / "store", clock=clock)
+    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    yield made
+    made.ledger.close()
+
+
+@pytest.fixture
+def journal(store: Store, clock: FixedClock) -> Journal:
+    return opened(store, clock)
 
 
 def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:

@@ -55,6 +55,17 @@ def test_successes_come_before_unknown_ones_and_those_before_failures_among_equa
     assert order(candidate("f", 0.8, False), candidate("u", 0.8), candidate("s", 0.8, True)) == "suf"
 
 
+def test_importance_stands_in_the_place_of_success_and_moves_only_about_equals():
+    entry, other, far = [
+        replace(candidate(name, similarity), importance=importance)
+        for name, similarity, importance in (("i", 0.8, 1.0), ("o", 0.81, 0.0), ("f", 0.9, 0.0))
+    ]
+    assert order(other, entry, far) == "fio"
+    assert "success" not in only(entry).signals
+    assert only(entry).signals["importance"] == WEIGHTS.importance <= WEIGHTS.success
+    assert "importance" not in only(candidate("s", 0.8)).signals
+
+
 def test_a_clearly_more_relevant_failure_comes_first():
     assert order(candidate("s", 0.7, True), candidate("f", 0.9, False)) == "fs"
 

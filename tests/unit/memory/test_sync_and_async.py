@@ -10,12 +10,21 @@ import pytest
 from atlas.core.errors import BlockingCall, InvalidInput
 from atlas.infra import aio
 from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.journal import Journal
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from tests.unit.memory.conftest import attempt, task
 
-CLASSES = [ChromaConceptLibrary, ChromaExperienceMemory, ChromaStrategyBank, MemorySystemImpl]
+CLASSES = [
+    ChromaConceptLibrary,
+    Conversations,
+    ChromaExperienceMemory,
+    ChromaStrategyBank,
+    Journal,
+    MemorySystemImpl,
+]
 
 
 def public(cls):

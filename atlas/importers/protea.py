@@ -1,0 +1,177 @@
+"""Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
+
+The database is only read, also while Protea writes to it. An entry's id follows from its row, so a row that came in
+before is known again, and a link finds its target whichever of the two comes first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.codec import decode_instant
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.types import JournalEntry, Link
+from atlas.importers.fields import as_object
+from atlas.importers.reading import parse_json, read_head
+from atlas.importers.rows import Limits, Row, convert, one_line
+from atlas.memory.journal_judging import importance_of
+from atlas.memory.journal_kinds import EntryTypes
+
+SQLITE_MARK = b"SQLite format 3\x00"
+
+NEEDED = ("id", "entry_type", "content")
+"""Columns without which a row is no entry."""
+
+USUAL = ("generation", "metadata", "timestamp")
+"""Columns of either form of the table; one that is missing is reported, and the rest comes in."""
+
+LATER = ("importance", "tier")
+"""Columns of the later form alone."""
+
+_TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file is a SQLite database with a table of entries."""
+    if not head.startswith(SQLITE_MARK):
+        return False
+    try:
+        with closing(_opened(path)) as connection:
+            return set(NEEDED) <= _columns(connection, "memory")
+    except (sqlite3.Error, ImportFailed):
+        return False
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The entries of a database, in the order of their ids.
+
+    Raises:
+        ImportFailed: It cannot be read, or has no table of entries.
+    """
+    read_head(path, limits)
+    position = 0
+    try:
+        with closing(_opened(path)) as connection:
+            connection.execute("BEGIN")  # one state of it, whatever Protea writes meanwhile
+            columns = _columns(connection, "memory")
+            if not set(NEEDED) <= columns:
+                raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
+            for name in USUAL:
+                if name not in columns:
+                    yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
+            links, odd = _links(connection)
+            yield from (Row(0, None, reason) for reason in odd)
+            reader = _Reader(path.name, links, limits.max_row_bytes)
+            names = [name for name in (*NEEDED, *USUAL, *LATER) if name in columns]
+            for position, values in enumerate(connection.execute(_select(names)), start=1):
+                raw = dict(zip(names, values, strict=True))
+                yield convert(position, partial(reader.entry, raw), n_bytes=len(raw["content"] or b""))
+    except sqlite3.Error as error:  # what came before is kept
+        raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes entries of rows, whose texts are still bytes."""
+
+    file: str
+    links: Mapping[int, tuple[Link, ...]]
+    max_bytes: int
+
+    def entry(self, raw: Mapping[str, Any]) -> JournalEntry:
+        if len(raw["content"] or b"") > self.max_bytes:
+            raise InvalidInput(f"content has more than the {self.max_bytes} bytes that are allowed")
+        entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
+        tier = _optional(raw, "tier") or TIERS[0]
+        if tier not in _TIERS:
+            raise InvalidInput(f"tier should be one of {', '.join(_TIERS)}, but is {tier!r}")
+        importance = raw.get("importance")
+        made_at = _optional(raw, "timestamp")
+        return JournalEntry(
+            id=_id_of(raw),
+            entry_type=entry_type,
+            content=content,
+            generation=raw.get("generation", 0),
+            created_at=decode_instant(made_at, "timestamp"),
+            importance=importance_of(EntryTypes().of(entry_type), content) if importance is None else importance,
+            metadata={**self._metadata(raw), "origin": "protea", "file": self.file, "row": raw["id"]},
+            tier=_TIERS[tier],
+            links=self.links.get(raw["id"], ()),
+        )
+
+    def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        text = _optional(raw, "metadata") or "{}"
+        return dict(as_object(parse_json(text.encode()), "metadata"))
+
+
+def _links(connection: sqlite3.Connection) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
+    """The links from each row, and what is odd about others."""
+    if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
+        return {}, []
+    columns = _columns(connection, "memory")
+    names = [name for name in ("id", "generation", "entry_type", "timestamp", "content") if name in columns]
+    ids = {values[0]: _id_of(dict(zip(names, values, strict=True))) for values in connection.execute(_select(names))}
+    found: dict[int, list[Link]] = {}
+    odd = []
+    for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
+        link_type = kind.decode("utf-8", "replace") if isinstance(kind, bytes) else str(kind)
+        if source == target or source not in ids or target not in ids or link_type not in LINK_TYPES:
+            odd.append(
+                one_line(f"the link {source!r} → {target!r} of type {link_type!r} joins no two entries; left out")
+            )
+        else:
+            found.setdefault(source, []).append(Link(link_type, ids[target]))
+    return {source: tuple(links) for source, links in found.items()}, odd
+
+
+def _id_of(raw: Mapping[str, Any]) -> str:
+    """The same for a row whenever it is read, whatever Protea thinks of its importance by then."""
+    parts = [raw.get(name) for name in ("id", "generation", "entry_type", "timestamp", "content")]
+    said = [part.hex() if isinstance(part, bytes) else part for part in parts]
+    return hashlib.sha256(json.dumps(["protea", *said]).encode()).hexdigest()[:32]
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The database, for reading; texts come as bytes, as they may be no valid ones."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if Path(f"{path}-wal").exists():
+            raise
+        # In WAL mode, where nobody has it open and nothing may be written beside it, it is as good as a plain file.
+        connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
+    connection.text_factory = bytes
+    return connection
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {bytes(row[1]).decode() for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _select(names: Sequence[str]) -> str:
+    return f"SELECT {', '.join(names)} FROM memory ORDER BY id"
+
+
+def _optional(raw: Mapping[str, Any], name: str) -> str | None:
+    return None if raw.get(name) is None else _text(raw[name], name)
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, bytes):
+        raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not UTF-8 at byte {error.start + 1}; convert it") from error

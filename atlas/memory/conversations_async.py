@@ -1,0 +1,127 @@
+"""The bodies of what was said between people and an agent, as coroutines; see `atlas.memory.conversations`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import RankingWeights
+from atlas.core.types import new_id
+from atlas.infra.clock import SystemClock
+from atlas.memory.backing import PlainStore
+from atlas.memory.columns import Entry, columns
+from atlas.memory.newest import newest
+from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.protocols.infra import Clock, Embedder, VectorStore
+from atlas.storage.vector_store import LedgerVectorStore
+
+COLLECTION = "atlas_conversations"
+
+MAIN = "main"
+"""The conversation of an agent that has no more than one."""
+
+TITLE_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What somebody said, and what the agent answered."""
+
+    id: str = field(default_factory=new_id)
+    conversation: str
+    user_text: str
+    response: str
+    created_at: datetime
+
+
+class AsyncConversations(AsyncRetrievalMemory[Turn]):
+    """The turns of conversations, in a vector store."""
+
+    noun = "turn"
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        collection_name: str = COLLECTION,
+        *,
+        max_turns: int = 5,
+        ttl: timedelta = timedelta(minutes=10),
+        weights: Weights = RankingWeights(),
+        clock: Clock = SystemClock(),
+    ) -> None:
+        """Open the conversations.
+
+        Args:
+            max_turns: How many turns an agent is reminded of.
+            ttl: How long ago they may be; what is older stays and is found, but nobody is reminded of it.
+
+        Raises:
+            InvalidInput: One of them is negative.
+        """
+        if max_turns < 0 or ttl < timedelta(0):
+            raise InvalidInput(f"max_turns and ttl should be 0 or more, but are {max_turns} and {ttl}")
+        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        self.max_turns = max_turns
+        self.ttl = ttl
+
+    async def aadd(self, user_text: str, response: str, conversation: str = MAIN) -> str:
+        """Keep a turn; its id.
+
+        Raises:
+            InvalidInput: Nothing was said on either side, the conversation has no name, or a text cannot be kept.
+        """
+        if not user_text.strip() and not response.strip():
+            raise InvalidInput("a turn should say something on one side at least, but both texts are empty")
+        if not conversation.strip():
+            raise InvalidInput("a conversation should have a name, but it is empty; give it one, or leave it out")
+        turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
+        entry = _to_entry(turn)
+        await self._store.add(*await columns([entry], self._store, self.embedder, {}))
+        return turn.id
+
+    async def awindow(self, conversation: str = MAIN) -> list[Turn]:
+        """What an agent should be reminded of: the last turns, as long as they are recent, the oldest first."""
+        latest = await self.aturns(conversation, self.max_turns)
+        since = self._clock.now() - self.ttl
+        return [turn for turn in reversed(latest) if turn.created_at >= since]
+
+    async def aturns(self, conversation: str = MAIN, limit: int = 50) -> list[Turn]:
+        """The latest turns of a conversation, however old, the newest first."""
+        rows = await newest(self._store, {"conversation": conversation}, limit)
+        return await self.aget_many([row["id"] for row in rows])
+
+    async def anames(self) -> dict[str, int]:
+        """How many turns each conversation has, the longest first."""
+        return await self.avalues("conversation")
+
+    async def asearch(self, query: str, k: int = 5, *, conversation: str | None = None) -> list[Turn]:
+        """The k turns most relevant to what is asked, best first, of one conversation or of all."""
+        where = None if conversation is None else {"conversation": conversation}
+        return [hit.item for hit in await self.asearch_hits(query, k, where=where)]
+
+    async def _read(self, rows: Sequence[Row]) -> list[Turn]:
+        return [_from_row(row) for row in rows]
+
+
+def _to_entry(turn: Turn) -> Entry:
+    said = {"conversation": turn.conversation, "user_text": turn.user_text, "response": turn.response}
+    for name, text in said.items():
+        check_text(text, f"the turn's {name}")
+    metadata: dict[str, Any] = {
+        "title": " ".join((turn.user_text or turn.response).split())[:TITLE_CHARACTERS],
+        "conversation": turn.conversation,
+        "created_at": turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "content": dump(said),
+    }
+    return Entry(turn.id, "\n".join(text for text in (turn.user_text, turn.response) if text.strip()), metadata)
+
+
+def _from_row(row: Row) -> Turn:
+    held = row["metadata"]
+    return Turn(id=row["id"], created_at=datetime.fromisoformat(held["created_at"]), **json.loads(held["content"]))

@@ -1,0 +1,194 @@
+"""The bodies of the journal's methods, as coroutines. `atlas.memory.journal` has the class to use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from atlas.core.journal_codec import LINK_TYPES
+from atlas.core.types import JournalEntry, Link
+from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
+from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, plan_compact
+from atlas.memory.journal_entries_async import LIVE
+from atlas.memory.journal_judging import importance_of
+from atlas.memory.journal_links_async import AsyncLinkedEntries
+from atlas.memory.journal_records import changed_row, from_row
+from atlas.memory.records_async import retried
+from atlas.memory.retrieval_async import Row
+
+BATCH = 1_000
+"""Entries that are read whole at once."""
+
+N_CONSIDERED = 200
+"""Latest entries among which those of most value are looked for."""
+
+SUMMARY = "summary"
+
+BY_VALUE = "observation"
+"""The type of which contexts take the best rather than the latest: what went well is no news."""
+
+
+class AsyncJournal(AsyncLinkedEntries):
+    """The log of an agent, in a vector store."""
+
+    # What to tell an agent
+
+    async def acontext_for_evolution(
+        self, limit: int | None = 10, *, token_budget: int | None = None
+    ) -> list[JournalEntry]:
+        """What an agent should know that is about to change itself, the most urgent first.
+
+        The latest directive, crashes, reflections and tasks and the best observations, so many of each; where a type
+        has too few, or there is room for more, the entries of most value.
+
+        Args:
+            limit: Of entries; None for as many as the budget holds.
+            token_budget: Of all texts together, roughly.
+        """
+        check_bounds(limit, token_budget)
+        pool = await self.arecent(N_CONSIDERED)
+        return chosen(await self._by_quota(EVOLUTION, pool), await self._by_value(pool), limit, token_budget)
+
+    async def acontext_for_task(
+        self, task: str, limit: int | None = 10, *, token_budget: int | None = None
+    ) -> list[JournalEntry]:
+        """What an agent should know at a task: what is about it, so many entries of each type, then by value.
+
+        Args:
+            task: What it was asked.
+        """
+        check_bounds(limit, token_budget)
+        wanted = []
+        for entry_type, count in TASK.items():
+            where = {
+                "entry_type": {"$in": self.types.counting_as(entry_type)},
+                "tier": {"$in": list(LIVE)},
+            }
+            wanted += [hit.item for hit in (await self.aretrieve(task, count, where=where)).hits]
+        return chosen(wanted, await self._by_value(await self.arecent(N_CONSIDERED)), limit, token_budget)
+
+    async def acontext_for_task_generation(
+        self, limit: int | None = 10, *, token_budget: int | None = None
+    ) -> list[JournalEntry]:
+        """What an agent should know that looks for a task of its own: the latest tasks, then entries by value."""
+        check_bounds(limit, token_budget)
+        pool = await self.arecent(N_CONSIDERED)
+        return chosen(await self._by_quota(TASK_GENERATION, pool), await self._by_value(pool), limit, token_budget)
+
+    # Forgetting
+
+    async def aplan_compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
+
+        An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
+        of a type and period go out of prompts, a summary of the sentences that say most of it is drafted.
+
+        Args:
+            keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
+            keep_types: Of these types the latest so many stay as well.
+
+        Raises:
+            InvalidInput: A number to keep is negative.
+        """
+        moment = await self._store.moment()
+        await self._store.write_retrievals()
+        rows = await self._store.scan(order_by="created_at", descending=True)
+        subjects = await self._subjects(rows)
+        return await asyncio.to_thread(
+            plan_compact,
+            subjects,
+            self.types,
+            self.embedder.encode_batch,
+            self._clock.now(),
+            keep_recent=keep_recent,
+            keep_types=keep_types,
+            moment=moment,
+        )
+
+    async def aapply_compact(self, plan: CompactPlan) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        if plan.is_empty:
+            return None
+        reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
+        scoped = self if self.operation_id else self.within("compact", reason)
+        rows = await self._store.get([move.id for move in plan.moves])
+        tiers = {move.id: move.to_tier for move in plan.moves}
+        moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
+        if moved:
+            await scoped._rewrite(moved, plan.moment, "compact", reason)
+        await scoped.aadd_entries([await self._summary(draft) for draft in plan.summaries])
+        return scoped.operation_id
+
+    async def acompact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Forget what is worth least, as `plan_compact` says; what was done. Nothing goes, and `undo` takes it back."""
+
+        async def plan_and_apply() -> CompactPlan:
+            plan = await self.aplan_compact(keep_recent, keep_types)
+            await self.aapply_compact(plan)
+            return plan
+
+        return await retried(plan_and_apply)
+
+    async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
+        """What forgetting has to know of entries, in their order; of their vectors nothing."""
+        ids = [row["id"] for row in rows]
+        usage, marks = await self._store.usage(ids), await self._store.marks(ids)
+        linking = Counter(
+            target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
+        )
+        summarised = {target for row in rows for target in _targets(row, "summarises")}
+        entries = [e for start in range(0, len(ids), BATCH) for e in await self.aget_many(ids[start : start + BATCH])]
+        return [
+            Subject(
+                entry=entry,
+                usage=usage[entry.id],
+                is_pinned=marks[entry.id].pinned,
+                n_linking=linking[entry.id],
+                is_summarised=entry.id in summarised,
+            )
+            for entry in entries
+        ]
+
+    async def _summary(self, draft: SummaryDraft) -> JournalEntry:
+        """The entry that stands for others, as old as the last of them."""
+        [last] = await self.aget_many(draft.source_ids[-1:])
+        return JournalEntry(
+            entry_type=SUMMARY,
+            content=draft.content,
+            generation=draft.last_generation,
+            created_at=last.created_at,
+            importance=importance_of(self.types[SUMMARY], draft.content),
+            metadata={
+                "of_type": draft.entry_type,
+                "first_generation": draft.first_generation,
+                "last_generation": draft.last_generation,
+                "written_by": "extraction",
+            },
+            links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
+        )
+
+    async def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """The latest of each type, and of observations those of most value."""
+        wanted: list[JournalEntry] = []
+        for name, count in quotas.items():
+            names = self.types.counting_as(name)
+            if name == BY_VALUE:
+                wanted += (await self._by_value([entry for entry in pool if entry.entry_type in names]))[:count]
+            else:
+                wanted += await self.arecent(count, names)
+        return wanted
+
+    async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        usage, now = await self._usage_of(entries), self._clock.now()
+        return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+
+
+def _targets(row: Row, link_type: str) -> Sequence[str]:
+    held: Sequence[str] = row["metadata"].get(link_type, ())
+    return held

@@ -1,0 +1,89 @@
+"""The types of a journal's entries: how much one tells at first, how fast that fades, and what may be kept out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from atlas.core.codec import check_text
+from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import check_importance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryType:
+    """What holds for the entries of one type."""
+
+    name: str
+    importance: float
+    """Of an entry about whose content nothing is known, in [0, 1]."""
+
+    half_life_days: float | None
+    """After how long an entry that nobody used is worth half; None for what is never forgotten."""
+
+    is_gated: bool = True
+    """Whether noise and repetitions of this type are kept out; what a person said never is."""
+
+    counts_as: str = ""
+    """A type in whose place it is taken into a context; empty for itself alone."""
+
+
+BUILT_IN = (
+    EntryType(name="observation", importance=0.3, half_life_days=30.0),
+    EntryType(name="crash_log", importance=0.75, half_life_days=60.0),
+    EntryType(name="reflection", importance=0.65, half_life_days=120.0),
+    EntryType(name="directive", importance=0.9, half_life_days=None, is_gated=False),
+    EntryType(name="task", importance=0.6, half_life_days=120.0, is_gated=False),
+    EntryType(name="summary", importance=0.6, half_life_days=365.0, is_gated=False),
+    EntryType(name="reflection_finding", importance=0.65, half_life_days=120.0, counts_as="reflection"),
+)
+"""Those of Protea, earlier and later, and the summaries that compaction writes."""
+
+
+class EntryTypes:
+    """The types that a journal knows, by name."""
+
+    def __init__(self) -> None:
+        self._known = {known.name: known for known in BUILT_IN}
+
+    def register(self, added: EntryType) -> None:
+        """Know one more, or know one differently.
+
+        Raises:
+            InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
+        """
+        check_text(added.name, "the type's name")
+        check_importance(added.importance)
+        if not added.name.strip():
+            raise InvalidInput("an entry's type should have a name, but it is empty; give it one")
+        if added.half_life_days is not None and not added.half_life_days > 0:
+            raise InvalidInput(
+                f"half_life_days should be more than 0, or None to keep for ever, but is {added.half_life_days!r}"
+            )
+        if added.counts_as and added.counts_as not in self._known:
+            raise InvalidInput(f"counts_as should be one of {', '.join(self._known)}, but is {added.counts_as!r}")
+        self._known[added.name] = added
+
+    def __getitem__(self, name: str) -> EntryType:
+        """The type of this name; `InvalidInput` where the journal knows none."""
+        if name not in self._known:
+            raise InvalidInput(
+                f"a journal's entry should be of type {', '.join(self._known)}, but is of {name!r}; "
+                "see register_type for others"
+            )
+        return self._known[name]
+
+    def of(self, name: str) -> EntryType:
+        """The type of this name; a middling one where the journal was not told of it: an import may bring any."""
+        return self._known.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
+
+    def counting_as(self, name: str) -> list[str]:
+        """The names of the types that a context takes for one."""
+        return [name, *(known.name for known in self._known.values() if known.counts_as == name)]
+
+    def __iter__(self) -> Iterator[EntryType]:
+        return iter(tuple(self._known.values()))
+
+    def half_lives(self) -> Mapping[str, float | None]:
+        """Each type's half-life in days, by name."""
+        return {known.name: known.half_life_days for known in self}

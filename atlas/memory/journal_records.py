@@ -1,0 +1,137 @@
+"""From an entry of a journal to what a store keeps of it, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
+from atlas.core.types import JournalEntry, Link
+from atlas.memory.columns import Entry
+
+TITLE_CHARACTERS = 200
+
+N_NEIGHBOURS = 2
+"""Entries of its generation just before an entry, whose beginnings are embedded and indexed with it."""
+
+METADATA = "meta."
+"""Before the names of an entry's own metadata, so that a filter on them is none on the journal's: `meta.file`."""
+
+REFUSED_LINKS = "refused_links"
+"""Under which an entry's metadata lists the links that a person refused, as `type:id`."""
+
+
+def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
+    """What a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
+
+    Args:
+        before: The beginnings of the entries just before it, oldest first: what it was about when it was written.
+    """
+    checked_entry(entry)
+    if entry.created_at is None:
+        raise InvalidInput(f"entry {entry.id!r} has no time at which it was written")
+    check_text(entry.content, "the entry's content")
+    encoded = encode_entry(entry)
+    metadata = {
+        "title": title_of(entry.content),
+        "entry_type": entry.entry_type,
+        "generation": entry.generation,
+        "created_at": instant(entry.created_at),
+        "importance": float(entry.importance),
+        "tier": entry.tier,
+        **links_of(entry.links),
+        **_filterable(entry.metadata),
+        "content": dump(encoded),
+    }
+    return Entry(entry.id, "\n\n".join([entry.content, *before]), metadata)
+
+
+def from_row(row: Mapping[str, Any]) -> JournalEntry:
+    """The entry of a row."""
+    return decode_entry(json.loads(row["metadata"]["content"]))
+
+
+def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
+    """A row as it is with another version of its entry that says the same: neither text nor vectors change."""
+    return {**row, "metadata": to_entry(entry).metadata}
+
+
+def as_protea(entry: JournalEntry) -> dict[str, Any]:
+    """An entry as Protea's own store gives one: the columns of its table, with our id."""
+    written = entry.created_at.astimezone(UTC) if entry.created_at else None
+    return {
+        "id": entry.id,
+        "generation": entry.generation,
+        "entry_type": entry.entry_type,
+        "content": entry.content,
+        "metadata": dict(entry.metadata),
+        "timestamp": f"{written:%Y-%m-%d %H:%M:%S}" if written else "",
+        "importance": entry.importance,
+        "tier": entry.tier,
+    }
+
+
+def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
+    """The targets of links by their type, without types that there are none of."""
+    by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
+    return {name: targets for name, targets in by_type.items() if targets}
+
+
+def before_each(
+    entries: Sequence[JournalEntry], stored: Sequence[tuple[int, datetime, str]]
+) -> dict[str, tuple[str, ...]]:
+    """The beginnings of the entries of the same generation just before each one, oldest first, by id.
+
+    Args:
+        stored: Generation, time and title of what the journal holds already of those generations.
+    """
+    held = [(generation, at, title, "") for generation, at, title in stored]
+    new = [(entry.generation, _written(entry), title_of(entry.content), entry.id) for entry in entries]
+    latest: dict[int, list[str]] = {}
+    found = {}
+    for generation, _, title, entry_id in sorted([*held, *new], key=lambda line: line[1]):
+        lines = latest.setdefault(generation, [])
+        if entry_id:
+            found[entry_id] = tuple(lines[-N_NEIGHBOURS:])
+        lines.append(title)
+    return found
+
+
+def title_of(content: str) -> str:
+    """The beginning of what an entry says, on one line."""
+    return " ".join(content.split())[:TITLE_CHARACTERS]
+
+
+def instant(at: datetime) -> str:
+    """A time as the store sorts by it."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
+    """The entry with the time at which it was written."""
+    return entry if entry.created_at else replace(entry, created_at=now)
+
+
+def age_of(entry: JournalEntry, now: datetime) -> timedelta:
+    """How long ago an entry was written."""
+    return now - _written(entry)
+
+
+def _written(entry: JournalEntry) -> datetime:
+    return entry.created_at or datetime.min.replace(tzinfo=UTC)
+
+
+def _filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an entry's metadata, what a filter can compare: texts, numbers, truths and lists of them."""
+    return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
+
+
+def _is_comparable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(item, str | int | float) for item in value)
+    return isinstance(value, str | int | float)

@@ -1,0 +1,131 @@
+"""The journal beside Protea's own way to search: a scan in Python over all rows, by how many keywords each shares.
+
+Latency is that of logs made long by repeating a real one, each time with other generations and names; recall is how
+often a reflection finds the crash of its generation among the ten best of the whole log, others of its own generation
+left out as they would be right in their way.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from atlas.core.settings import RankingWeights, Settings
+from atlas.core.types import JournalEntry, new_id
+from atlas.importers.protea import read
+from atlas.importers.rows import Limits
+from atlas.infra.embeddings import SentenceTransformerEmbedder
+from atlas.memory.journal import COLLECTION, Journal
+from atlas.protocols.infra import Embedder
+from atlas.storage.store import EmbeddingModel, Store
+from atlas.testing import HashEmbedder
+from benchmarks.measuring import Figure, interleaved
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "protea" / "protea_v1.sqlite"
+N_QUERIES = 30
+BATCH = 5_000
+
+KEYWORDS = RankingWeights(meaning=0.0, words=1.0)
+DENSE = RankingWeights(meaning=1.0, words=0.0)
+
+
+def figures(sizes: Sequence[int] = (1_000, 10_000, 100_000)) -> Iterator[Figure]:
+    if not DATA.exists():
+        raise SystemExit(f"{DATA} is not there; these figures need Protea's log")
+    log = [row.item for row in read(DATA, Limits()) if isinstance(row.item, JournalEntry)]
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as scratch:
+            yield _latency(Path(scratch), log, size)
+    yield from _recall(log)
+
+
+def _latency(scratch: Path, log: Sequence[JournalEntry], size: int) -> Figure:
+    entries = [_varied(log[position % len(log)], position // len(log)) for position in range(size)]
+    asked = [entry.content for entry in log if entry.entry_type == "reflection"][: N_QUERIES + 1]
+    table = scratch / "protea.sqlite"
+    with closing(sqlite3.connect(table)) as connection, connection:
+        connection.execute("CREATE TABLE memory (id INTEGER PRIMARY KEY, content TEXT)")
+        connection.executemany("INSERT INTO memory (content) VALUES (?)", [(entry.content,) for entry in entries])
+    with Store.open(scratch / "store", settings=Settings()) as store:
+        journal = _journal(store, HashEmbedder(384), entries)
+        ours, theirs = interleaved(
+            [_search(journal, query) for query in asked], [_scan(table, query) for query in asked]
+        )
+    return Figure(
+        what=f"journal.search of {size:,} entries, beside a scan by keyword overlap (p50)",
+        ours=ours * 1_000,
+        baseline=theirs * 1_000,
+        unit="ms",
+        aim="less than the scan",
+    )
+
+
+def _recall(log: Sequence[JournalEntry]) -> Iterator[Figure]:
+    crashes = {entry.generation: entry for entry in log if entry.entry_type == "crash_log"}
+    asked = [entry for entry in log if entry.entry_type == "reflection" and entry.generation in crashes]
+    with tempfile.TemporaryDirectory() as scratch, Store.open(Path(scratch), settings=Settings()) as store:
+        chosen = [RankingWeights()]
+        embedder = SentenceTransformerEmbedder("all-MiniLM-L6-v2", "cpu", 32)
+        journal = _journal(store, embedder, log, lambda: chosen[0])
+        for name, weights in (("keywords", KEYWORDS), ("dense", DENSE), ("fused", RankingWeights())):
+            chosen[0] = weights
+            found = [_finds(journal, entry, crashes[entry.generation].id) for entry in asked]
+            yield Figure(
+                what=f"recall@10 of the crash that a reflection is about, {name} (n = {len(asked)})",
+                ours=sum(found) / len(found),
+                baseline=10 / len(log),
+                unit="",
+                aim="baseline is chance",
+            )
+
+
+def _finds(journal: Journal, reflection: JournalEntry, crash_id: str) -> bool:
+    other = [{"generation": {"$lt": reflection.generation}}, {"generation": {"$gt": reflection.generation}}]
+    where = {"$or": [*other, {"entry_type": "crash_log"}]}
+    return crash_id in [entry.id for entry in journal.search(reflection.content, 10, where=where)]
+
+
+def _journal(
+    store: Store,
+    embedder: Embedder,
+    entries: Sequence[JournalEntry],
+    weights: Callable[[], RankingWeights] | RankingWeights = RankingWeights(),
+) -> Journal:
+    store.bind(EmbeddingModel(embedder.model_name, embedder.dimension))
+    journal = Journal(embedder, store.vector_store(COLLECTION), weights=weights)
+    for start in range(0, len(entries), BATCH):
+        journal.add_entries(entries[start : start + BATCH])
+    return journal
+
+
+def _varied(entry: JournalEntry, repetition: int) -> JournalEntry:
+    """The entry as another agent might have written it: other names, other generations."""
+    if not repetition:
+        return entry
+    content = re.sub(r"\b(\w+_\w+)\b", rf"\1_{repetition}", entry.content)
+    return replace(entry, id=new_id(), content=content, generation=entry.generation + 1_000 * repetition, links=())
+
+
+def _search(journal: Journal, query: str) -> Callable[[], object]:
+    return lambda: journal.search(query, 10)
+
+
+def _scan(table: Path, query: str) -> Callable[[], object]:
+    """Protea's way: read every row, count the keywords that it shares, sort."""
+
+    def scan() -> list[tuple[int, str]]:
+        wanted = _keywords(query)
+        with closing(sqlite3.connect(table)) as connection:
+            rows = connection.execute("SELECT content FROM memory").fetchall()
+        return sorted(((len(wanted & _keywords(text)), text) for (text,) in rows), reverse=True)[:10]
+
+    return scan
+
+
+def _keywords(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 2}

@@ -1,0 +1,190 @@
+"""Protea's memories come in as entries of the journal, whole, once, and while Protea runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+import atlas
+from atlas.core.errors import ImportFailed
+from atlas.core.journal_codec import TIERS
+from atlas.core.settings import Settings
+from atlas.core.types import Link
+from atlas.importers import Limits, detect, import_paths
+from atlas.importers.formats import FORMATS
+from atlas.importers.sink import MemorySink
+from atlas.testing import HashEmbedder
+from tests.unit.importers.databases import EARLY, LATE, protea, put, row
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=Settings()) as opened:
+        yield opened
+
+
+def run(memory, *paths):
+    sink = MemorySink(memory, "a test")
+    return import_paths(sink, list(paths), settings=Settings()), sink
+
+
+def read(path):
+    rows = list(detect(path).read(path, Limits()))
+    return [one.item for one in rows if one.item], [(one.position, one.reason) for one in rows if not one.item]
+
+
+def rows_of(path, columns):
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        return connection.execute(f"SELECT {columns} FROM memory ORDER BY id").fetchall()
+
+
+def test_a_row_of_the_early_form_is_an_entry_and_its_importance_follows_from_what_it_is(tmp_path):
+    path = protea(
+        tmp_path / "a.sqlite", [{"generation": 7, "metadata": '{"user": "ada"}'}, {"entry_type": "directive"}]
+    )
+    [task, directive], odd = read(path)
+    assert odd == []
+    assert (task.entry_type, task.content, task.generation) == ("task", "User asked: task 1", 7)
+    assert task.created_at == datetime(2026, 2, 1, 11, 6, tzinfo=UTC)
+    assert task.metadata == {"user": "ada", "origin": "protea", "file": "a.sqlite", "row": 1}
+    assert task.tier == "hot"
+    assert directive.importance > task.importance
+
+
+def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
+    given = [{"importance": 0.15, "tier": "archive"}, {"importance": 0.8, "tier": "warm"}]
+    path = protea(tmp_path / "a.sqlite", given, [(2, 1, "related")], LATE)
+    [first, second], odd = read(path)
+    assert odd == []
+    assert [(entry.importance, entry.tier) for entry in (first, second)] == [(0.15, "archived"), (0.8, "warm")]
+    assert second.links == (Link("related", first.id),)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"entry_type": None}, "entry_type should be a text, but is missing"),
+        ({"content": "  "}, "content should say something"),
+        ({"content": b"\xff"}, "content is not UTF-8"),
+        ({"generation": "many"}, "generation should be a whole number"),
+        ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
+        ({"metadata": "[1]"}, "metadata should be an object"),
+        ({"importance": 7.0}, "importance should be a number from 0 to 1"),
+        ({"tier": "lukewarm"}, "tier should be one of hot, warm"),
+    ],
+)
+def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason):
+    path = protea(tmp_path / "a.sqlite", [changes, {}], columns=LATE)
+    if changes.get("content") == b"\xff":
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE memory SET content = CAST(x'ff' AS TEXT) WHERE id = 1")
+    entries, [(position, said)] = read(path)
+    assert (len(entries), position) == (1, 1)
+    assert reason in said
+
+
+def test_a_missing_column_is_reported_and_the_rows_come_in(memory, tmp_path):
+    columns = {name: kind for name, kind in EARLY.items() if name != "timestamp"}
+    report, _ = run(memory, protea(tmp_path / "a.sqlite", [{}, {}], columns=columns))
+    assert (report.added, report.rejected) == (2, 1)
+    assert "has no column `timestamp`" in report.rejections[0].reason
+
+
+def test_an_odd_link_is_reported(tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{}, {}], [(1, 9, "related"), (1, 2, "knows"), (2, 1, "caused_by")], LATE)
+    [first, second], odd = read(path)
+    assert [position for position, _ in odd] == [0, 0]
+    assert "1 → 9" in odd[0][1]
+    assert (first.links, second.links) == ((), (Link("caused_by", first.id),))
+
+
+def test_another_database_is_none_of_protea(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE other (id INTEGER)")
+    with pytest.raises(ImportFailed, match="not in a format that ATLAS knows"):
+        detect(tmp_path / "a.sqlite")
+    with pytest.raises(ImportFailed, match="without a Protea table"):
+        list(FORMATS["protea"].read(tmp_path / "a.sqlite", Limits()))
+
+
+def test_a_damaged_database_is_reported(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{"content": "x" * 9_000}] * 20)
+    path.write_bytes(path.read_bytes()[:20_000])
+    report, _ = run(memory, path)
+    assert (report.added, report.rejected) == (report.read, 1)
+
+
+@pytest.mark.parametrize("wal", [False, True])
+def test_it_is_read_while_protea_runs_and_importing_again_adds_only_what_is_new(memory, tmp_path, wal):
+    (tmp_path / "run").mkdir()
+    path = protea(tmp_path / "run" / "a.sqlite", wal=wal)
+    with closing(sqlite3.connect(path, isolation_level=None)) as running:
+        put(running, row(2))
+        if wal:
+            running.execute("BEGIN IMMEDIATE")  # it writes just now; what it has not committed does not count yet
+            put(running, row(3))
+        first, _ = run(memory, tmp_path / "run")
+        if wal:
+            running.execute("COMMIT")
+        put(running, row(4))
+        second, _ = run(memory, tmp_path / "run")
+    assert (first.added, first.rejected, first.files) == (2, 0, 1)
+    assert (second.added, second.skipped) == (1 + wal, 2)
+
+
+def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{"importance": 0.5}], columns=LATE)
+    run(memory, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE memory SET importance = 0.9, tier = 'cold'")
+    report, _ = run(memory, path)
+    assert (report.added, report.skipped) == (0, 1)
+
+
+def test_a_database_in_wal_mode_in_a_place_that_nobody_may_write_to_is_read(tmp_path):
+    (tmp_path / "ro").mkdir()
+    path = protea(tmp_path / "ro" / "a.sqlite", wal=True)
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    try:
+        entries, odd = read(path)
+    finally:
+        path.parent.chmod(0o755)
+    assert (len(entries), odd) == (1, [])
+
+
+@pytest.mark.parametrize("name", ["protea_v1.sqlite", "protea_v2.sqlite"])
+def test_every_row_type_generation_timestamp_importance_tier_and_link_of_the_real_files_comes_over(
+    memory, real_data, name
+):
+    path = real_data / "protea" / name
+    is_later = name == "protea_v2.sqlite"
+    columns = "id, generation, entry_type, content, timestamp" + (", importance, tier" if is_later else "")
+    expected = rows_of(path, columns)
+    report, _ = run(memory, path)
+    assert (report.read, report.added, report.added_entries, report.rejected) == (len(expected),) * 3 + (0,)
+    entries = {entry.metadata["row"]: entry for entry in memory.journal.get_many(memory.journal.ids())}
+    came = [
+        (number, e.generation, e.entry_type, e.content, f"{e.created_at:%Y-%m-%d %H:%M:%S}")
+        + ((e.importance, "archive" if e.tier == TIERS[-1] else e.tier) if is_later else ())
+        for number, e in sorted(entries.items())
+    ]
+    assert came == expected
+    if is_later:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            links = set(connection.execute("SELECT source_id, target_id, link_type FROM memory_links"))
+        number_of = {entry.id: number for number, entry in entries.items()}
+        assert {(n, number_of[link.target_id], link.type) for n, e in entries.items() for link in e.links} == links
+        assert len(links) == 3_287
+    again, _ = run(memory, path)
+    assert (again.added, again.skipped) == (0, len(expected))
+
+
+def test_an_import_of_a_memory_is_one_operation_that_can_be_undone(memory, tmp_path):
+    _, sink = run(memory, protea(tmp_path / "a.sqlite", [{}, {}]))
+    assert len(memory.journal) == 2
+    memory.undo(sink.operation_id)
+    assert len(memory.journal) == 0

@@ -1,0 +1,75 @@
+"""Conversations: a window of recent turns, several at once, kept beyond a restart."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import atlas
+from atlas.core.errors import InvalidInput
+from atlas.memory.conversations import COLLECTION, Conversations
+from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+
+
+@pytest.fixture
+def conversations(store, clock):
+    return Conversations(HashEmbedder(), store.vector_store(COLLECTION), clock=clock)
+
+
+def said(turns):
+    return [turn.user_text for turn in turns]
+
+
+def test_the_window_is_the_last_five_turns_oldest_first_even_of_one_instant(conversations):
+    for number in range(7):
+        conversations.add(f"question {number}", f"answer {number}")
+    assert said(conversations.window()) == [f"question {number}" for number in range(2, 7)]
+    assert conversations.window()[-1].response == "answer 6"
+    assert len(conversations.turns()) == 7
+
+
+def test_turns_of_more_than_ten_minutes_ago_leave_the_window_but_stay(conversations, clock):
+    conversations.add("early", "yes")
+    clock.advance(timedelta(minutes=6))
+    conversations.add("late", "no")
+    assert said(conversations.window()) == ["early", "late"]
+    clock.advance(timedelta(minutes=5))
+    assert said(conversations.window()) == ["late"]
+    assert said(conversations.turns()) == ["late", "early"]
+
+
+def test_conversations_do_not_mix_and_are_searched_together_or_apart(conversations):
+    conversations.add("how do I bake bread?", "with yeast", "kitchen")
+    conversations.add("how do I bake clay?", "in a kiln", "workshop")
+    assert said(conversations.window("kitchen")) == ["how do I bake bread?"]
+    assert conversations.window() == []
+    assert conversations.names() == {"kitchen": 1, "workshop": 1}
+    assert said(conversations.search("bread with yeast", 1)) == ["how do I bake bread?"]
+    assert said(conversations.search("bread with yeast", 2, conversation="workshop")) == ["how do I bake clay?"]
+
+
+def test_conversation_history_not_persisted_a_restart_forgets_nothing(tmp_path):
+    """A problem of seed 003, §7, and its proposal P1, persist conversation history."""
+    clock, path = FixedClock(), tmp_path / "store"
+    with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
+        memory.conversations.add("call me Ada", "with pleasure")
+    with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
+        [turn] = memory.conversations.window()
+    assert (turn.user_text, turn.response, turn.created_at) == ("call me Ada", "with pleasure", clock.now())
+
+
+def test_what_is_no_turn_is_refused(conversations):
+    with pytest.raises(InvalidInput, match="both texts are empty"):
+        conversations.add(" ", "")
+    with pytest.raises(InvalidInput, match="a conversation should have a name"):
+        conversations.add("x", "y", " ")
+    with pytest.raises(InvalidInput, match="max_turns and ttl"):
+        Conversations(HashEmbedder(), MemoryVectorStore(), max_turns=-1)
+    assert len(conversations) == 0
+
+
+def test_a_plain_store_keeps_turns():
+    conversations = Conversations(HashEmbedder(), MemoryVectorStore(), clock=FixedClock())
+    conversations.add("x", "y")
+    assert said(conversations.window()) == ["x"]

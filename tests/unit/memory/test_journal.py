@@ -1,0 +1,263 @@
+"""The journal: writing, gates, reading as Protea does, searching, links, contexts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.journal_codec import decode_entry, encode_entry
+from atlas.core.types import JournalEntry, Link, Usage
+from atlas.memory.journal import Journal
+from atlas.memory.journal_judging import importance_of, with_feedback
+from atlas.memory.journal_kinds import EntryTypes
+from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.unit.memory.journals import opened, write
+
+CRASH = "Gen 4 died after 5s. Reason: AssertionError in check_occurences"
+LESSON = "The AssertionError in check_occurences, of which Gen 4 died, had an unsorted pair as its reason"
+
+
+def contents(entries):
+    return [entry.content for entry in entries]
+
+
+# Writing and reading
+
+
+def test_an_entry_comes_back_as_it_was_written(journal, clock):
+    first = write(journal, "task", "User asked: count the pairs", generation=3)
+    entry_id = write(
+        journal,
+        "crash_log",
+        CRASH,
+        generation=4,
+        importance=0.7,
+        metadata={"file": "a.py"},
+        links=[("refers_to", first)],
+    )
+    entry = journal.get(entry_id)
+    assert entry == JournalEntry(
+        id=entry_id,
+        entry_type="crash_log",
+        content=CRASH,
+        generation=4,
+        created_at=clock.now(),
+        importance=0.7,
+        metadata={"file": "a.py"},
+        links=(Link("refers_to", first),),
+    )
+    assert decode_entry(encode_entry(entry)) == entry
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"entry_type": "dream"}, "should be of type observation, crash_log"),
+        ({"content": " "}, "content should say something"),
+        ({"generation": "4"}, "generation should be a whole number"),
+        ({"importance": 1.5}, "importance should be a number from 0 to 1"),
+        ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
+        ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
+    given = {"entry_type": "task", "content": "a task to do", "generation": 1, **fields}
+    with pytest.raises(InvalidInput, match=message):
+        journal.add(given.pop("entry_type"), given.pop("content"), **given)
+    assert len(journal) == 0
+
+
+def test_a_link_to_an_entry_that_is_not_there_is_refused(journal):
+    with pytest.raises(NotFound, match="there is no journal entry 'gone'"):
+        journal.add("task", "a task to do", generation=1, links=[Link("related", "gone")])
+
+
+def test_the_two_queries_of_protea_are_as_they_were(journal):
+    for number in range(5):
+        write(journal, "task" if number % 2 else "directive", f"line number {'abcde'[number]} of the log", number)
+    recent = journal.get_recent(limit=3)
+    assert [row["content"] for row in recent] == [f"line number {letter} of the log" for letter in "edc"]
+    assert {"id", "generation", "entry_type", "content", "metadata", "timestamp"} <= set(recent[0])
+    assert recent[0]["timestamp"] == "2026-01-01 00:05:00"
+    assert [row["generation"] for row in journal.get_by_type("task", limit=5)] == [3, 1]
+    assert journal.get_recent(limit=0) == []
+
+
+def test_of_entries_of_one_instant_the_last_added_is_the_newest(journal):
+    ids = [journal.add("task", f"task {name} of one instant", generation=1) for name in ("a", "b", "c")]
+    assert [row["id"] for row in journal.get_recent(limit=2)] == [ids[2], ids[1]]
+    assert [row["id"] for row in journal.get_by_type("task", 1)] == [ids[2]]
+
+
+def test_a_new_type_is_taken_once_it_is_registered(journal):
+    journal.register_type("dream", 0.2, 7.0)
+    entry = journal.get(write(journal, "dream", "electric sheep on a hill, again"))
+    assert entry.importance == pytest.approx(0.2, abs=0.05)
+    with pytest.raises(InvalidInput, match="half_life_days should be more than 0"):
+        journal.register_type("dream", 0.2, 0)
+
+
+def test_editing_keeps_what_is_not_named_and_finds_the_new_words(journal):
+    entry_id = write(journal, "task", "count the zebras of a list", metadata={"file": "a.py"})
+    before = journal.get(entry_id)
+    changed = journal.edit(entry_id, content="count the giraffes of a list", importance=0.9)
+    assert changed == replace(before, content="count the giraffes of a list", importance=0.9) == journal.get(entry_id)
+    assert contents(journal.search_words("giraffes")) == ["count the giraffes of a list"]
+    assert journal.search_words("zebras") == []
+
+
+def test_a_plain_store_keeps_and_finds_entries_and_has_no_gates():
+    journal = Journal(HashEmbedder(), MemoryVectorStore(), clock=FixedClock())
+    ids = [journal.add("observation", "ok", generation=1) for _ in range(2)]
+    assert len(set(ids)) == len(journal) == 2
+    assert contents(journal.search("ok", 1)) == ["ok"]
+    assert journal.rejected().n_total == 0
+
+
+# Importance and gates
+
+
+def test_importance_follows_from_type_and_content():
+    types = EntryTypes()
+    order = ["directive", "crash_log", "reflection", "task", "observation"]
+    values = [importance_of(types[name], "it was so and so") for name in order]
+    assert values == sorted(values, reverse=True)
+    assert importance_of(types["task"], "Result: not solved") > importance_of(types["task"], "Result: a success!")
+
+
+def test_importance_follows_from_feedback():
+    assert with_feedback(0.5, Usage()) == 0.5
+    assert with_feedback(0.5, Usage(n_uses=3, n_successes=3)) == pytest.approx(0.65)
+    assert with_feedback(0.5, Usage(n_uses=3, n_successes=0)) == pytest.approx(0.35)
+
+
+def test_noise_is_kept_out_and_shown_with_its_reason(journal):
+    assert journal.add("observation", "ok ok.", generation=7) is None
+    assert len(journal) == 0
+    refused = journal.rejected()
+    assert (refused.n_total, refused.by_gate) == (1, {"noise": 1})
+    assert (refused.latest[0].content, refused.latest[0].generation) == ("ok ok.", 7)
+    assert "needs 3" in refused.latest[0].refusal.reason
+
+
+def test_a_repetition_is_kept_out_and_names_what_it_repeats(journal):
+    first = write(journal, "observation", "Gen 1 survived 225s. Output: volume_cube passed its tests", 1)
+    assert journal.add("observation", "Gen 2 survived 9s. Output: volume_cube passed its tests", generation=2) is None
+    write(journal, "observation", "Gen 3 survived 9s. Output: another_function failed on strings", 3)
+    write(journal, "reflection", "Gen 1 survived 225s. Output: volume_cube passed its tests", 1)
+    [refused] = journal.rejected().latest
+    assert (refused.refusal.gate, refused.refusal.like_id) == ("near-duplicate", first)
+
+
+def test_what_a_person_said_is_never_kept_out(journal):
+    for generation in (1, 2):
+        write(journal, "directive", "be brief", generation)
+    assert (len(journal), journal.rejected().n_total) == (2, 0)
+
+
+def test_both_gates_can_be_switched_off(store, clock):
+    journal = opened(store, clock, keep_noise=True, keep_repetitions=True)
+    assert journal.add("observation", "ok", generation=1)
+    assert journal.add("observation", "ok", generation=1)
+    assert (len(journal), journal.rejected().n_total) == (2, 0)
+
+
+def test_what_was_kept_out_can_be_let_in(journal):
+    journal.add("observation", "ok ok.", generation=7, metadata={"file": "a.py"})
+    [refused] = journal.rejected().latest
+    accepted = journal.get(journal.accept(refused.id))
+    assert (accepted.content, accepted.generation, accepted.metadata) == ("ok ok.", 7, {"file": "a.py"})
+    assert journal.rejected().n_total == 0
+    with pytest.raises(NotFound, match="was kept out"):
+        journal.accept(refused.id)
+
+
+# Links
+
+
+def chain(journal):
+    """A crash, the reflection on it, and a task that the reflection came from."""
+    task = write(journal, "task", "User asked: count the occurrences of pairs", 3)
+    crash = write(journal, "crash_log", CRASH, 4, links=[("caused_by", task)])
+    lesson = write(journal, "reflection", LESSON, 5)
+    journal.link(crash, lesson, "fixed_by")
+    return task, crash, lesson
+
+
+def test_links_are_followed_both_ways_and_only_so_far(journal):
+    task, crash, lesson = chain(journal)
+    near, far = journal.linked(lesson), journal.linked(lesson, depth=2)
+    assert [entry.id for entry in near.entries] == [crash]
+    assert [entry.id for entry in far.entries] == [crash, task]
+    assert far.depths == {lesson: 0, crash: 1, task: 2}
+    assert {(edge.source_id, edge.type, edge.target_id) for edge in far.edges} == {
+        (crash, "fixed_by", lesson),
+        (crash, "caused_by", task),
+    }
+
+
+def test_a_link_to_what_was_deleted_is_left_out(journal):
+    task, crash, _ = chain(journal)
+    journal.delete([task])
+    assert [edge.type for edge in journal.linked(crash).edges] == ["fixed_by"]
+
+
+def test_links_survive_reopening_and_can_be_undone(journal, store, clock):
+    _, crash, lesson = chain(journal)
+    again = opened(store, clock)
+    assert Link("fixed_by", lesson) in again.get(crash).links
+    again.unlink(crash, lesson)
+    assert again.get(crash).links[0].type == "caused_by"
+    store.undo(store.history(1)[0].id)
+    assert Link("fixed_by", lesson) in again.get(crash).links
+
+
+def test_linking_twice_changes_nothing_and_itself_is_refused(journal, store):
+    _, crash, lesson = chain(journal)
+    n_before = store.count_operations()
+    journal.link(crash, lesson, "fixed_by")
+    assert store.count_operations() == n_before
+    with pytest.raises(InvalidInput, match="not to itself"):
+        journal.link(crash, crash)
+    with pytest.raises(InvalidInput, match="a link should be of type"):
+        journal.link(crash, lesson, "knows")
+
+
+def test_a_later_reflection_about_a_crash_is_suggested_and_accepted(journal):
+    crash = write(journal, "crash_log", CRASH, 4)
+    lesson = write(journal, "reflection", LESSON, 5)
+    write(journal, "reflection", "boats are sailing over quiet lakes at night", 6)
+    [suggestion] = journal.suggest_links()
+    assert (suggestion.source_id, suggestion.type, suggestion.target_id) == (crash, "fixed_by", lesson)
+    assert "1 generation later" in suggestion.reason
+    journal.accept_link(suggestion)
+    assert journal.get(crash).links == (Link("fixed_by", lesson),)
+    assert journal.suggest_links() == []
+
+
+def test_an_earlier_reflection_and_a_refused_one_are_not_suggested(journal):
+    write(journal, "reflection", LESSON, 3)
+    write(journal, "crash_log", CRASH, 4)
+    assert journal.suggest_links() == []
+    later = write(journal, "reflection", f"{LESSON} after all, said the check", 5)
+    [suggestion] = journal.suggest_links()
+    assert suggestion.target_id == later
+    journal.refuse_link(suggestion)
+    assert journal.suggest_links() == []
+
+
+# Contexts
+
+
+def test_a_context_holds_to_its_limit_and_budget(journal):
+    for generation in range(1, 21):
+        write(journal, "task", f"User asked: do thing {'x' * generation}", generation)
+    assert len(journal.context_for_evolution(limit=4)) == 4
+    small = journal.context_for_evolution(limit=None, token_budget=40)
+    large = journal.context_for_evolution(limit=None, token_budget=120)
+    assert 0 < len(small) < len(large)
+    assert sum(-(-len(entry.content) // 4) for entry in small) <= 40
+    with pytest.raises(InvalidInput, match="has neither"):
+        journal.context_for_evolution(limit=None)
