@@ -16,7 +16,10 @@ import sys
 from collections.abc import Callable, Iterable
 
 NETWORK, PROCESSES, FILES = "network", "processes", "files"
-"""What may be kept: no sockets · no other processes started or signalled · no files but the directory it works in."""
+"""What may be kept: no sockets · no other processes started or signalled · no files but the directory it works in.
+
+What they take up there in all is not bounded, only each of them.
+"""
 
 MEGABYTE = 2**20
 MAX_OPEN_FILES = 64
@@ -27,12 +30,17 @@ _LOAD, _EQUAL, _AT_LEAST, _HAS_BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _AUDIT_ARCH_X86_64, _X32_NUMBERS = 0xC000003E, 0x40000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has them
 _CLONE, _CLONE3, _CLONE_THREAD, _KILL_CALL, _TGKILL, _PRLIMIT = 56, 435, 0x10000, 62, 234, 302
+_FCNTL, _IOCTL = 72, 16
+_SET_OWNER = {_FCNTL: (8, 10, 15), _IOCTL: (0x8901, 0x8902)}
+"""Commands that choose whom a file signals, and how: F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
+
 _REFUSED = (
     *(57, 58, 59, 322),  # fork, vfork, execve, execveat
     *(41, 425),  # socket, io_uring_setup; a socketpair reaches nobody, and asyncio needs it
     *(101, 310, 311, 200, 129, 297, 424, 434, 438),  # ptrace, process_vm_*, tkill, *sigqueueinfo, pidfd_*
     *(109, 155, 161, 165, 166, 272, 308, 160),  # setpgid, pivot_root, chroot, mount, umount2, unshare, setns, setrlimit
     *(90, 91, 268, 452, 92, 93, 94, 260, 188, 189, 190),  # chmod, chown and setxattr, which Landlock lets through
+    *(132, 235, 261, 280, 133, 259),  # utime, utimes, futimesat, utimensat, which it lets through too; mknod, mknodat
     *(29, 64, 68, 240, 248, 249, 250),  # shared memory, semaphores, queues and keys, which outlive a process
     *(164, 227, 169, 170, 175, 176, 246, 313, 298, 321),  # clocks, reboot, host name, modules, kexec, perf, bpf
 )
@@ -40,7 +48,10 @@ _REFUSED = (
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 _EXECUTE, _WRITE, _READ_FILE, _READ_DIRECTORY, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
+_MAKE_CHARACTER_DEVICE, _MAKE_BLOCK_DEVICE = 1 << 6, 1 << 11
 _FILE_ACCESSES = {1: (1 << 13) - 1, 2: (1 << 14) - 1}
+_TRUNCATING_SINCE = 3  # before, whatever could be reached could be emptied
+_SCOPES_SINCE, _SCOPE_SIGNALS = 6, 1 << 1
 _NEWEST_FILE_ACCESSES = (1 << 15) - 1  # from version 3; version 5 adds ioctl, which no program here needs
 _READ_BY_ALL = ("/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/zero")
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
@@ -135,7 +146,7 @@ def _filter(own_pid: int) -> list[tuple[int, int, int, int]]:
     """A classic BPF program: for each call that is not simply allowed, a test of its number and what it comes to."""
     refused = (_RETURN, 0, 0, _REFUSE | _EPERM)
     allowed = (_RETURN, 0, 0, _ALLOW)
-    first, third = _ARGUMENTS, _ARGUMENTS + 16
+    first, second, third = _ARGUMENTS, _ARGUMENTS + 8, _ARGUMENTS + 16
     special = {
         _CLONE: [(_LOAD, 0, 0, first), (_HAS_BITS, 1, 0, _CLONE_THREAD), refused, allowed],
         _CLONE3: [(_RETURN, 0, 0, _REFUSE | _ENOSYS)],  # so that the C library tries clone, whose flags can be read
@@ -146,6 +157,11 @@ def _filter(own_pid: int) -> list[tuple[int, int, int, int]]:
             *(refused, allowed),
         ],
     }
+    for number, commands in _SET_OWNER.items():
+        tests = [
+            (_EQUAL, ahead, 0, command) for ahead, command in zip(range(len(commands), 0, -1), commands, strict=True)
+        ]
+        special[number] = [(_LOAD, 0, 0, second), *tests, allowed, refused]
     calls = {**{number: [refused] for number in _REFUSED}, **special}
     steps = [
         *((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, _AUDIT_ARCH_X86_64), (_RETURN, 0, 0, _KILL)),
@@ -161,18 +177,19 @@ def _restrict_files(libc: ctypes.CDLL, directory: str) -> bool:
     if version < 1:
         return False
     handled = _FILE_ACCESSES.get(version, _NEWEST_FILE_ACCESSES)
-    attributes = ctypes.c_uint64(handled)
-    ruleset = libc.syscall(_LANDLOCK_CREATE, ctypes.byref(attributes), ctypes.c_size_t(8), 0)
+    scoped = _SCOPE_SIGNALS if version >= _SCOPES_SINCE else 0
+    attributes = (ctypes.c_uint64 * 3)(handled, 0, scoped)  # older versions take what they do not know where it is 0
+    ruleset = libc.syscall(_LANDLOCK_CREATE, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), 0)
     if ruleset < 0:
         return False
     python = {sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)}
     reading = handled & (_READ_FILE | _READ_DIRECTORY)
-    _allow(libc, ruleset, handled & ~_EXECUTE, [directory])
+    _allow(libc, ruleset, handled & ~(_EXECUTE | _MAKE_CHARACTER_DEVICE | _MAKE_BLOCK_DEVICE), [directory])
     _allow(libc, ruleset, handled & (_READ_FILE | _WRITE | _TRUNCATE), ["/dev/null"])
     _allow(libc, ruleset, reading, [*python, *_READ_BY_ALL])
-    is_kept = libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0
+    is_kept = bool(libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0)
     os.close(ruleset)
-    return bool(is_kept)
+    return is_kept and version >= _TRUNCATING_SINCE
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, access: int, paths: Iterable[str]) -> None:

@@ -3,8 +3,8 @@
 What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start
 and signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
 Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on
-time, memory (not on macOS), file sizes and output; nothing of the environment is handed on; what a program leaves
-running is killed. None of it is a jail for a program written to break out.
+time, memory (not on macOS), the size of each file (not of all together) and output; nothing of the environment is
+handed on; what a program leaves running is killed. None of it is a jail for a program written to break out.
 
 Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
 `program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
@@ -65,7 +65,7 @@ class RunLimits:
     """Of address space, the interpreter and what it has imported included."""
 
     file_megabytes: int = 1
-    """Of one file."""
+    """Of one file; how many a program writes, nothing limits but its time."""
 
     output_bytes: int = 16_384
     """Of what is printed that is kept; the rest is read and compared, but not kept."""

@@ -25,7 +25,7 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     n_heads = 0
     for name in _in_turn(kinds):
         if len(chosen) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
-            break
+            continue  # a smaller one may still fit
         chosen.append(name)
         n_heads += terms[name].size
     kept = set(chosen)

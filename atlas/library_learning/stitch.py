@@ -26,6 +26,10 @@ from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
+SPARE_SECONDS = 60
+"""After which a search ends by itself that nobody has ended in time."""
+
+LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
 IN_TIME = "with what was found by then"
 
 
@@ -85,6 +89,7 @@ def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dic
         "options": options,
         "iterations": limits.iterations,
         "megabytes": limits.megabytes,
+        "seconds": min(limits.seconds + SPARE_SECONDS, LONGEST_SECONDS),
     }
 
 
@@ -137,7 +142,7 @@ def _answer(directory: Path) -> dict[str, Any] | None:
 
 def _last_words(directory: Path, limits: Limits, code: int) -> str:
     said = (directory / "errors.txt").read_text("utf-8", "replace")
-    if "memory allocation" in said or "MemoryError" in said:
+    if any(sign in said for sign in ("memory allocation", "MemoryError", "failed to map segment")):
         return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
     return f"ended with code {code}: {said.strip()[-300:]!r}"
 

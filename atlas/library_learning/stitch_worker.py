@@ -10,6 +10,7 @@ import ctypes
 import json
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def main(directory: Path) -> None:
     _end_with_parent()
     request = json.loads((directory / "request.json").read_text("ascii"))
     _limit_memory(request["megabytes"])
+    _end_without_parent(request["seconds"])
     answer: dict[str, Any] = {"patterns": [], "programs": request["programs"], "unchecked": False, "error": ""}
     _write(directory, answer)
     for number in range(request["iterations"]):
@@ -77,7 +79,16 @@ def _limit_memory(megabytes: int) -> None:
         import resource
     except ImportError:  # not on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    with suppress(ValueError, OSError):  # macOS refuses, and the time limit holds even so
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+
+def _end_without_parent(seconds: float) -> None:
+    """Have the kernel end this process with its parent, or else after a time."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from atlas.memory.primitives.swe_commands import run_command
+from atlas.memory.primitives.swe_paths import _parts
 
 GIT = (
     "git",
@@ -58,6 +59,12 @@ def _output(command: Sequence[str], root: Path, seconds: float = 30.0, max_outpu
     return result["output"]
 
 
+def _inner(path: str) -> str:
+    """The path, once it is known to stay below the root: given two of which one does not, git compares the files."""
+    _parts(path)
+    return path
+
+
 def git_init(root: Path, branch: str = "main") -> str:
     """Make the root a git repository, if it is none yet, and return the name of its branch.
 
@@ -101,7 +108,8 @@ def git_diff(root: Path, paths: Sequence[str] = (), staged: bool = False) -> str
         staged: Whether to compare what is staged with the last commit, rather than the files with what is staged.
 
     Raises:
-        ValueError: The root is not the top of a repository, or a path is not in it.
+        ValueError: The root is not the top of a repository.
+        PermissionError: A path is absolute or has `..`.
 
     Examples:
         >>> git_init(root), len(git_commit(root, "Start")), write_file(root, "notes.txt", "first\nlast\n")
@@ -110,7 +118,7 @@ def git_diff(root: Path, paths: Sequence[str] = (), staged: bool = False) -> str
         ['@@ -1,2 +1,2 @@', ' first', '-second', '+last']
     """
     options = ["--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"]
-    return _git(root, ["diff", *options, *(["--cached"] if staged else []), "--", *paths])
+    return _git(root, ["diff", *options, *(["--cached"] if staged else []), "--", *map(_inner, paths)])
 
 
 def git_log(root: Path, max_commits: int = 20, path: str = "") -> list[str]:
@@ -121,6 +129,7 @@ def git_log(root: Path, max_commits: int = 20, path: str = "") -> list[str]:
 
     Raises:
         ValueError: The root is not the top of a repository, or it has no commits.
+        PermissionError: The path is absolute or has `..`.
 
     Examples:
         >>> git_init(root), len(git_commit(root, "Start"))
@@ -129,7 +138,7 @@ def git_log(root: Path, max_commits: int = 20, path: str = "") -> list[str]:
         ['Start']
     """
     options = [f"--max-count={max_commits}", "--no-color", "--format=%h %s"]
-    return _git(root, ["log", *options, "--", *([path] if path else [])]).splitlines()
+    return _git(root, ["log", *options, "--", *([_inner(path)] if path else [])]).splitlines()
 
 
 def git_commit(root: Path, message: str, author: str = "Agent <agent@localhost>") -> str:

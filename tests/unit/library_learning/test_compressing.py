@@ -245,6 +245,11 @@ def test_a_large_corpus_is_sampled_from_every_kind_and_says_so() -> None:
     assert "a sample of 10 of 60 programs" in found.notes[0]
     assert sample(terms, Limits(max_heads=50)) != list(terms)
     assert sample(terms, Limits()) == list(terms)
+    giant = term_of("x = [" + "1, " * 500 + "]")
+    assert len(sample({"giant": giant, **terms}, Limits(max_heads=giant.size - 1))) > 1
+    assert "giant" not in sample({"giant": giant}, Limits(max_heads=giant.size - 1))
+    first = {"giant": giant, "small": term_of("y = 2")}
+    assert sample(first, Limits(max_heads=giant.size - 1)) == ["small"]
 
 
 def test_real_programs_become_shorter_and_do_the_same(real_data: Path) -> None:

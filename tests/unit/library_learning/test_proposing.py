@@ -43,7 +43,7 @@ def test_it_is_a_composition_strategy():
 
 def test_a_function_whose_examples_hold_is_taken():
     found, llm = compose(answer())
-    assert (found.name, found.code.strip()) == ("halves", CODE)
+    assert (found.name, found.code.strip()) == ("halves", CODE.replace("n: int) -> list[int]", "n)"))
     assert found.signature == "halves(n: int) -> list[int]"
     assert found.examples == (("halves(3)", "[0, 1, 1]"),)
     assert (found.source, set(found.composed_of)) == ("composed", {HALF.id, NEXT.id})
@@ -78,6 +78,39 @@ def test_what_breaks_a_rule_is_asked_for_once_more_with_what_is_wrong(wrong, mes
     found, llm = compose(answer(**wrong), answer())
     assert found.name == "halves"
     assert message in llm.prompts[1]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "def halves(n) -> open('ran', 'w').close():",
+        "def halves(n: __import__('os')):",
+        "def halves(n, *rest: open('ran', 'w'), **others: open('ran', 'w')):",
+        "def halves(n):\n    def inner(x: open('ran', 'w')) -> open('ran', 'w'): return x\n",
+    ],
+)
+def test_annotations_are_not_kept_in_what_is_run(header):
+    found, _ = compose(answer(code=f"{header}\n    return [half(next_one(one)) for one in range(n)]"))
+    assert "open" not in found.code
+    assert "__import__" not in found.code
+
+
+@pytest.mark.parametrize(
+    ("expression", "attribute"),
+    [
+        ("'{0.__class__}'.format(half)", "format"),
+        ("'{n.__class__}'.format_map({'n': half})", "format_map"),
+        ("(x for x in []).gi_frame", "gi_frame"),
+    ],
+)
+def test_attributes_that_reach_around_are_refused(expression, attribute):
+    _, llm = compose(answer(code=f"def halves(n):\n    return half(next_one({expression}))"), answer())
+    assert f"the attribute {attribute!r}" in llm.prompts[1]
+
+
+def test_patterns_that_read_private_attributes_are_refused():
+    code = "def halves(n):\n    match half:\n        case object(__globals__=n): pass\n    return half(next_one(n))"
+    assert "the attribute '__globals__'" in compose(answer(code=code), answer())[1].prompts[1]
 
 
 def test_what_is_wrong_twice_is_nothing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.library_learning.confining import FILES, NETWORK, PROCESSES
+from atlas.library_learning.confining import FILES, NETWORK, PROCESSES, confine
 from atlas.library_learning.running import RunLimits, Sandbox, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
@@ -186,6 +187,73 @@ def test_limits_cannot_be_lifted(confined):
 
 def test_modes_of_files_cannot_be_changed(confined, tmp_path):
     assert confined.run(f"import os\nos.chmod({str(tmp_path)!r}, 0o777)").detail.startswith("PermissionError")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        "fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())",
+        "fcntl.fcntl(reading, fcntl.F_SETSIG, 9)",
+        "fcntl.fcntl(reading, 15, struct.pack('ii', 1, os.getppid()))",
+        "fcntl.ioctl(socket.socketpair()[0], 0x8901, struct.pack('i', os.getppid()))",
+        "fcntl.ioctl(socket.socketpair()[0], 0x8902, struct.pack('i', os.getppid()))",
+    ],
+    ids=["F_SETOWN", "F_SETSIG", "F_SETOWN_EX", "FIOSETOWN", "SIOCSPGRP"],
+)
+def test_no_file_is_made_to_signal_others(confined, act):
+    result = confined.run(f"import fcntl, os, socket, struct\nreading, writing = os.pipe()\n{act}")
+    assert result.detail.startswith("PermissionError")
+
+
+def test_other_commands_to_files_work(confined):
+    source = "import fcntl, os\nreading, writing = os.pipe()\nos.set_blocking(reading, False)\n"
+    assert confined.run(source + "print(fcntl.fcntl(reading, fcntl.F_GETFL) & os.O_NONBLOCK > 0)").output == "True\n"
+
+
+@pytest.mark.parametrize("kind", ["S_IFIFO", "S_IFCHR", "S_IFBLK"])
+def test_no_devices_are_made(confined, kind):
+    source = f"import os, stat\nos.mknod('made', 0o600 | stat.{kind}, os.makedev(1, 3))"
+    assert confined.run(source).detail.startswith("PermissionError")
+
+
+def test_times_of_files_cannot_be_changed(confined, tmp_path):
+    (tmp_path / "note").touch()
+    before = (tmp_path / "note").stat().st_mtime
+    assert confined.run(f"import os\nos.utime({str(tmp_path / 'note')!r}, (1, 1))").detail.startswith("PermissionError")
+    assert (tmp_path / "note").stat().st_mtime == before
+
+
+class FakeKernel:
+    """Has Landlock of a version, and no seccomp."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.rulesets: list[list[int]] = []
+        self.rules: list[int] = []
+
+    def prctl(self, *_: object) -> int:
+        return -1
+
+    def syscall(self, number: int, *given: object) -> int:
+        if number == 444 and given[0] is None:
+            return self.version
+        if number == 444:
+            self.rulesets.append(list(given[0]._obj))
+            return os.open(os.devnull, os.O_RDONLY)
+        if number == 445:
+            self.rules.append(int.from_bytes(given[2]._obj.raw[:8], sys.byteorder))
+        return 0
+
+
+@linux
+@pytest.mark.parametrize(("version", "kept", "scoped"), [(2, set(), 0), (3, {FILES}, 0), (6, {FILES}, 2)])
+def test_files_are_kept_where_the_kernel_sees_them_emptied(monkeypatch, tmp_path, version, kept, scoped):
+    kernel = FakeKernel(version)
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: kernel)
+    assert confine(str(tmp_path)) == kept
+    [(_, network, signals)] = kernel.rulesets
+    assert (network, signals) == (0, scoped)
+    assert not any(rule & (1 << 6 | 1 << 11) for rule in kernel.rules)  # making devices
 
 
 def test_the_environment_is_not_handed_on(monkeypatch):

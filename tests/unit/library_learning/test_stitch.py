@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -144,6 +145,7 @@ def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) ->
         "options": {},
         "iterations": 1,
         "megabytes": 8000,
+        "seconds": 60,
     }
     (tmp_path / "request.json").write_text(json.dumps(request))
     code = (
@@ -160,6 +162,43 @@ def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) ->
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert answer["unchecked"]
     assert answer["error"] == ""
+
+
+def _worker(directory: Path, seconds: float, before: str = "") -> list[str]:
+    """The command of a worker whose search takes a minute, and says when it has begun."""
+    request = {
+        **{"programs": ["(a b)"], "tasks": ["t"], "automaton": {}, "options": {}},
+        **{"iterations": 1, "megabytes": 8000, "seconds": seconds},
+    }
+    (directory / "request.json").write_text(json.dumps(request))
+    code = (
+        f"import sys, time, types; sys.path[:0] = {sys.path!r}\n{before}\n"
+        "def compress(programs, **options):\n"
+        "    print('searching', flush=True); time.sleep(60)\n"
+        "sys.modules['stitch_core'] = types.SimpleNamespace(compress=compress, StitchException=OSError)\n"
+        f"import os, runpy; os.chdir({str(directory)!r}); sys.argv = ['x', {str(directory)!r}]\n"
+        f"runpy.run_path({stitch_worker.__file__!r}, run_name='__main__')"
+    )
+    return [sys.executable, "-c", code]
+
+
+def test_a_search_ends_by_itself_in_the_end_and_where_memory_cannot_be_limited(tmp_path: Path) -> None:
+    refusing = (
+        "def refuse(*_): raise ValueError('current limit exceeds maximum limit')\n"
+        "sys.modules['resource'] = types.SimpleNamespace(RLIMIT_AS=0, setrlimit=refuse)"
+    )
+    ended = subprocess.run(_worker(tmp_path, 2, refusing), stdout=subprocess.PIPE, timeout=40, check=False)
+    assert ended.returncode == -signal.SIGALRM
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
+def test_a_search_ends_with_its_parent(tmp_path: Path) -> None:
+    code = f"import subprocess; subprocess.run({_worker(tmp_path, 600)!r})"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"searching\n"
+        parent.kill()
+        parent.communicate(timeout=20)  # the search holds the pipe for as long as it lives
 
 
 def _children() -> list[str]:

@@ -61,10 +61,18 @@ def test_a_repository_that_lies_elsewhere_is_not_used(repository, outside, elsew
 
 @pytest.mark.parametrize("path", ["../outside", "/etc"])
 def test_paths_outside_are_refused(repository, path):
-    with pytest.raises(ValueError, match="outside repository"):
+    with pytest.raises(PermissionError, match="expected a path"):
         git_diff(repository, [path])
-    with pytest.raises(ValueError, match="outside repository"):
+    with pytest.raises(PermissionError, match="expected a path"):
         git_log(repository, path=path)
+
+
+@pytest.mark.parametrize("other", ["{outside}/secret.txt", "/dev/null", "../outside/secret.txt"])
+@pytest.mark.parametrize("staged", [False, True])
+def test_a_file_is_not_compared_with_one_outside(repository, outside, other, staged):
+    for paths in (["notes.txt", other.format(outside=outside)], [other.format(outside=outside), "notes.txt"]):
+        with pytest.raises(PermissionError, match="expected a path"):
+            git_diff(repository, paths, staged=staged)
 
 
 def test_what_looks_like_an_option_is_a_path(repository, outside):
