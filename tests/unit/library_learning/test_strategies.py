@@ -85,15 +85,14 @@ def test_cancelling_ends_the_runs():
 
 
 def test_cancelling_ends_the_naming():
-    asked: list[str] = []
+    told: list[tuple[str, float]] = []
 
-    class Noticing(Failing):
-        async def document(self, concept: CodeConcept, examples: Any) -> CodeConcept:
-            asked.append(concept.name)
-            return concept
+    def cancelled() -> bool:
+        has_searched = any(stage == "searching" for stage, _ in told)
+        return has_searched and told[-2:] == [("verifying", 1), ("verifying", 1)]
 
-    with pytest.raises(Cancelled, match="running programs was cancelled"):
-        proposed(Noticing(), cancelled=lambda: bool(asked))
+    with pytest.raises(Cancelled, match="naming what was found was cancelled"):
+        proposed(progress=lambda stage, share: told.append((stage, share)), cancelled=cancelled)
 
 
 def test_the_share_of_programs_that_were_run_is_told():
