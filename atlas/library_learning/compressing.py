@@ -15,8 +15,9 @@ from atlas.library_learning.engines import Corpus, Engine
 from atlas.library_learning.functions import Function, program_source
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.normalising import NotPython, normalise
-from atlas.library_learning.programs import Program
+from atlas.library_learning.programs import Program, is_runnable
 from atlas.library_learning.pruning import Lengths, prune
+from atlas.library_learning.renaming import looks_up_names
 from atlas.library_learning.rewriting import sources, standalone
 from atlas.library_learning.sampling import sample
 from atlas.library_learning.shelf import Shelf, settle, users
@@ -29,6 +30,7 @@ Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
 
 
 TOO_DEEP = "nested too deeply, or in blocks too long"
+OTHERWISE = "does something else without its comments, docstrings and annotations"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,16 +166,24 @@ def compress(
         progress=progress or (lambda stage, share: None),
         cancelled=_raising(cancelled),
     )
-    originals = _sampled(read_programs(programs, run.limits, run.refused), run)
+    originals = _as_before(_sampled(read_programs(programs, run.limits, run.refused), run), run)
     corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
     found = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
     run.notes += found.notes
     shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns)
     settled = settle(shelf, _prefix(programs), run.cancelled)
     run.refused.update(settled.reasons)
+    _compile(shelf, settled.functions, run)
     n_valid = len(shelf.patterns)
     savings = _proven(shelf, settled.functions, run)
     return _result(shelf, settled.functions, savings, run, len(found.patterns), n_valid)
+
+
+def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
+    """Put back what Python does not accept as a function by itself, such as an `await` in one that is not async."""
+    while wrong := [name for name, source in sources(shelf, functions).items() if not is_runnable(source)]:
+        run.refused["is no function that compiles"] += len(wrong)
+        shelf.inline(wrong)
 
 
 def default_engine() -> Engine:
@@ -206,6 +216,8 @@ def _read(program: Program, limits: Limits) -> Term | str:
     """The term of a program, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
+        if looks_up_names(module):
+            return "looks names up as texts"
         if _shadows(module):
             return "gives a name of Python's own another meaning"
         term = encode(module)
@@ -235,6 +247,16 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
     if len(chosen) < len(terms):
         run.notes.append(f"a sample of {len(chosen):,} of {len(terms):,} programs: more would take too long")
     return {name: terms[name] for name in chosen}
+
+
+def _as_before(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
+    """The programs that do the same in the form that is compressed; no function is to blame for the others."""
+    run.progress("verifying", 0)
+    verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
+    run.progress("verifying", 1)
+    changed = {name for name, same in zip(terms, verdicts, strict=True) if same is False}
+    run.refused[f"program: {OTHERWISE}"] += len(changed)
+    return {name: term for name, term in terms.items() if name not in changed}
 
 
 def _prefix(programs: Iterable[Program]) -> str:
@@ -317,7 +339,7 @@ def _result(
         tokens_before=sum(n_tokens(program_source(term, {})) for term in shelf.originals.values()),
         tokens_after=sum(lengths.of(name) for name in shelf.programs),
         tokens_library=sum(lengths.of(name) for name in shelf.patterns),
-        refused=dict(run.refused),
+        refused=dict(+run.refused),
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
     )

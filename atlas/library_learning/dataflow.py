@@ -58,6 +58,28 @@ REFUSED_SYNTAX = frozenset({
     "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
 })
 # fmt: on
+CONSUMING = frozenset(
+    {
+        "all",
+        "any",
+        "dict",
+        "frozenset",
+        "list",
+        "max",
+        "min",
+        "next",
+        "reduce",
+        "set",
+        "sorted",
+        "sum",
+        "tuple",
+    }
+)
+"""Functions that are done with what they are given by the time that they return."""
+
+PASSING_ON = frozenset({"enumerate", "filter", "map", "zip"})
+"""Functions that are done with it when whoever is given their result is."""
+
 LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that see the variables of whoever calls them."""
 
@@ -199,9 +221,15 @@ def _out_of_place(use: _Use) -> str:
     returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
     if returns and (region.following or not use.flow.ends):
         return "returns on some ways only"
+    if any(_is_async(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
+        return "awaits in a comprehension"
     if any(_escapes(node, use) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
         return "makes a function that outlives it"
     return ""
+
+
+def _is_async(node: ast.AST) -> bool:
+    return isinstance(node, ast.comprehension) and bool(node.is_async)
 
 
 def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
@@ -217,11 +245,34 @@ def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _escapes(node: ast.AST, use: _Use) -> bool:
-    """A lambda or generator that is not handed straight to a call may see variables change that are copies here."""
+    """A lambda or generator that is not used up at once may see variables change that are copies here."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
-    parent, name = use.program.parents[id(node)]
-    return not (isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and name == "args"))
+    call = _call_with(node, use.program)
+    if call is None:
+        return True
+    return bool(Flows(use.program.symbols).of_node(node).reads) and not _is_used_up(call, use.program)
+
+
+def _call_with(node: ast.AST, program: Located) -> ast.Call | None:
+    """The call that something is an argument of."""
+    parent, name = program.parents[id(node)]
+    if isinstance(parent, ast.keyword):
+        parent, name = program.parents[id(parent)]
+    return parent if isinstance(parent, ast.Call) and name in ("args", "keywords") else None
+
+
+def _is_used_up(call: ast.Call, program: Located) -> bool:
+    """Whether a call is done with its arguments when it returns, or hands them on to one that is."""
+    match call.func:
+        case ast.Attribute(attr=name):
+            return name in ("join", "sort")
+        case ast.Name(id=name) if name in PASSING_ON:
+            outer = _call_with(call, program)
+            return outer is not None and _is_used_up(outer, program)
+        case ast.Name(id=name):
+            return name in CONSUMING and id(call.func) not in program.symbols
+    return False
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
@@ -316,9 +367,10 @@ def _is_value(hole: int, use: _Use) -> bool:
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_lambda(argument):
         return False
-    if is_atomic(argument):
-        return True
     places = use.positions[hole]
+    if is_atomic(argument):
+        read = Flows(use.program.symbols).of_node(argument).reads
+        return not places[0].is_lazy or read <= use.known
     if places[0].is_lazy or places[-1].effects:
         return False
     return len(places) == 1 or is_repeatable(argument)

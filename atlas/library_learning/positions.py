@@ -95,6 +95,9 @@ class _Walk:
             case ast.With():
                 self.all(node.items)
                 self._lazily(node.body)
+            case ast.AugAssign():  # what it changes in place may have other names as well
+                self.all(ast.iter_child_nodes(node))
+                self._now = replace(self._now, effects=True)
             case ast.Try():
                 self._lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:

@@ -92,8 +92,18 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
     fixed = _fixed(tree)
     if fixed & set(changed):
         raise InvalidInput(f"the code fixes the name {min(fixed & set(changed))!r}; leave it as it is")
-    if taken & _BY_TEXT:
-        raise InvalidInput(f"the code may look names up as texts ({min(taken & _BY_TEXT)}); leave them as they are")
+    looking = looks_up_names(tree)
+    if looking:
+        raise InvalidInput(f"the code may look names up as texts ({min(looking)}); leave them as they are")
+
+
+def looks_up_names(tree: ast.AST) -> set[str]:
+    """The functions with which code may look names up as texts: those of Python's that it calls, or hands on."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return {name for name in called | ({node.id for node in names} - own) if name in _BY_TEXT}
 
 
 def _fixed(tree: ast.AST) -> set[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.library_learning.compressing import Abstraction, Compression, Rewritten, compress
 from atlas.library_learning.documenting import HeuristicDocumenter
@@ -17,10 +19,13 @@ from atlas.library_learning.extracting import programs_of
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
 from atlas.library_learning.normal_forms import normal_form
 from atlas.library_learning.programs import Program, parsed
-from atlas.library_learning.renaming import identifiers, renamed, unused
+from atlas.library_learning.renaming import function_of, identifiers, renamed, unused
 from atlas.library_learning.running import RunLimits, Sandbox
 from atlas.library_learning.verifying import Verifier
+from atlas.protocols.infra import Progress
 from atlas.protocols.strategies import ConceptDocumenter
+
+_log = logging.getLogger(__name__)
 
 MAX_EXAMPLES = 10
 """Of a concept's uses, for its documenter."""
@@ -79,6 +84,11 @@ class Proposal:
         """What the library has not yet, in an order in which each comes after those that it calls."""
         return [one.concept for one in self.learned if not one.is_known]
 
+    @property
+    def proven(self) -> list[CodeConcept]:
+        """Those of `concepts` that at least one program was run with, and did the same as before."""
+        return [one.concept for one in self.learned if not one.is_known and one.n_verified]
+
 
 class StitchCompressionStrategy:
     """Symbolic: functions that several programs have in common (Stitch), named (LILO), each proven by running it.
@@ -109,8 +119,15 @@ class StitchCompressionStrategy:
         self._run_limits = run_limits
 
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Concepts that shorten the successful programs of these attempts, each after those that it calls."""
-        return (await self.propose(trajectories)).concepts
+        """Concepts that shorten the successful programs of these attempts, each after those that it calls.
+
+        Only what running a program has proven; the log says how many were left out, and `propose` shows them.
+        """
+        proposal = await self.propose(trajectories)
+        n_left_out = len(proposal.concepts) - len(proposal.proven)
+        if n_left_out:
+            _log.warning("left out %s concepts that no program with tests proves; `propose` shows them", n_left_out)
+        return proposal.proven
 
     async def propose(
         self,
@@ -133,17 +150,18 @@ class StitchCompressionStrategy:
         programs = {program.id: program for program in extraction.programs}
         with Sandbox(self._run_limits) as sandbox:
             verifier = Verifier(sandbox, is_cancelled=cancelled)
+            verifying = _verifying(progress)
             compression = await asyncio.to_thread(
                 compress,
                 extraction.programs,
                 engine=self._engine,
                 limits=self._limits,
-                verify=verifier.same,
+                verify=partial(verifier.same, on_progress=verifying),
                 progress=progress,
                 cancelled=cancelled,
             )
-            concepts, known = await self._named(compression, programs, library)
-            rewritings = await asyncio.to_thread(_rewritings, compression, programs, concepts, verifier)
+            concepts, known = await self._named(compression, programs, library, cancelled)
+            rewritings = await asyncio.to_thread(_rewritings, compression, programs, concepts, verifier, verifying)
         return Proposal(
             learned=tuple(_learned(one, concepts, known, rewritings) for one in compression.abstractions),
             rewritings=tuple(rewritings),
@@ -152,7 +170,11 @@ class StitchCompressionStrategy:
         )
 
     async def _named(
-        self, compression: Compression, programs: Mapping[str, Program], library: Sequence[CodeConcept]
+        self,
+        compression: Compression,
+        programs: Mapping[str, Program],
+        library: Sequence[CodeConcept],
+        cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
         """Concepts by placeholder, and the placeholders of those that the library has."""
         taken = {concept.name for concept in library} | set(dir(builtins))
@@ -163,25 +185,47 @@ class StitchCompressionStrategy:
         concepts: dict[str, CodeConcept] = {}
         known: set[str] = set()
         for abstraction in compression.abstractions:
+            if cancelled is not None and cancelled():
+                raise Cancelled("naming what was found was cancelled; nothing was changed")
             found = _concept(abstraction, concepts)
             there = held.get(normal_form(found.code))
             if there is not None:
                 known.add(abstraction.name)
                 concepts[abstraction.name] = there
                 continue
-            named = await documenter.document(found, _examples(abstraction, compression, programs, concepts))
-            concepts[abstraction.name] = _with_free_name(named, taken)
+            concepts[abstraction.name] = found
+            with suppress(InvalidInput):  # its code cannot be given another name, and keeps the placeholder
+                named = await documenter.document(found, _examples(abstraction, compression, programs, concepts))
+                concepts[abstraction.name] = _with_free_name(named, taken)
             taken.add(concepts[abstraction.name].name)
         return concepts, known
 
 
+def _verifying(progress: StageProgress | None) -> Progress | None:
+    """Tells which share of the programs was run."""
+    return None if progress is None else lambda done, total: progress("verifying", done / total)
+
+
+def _function_name(concept: CodeConcept) -> str:
+    """What its code defines: a library may hold it under another name."""
+    return function_of(concept.code, concept.name).name
+
+
+def _calling(code: str, names: Mapping[str, str]) -> str:
+    """The code with functions called by other names: renamed, or by an alias where a name means something else."""
+    try:
+        return renamed(code, names)
+    except InvalidInput:
+        return "\n".join([*(f"{old} = {new}" for old, new in names.items() if old != new), "", "", code])
+
+
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
     """What was found, under its placeholder, calling the others by their names."""
-    names = {placeholder: concepts[placeholder].name for placeholder in abstraction.calls}
+    names = {placeholder: _function_name(concepts[placeholder]) for placeholder in abstraction.calls}
     return CodeConcept(
         name=abstraction.name,
         description=abstraction.name,
-        code=renamed(abstraction.source, names),
+        code=_calling(abstraction.source, names),
         source="learned",
         calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
         found_in=abstraction.uses,
@@ -209,8 +253,8 @@ def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
     return replace(
         concept,
         name=free,
-        code=renamed(concept.code, {concept.name: free}),
-        signature=concept.signature.replace(f"{concept.name}(", f"{free}(", 1),
+        code=renamed(concept.code, {_function_name(concept): free}),
+        signature=concept.signature.replace(f"{_function_name(concept)}(", f"{free}(", 1),
     )
 
 
@@ -221,7 +265,7 @@ def _renamed(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple
         Its source, and the names under which it calls each concept, by placeholder.
     """
     own = _identifiers(rewritten.after)
-    names = {one: concepts[one].name for one in rewritten.functions if one in concepts}
+    names = {one: _function_name(concepts[one]) for one in rewritten.functions if one in concepts}
     names = {placeholder: name for placeholder, name in names.items() if name not in own}
     with suppress(InvalidInput):  # it looks names up as texts
         return renamed(rewritten.after, names), names
@@ -233,13 +277,15 @@ def _rewritings(
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
     verifier: Verifier,
+    on_progress: Progress | None,
 ) -> list[Rewriting]:
     """Every rewritten program with its concepts as they are proposed, run once more."""
     shown = {name: _renamed(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
     }
-    verdicts = verifier.verdicts([(programs[name], source) for name, source in sources.items()])
+    pairs = [(programs[name], source) for name, source in sources.items()]
+    verdicts = verifier.verdicts(pairs, on_progress=on_progress)
     return [
         Rewriting(
             program=programs[name],
@@ -254,8 +300,15 @@ def _rewritings(
 
 def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
     """The program after the code of the concepts that it needs, under the names that it calls them by."""
-    called_by = {concepts[one].name: names.get(one, one) for one in rewritten.functions}
-    code = [renamed(concepts[one].code, called_by) for one in rewritten.functions]
+    called_by = {_function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
+    code = []
+    for one in rewritten.functions:
+        own = _function_name(concepts[one])
+        try:
+            code.append(renamed(concepts[one].code, called_by))
+        except InvalidInput:
+            alias = f"{called_by[own]} = {own}\n" if called_by[own] != own else ""
+            code.append(f"{concepts[one].code}\n{alias}")
     return "\n\n\n".join([*code, after])
 
 

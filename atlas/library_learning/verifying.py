@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import symtable
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -33,9 +35,10 @@ class Verdict:
 class Verifier:
     """Runs originals twice, once and for all, and rewritten programs against them.
 
-    An original is a proof where it passes its tests, and prints the same, both times. One without tests defines
-    functions that nobody calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows`
-    says that what such a program prints and the values that it leaves behind will do.
+    An original is a proof where it passes its tests, and prints the same, both times; and where the tests do not also
+    pass once all that it defines raises, as tests do that nobody calls. One without tests defines functions that nobody
+    calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows` says that what such a
+    program prints and the values that it leaves behind will do.
     """
 
     def __init__(
@@ -56,10 +59,13 @@ class Verifier:
         held = list(programs)
         keys = list(dict.fromkeys(_key(program) for program in held if _key(program) not in self._endings))
         to_run = [key for key in keys if key[1] or self._by_what_it_shows]
-        results = self._sandbox.run_all([*to_run, *to_run], on_progress=on_progress, is_cancelled=self._is_cancelled)
+        spoilt = {key: (_spoilt(key[0]), key[1]) for key in to_run if key[1]}
+        runs = [*to_run, *to_run, *spoilt.values()]
+        results = self._sandbox.run_all(runs, on_progress=on_progress, is_cancelled=self._is_cancelled)
+        raising = dict(zip(spoilt, results[2 * len(to_run) :], strict=True))
         self._endings |= dict.fromkeys(keys, "it has no tests")
         for key, first, second in zip(to_run, results, results[len(to_run) :], strict=False):
-            self._endings[key] = _ending(first, second, has_tests=bool(key[1]))
+            self._endings[key] = _ending(first, second, raising.get(key))
         endings = {program.id: self._endings[_key(program)] for program in held}
         return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
 
@@ -70,11 +76,12 @@ class Verifier:
 
         Args:
             pairs: Originals, with the source that is to take their place.
+            on_progress: Told of the originals that were not run before, then of what is to take their place.
 
         Raises:
             Cancelled: `is_cancelled` said so.
         """
-        self.unproven([program for program, _ in pairs])
+        self.unproven([program for program, _ in pairs], on_progress=on_progress)
         to_run = {
             (source, program.tests): None
             for program, source in pairs
@@ -87,21 +94,37 @@ class Verifier:
             for program, source in pairs
         }
 
-    def same(self, pairs: Sequence[tuple[Program, str]]) -> dict[str, bool | None]:
+    def same(
+        self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
+    ) -> dict[str, bool | None]:
         """Whether each rewritten program does the same, by the original's id; None where nothing is proven.
 
         Raises:
             Cancelled: `is_cancelled` said so.
         """
         told = {"same": True, "different": False, "unproven": None}
-        return {program_id: told[verdict.state] for program_id, verdict in self.verdicts(pairs).items()}
+        verdicts = self.verdicts(pairs, on_progress=on_progress)
+        return {program_id: told[verdict.state] for program_id, verdict in verdicts.items()}
 
 
 def _key(program: Program) -> tuple[str, str]:
     return program.source, program.tests
 
 
-def _ending(first: RunResult, second: RunResult, *, has_tests: bool) -> Ending:
+def _spoilt(source: str) -> str:
+    """The source with functions that raise in the place of all that it defines at its top, imports aside."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+            symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source  # it will not run either
+    names = [one.get_name() for one in symbols if one.is_assigned() and not one.is_imported()]
+    return "\n".join([source, *(f"def {name}(*_, **__): raise RuntimeError('spoilt')" for name in names)]) + "\n"
+
+
+def _ending(first: RunResult, second: RunResult, spoilt: RunResult | None) -> Ending:
+    """How an original ends that was run twice, and once `_spoilt` where it has tests."""
+    has_tests = spoilt is not None
     if first.outcome != "passed" or second.outcome != "passed":
         failed = first if first.outcome != "passed" else second
         return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
@@ -109,6 +132,8 @@ def _ending(first: RunResult, second: RunResult, *, has_tests: bool) -> Ending:
         return "two runs of it differ"
     if not has_tests and not first.output and not any(first.values.values()):
         return "it has no tests, prints nothing and leaves no values behind"
+    if spoilt is not None and not _difference(first, spoilt):
+        return "its tests call nothing of it"
     return first
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,24 @@ def test_rewritten_programs_run_alone_and_pass_their_tests(compressed: Compressi
 
 def test_a_function_with_which_a_program_does_something_else_is_refused() -> None:
     found = compress(
-        programs(), limits=Limits(iterations=5), verify=lambda pairs: {p.id: p.id != "p3" for p, _ in pairs}
+        programs(),
+        limits=Limits(iterations=5),
+        verify=lambda pairs: {p.id: p.id != "p3" or "concept_" not in source for p, source in pairs},
     )
     assert found.abstractions == ()
     assert found.rewritten == {}
     assert found.refused["changes what a program does"] == 1
     assert found.tokens_before == found.tokens_after
+
+
+def test_a_program_that_needs_its_annotations_is_left_out_and_no_function_is_blamed() -> None:
+    (first, *others) = programs()
+    hints = "\nimport typing\ndef hinted(x: int): return x\nassert typing.get_type_hints(hinted)"
+    found = compress([replace(first, source=first.source + hints), *others], limits=Limits(iterations=5), verify=verify)
+    assert found.refused["program: does something else without its comments, docstrings and annotations"] == 1
+    assert "changes what a program does" not in found.refused
+    assert found.abstractions[0].uses == tuple(f"p{n}" for n in range(1, 6))
+    assert found.n_programs == 5
 
 
 def test_programs_that_cannot_be_run_are_not_counted_as_checked() -> None:
@@ -143,6 +156,7 @@ def test_what_cannot_be_compressed_is_left_out_and_counted() -> None:
     bad = [
         Program(id="x", task_id="x", description="", source="def f(:"),
         Program(id="y", task_id="y", description="", source="def sum(a): return a"),
+        Program(id="v", task_id="v", description="", source="def f(a):\n    b = a\n    return locals()"),
         Program(id="z", task_id="z", description="", source="x = " + "-" * 150 + "1"),
     ]
     found = compress([*programs(), *bad], limits=Limits(iterations=5))
@@ -150,6 +164,7 @@ def test_what_cannot_be_compressed_is_left_out_and_counted() -> None:
     assert {why: n for why, n in found.refused.items() if why.startswith("program")} == {
         "program: not Python that can be worked with": 1,
         "program: gives a name of Python's own another meaning": 1,
+        "program: looks names up as texts": 1,
         "program: nested too deeply, or in blocks too long": 1,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import pytest
@@ -122,6 +123,12 @@ REFUSED = [
         "after an exception",
     ),
     ("def f(a):\n    return (b := a) + b", ("(b := a) + b", ""), "NamedExpr"),
+    ("async def f(a):\n    return [x async for x in a]", ("[x async for x in a]", ""), "awaits"),
+    (
+        "def f(a):\n    x = a\n    h = iter(x + y for y in a)\n    return h",
+        ("x = a", "h = iter((x + y for y in a))"),
+        "outlives",
+    ),
     ("class A:\n    def f(self):\n        return self.__x + 1", ("self.__x + 1", ""), "private"),
 ]
 
@@ -138,6 +145,28 @@ def test_an_argument_that_may_not_be_evaluated_at_all_is_no_value() -> None:
     code, rewritten = learned([program], carve(program, "a > 0 and d[a] > 1", holes=("d[a]",)))
     assert not rewritten
     assert "another time" in code or "before" in code
+
+
+@pytest.mark.parametrize(
+    "used", ["sum(x + y for y in a)", "list(map(lambda y: x + y, a))", "sorted(a, key=lambda y: -y)"]
+)
+def test_a_generator_that_is_used_up_at_once_may_be_in_a_function(used: str) -> None:
+    program = f"def f(a):\n    x = len(a)\n    h = {ast.unparse(ast.parse(used))}\n    return h"
+    _, rewritten = learned([program], carve(program, "x = len(a)", ast.unparse(ast.parse(f"h = {used}"))))
+    assert "h = shared_0(a)" in rewritten[0]
+    assert same(program, rewritten[0], "f([1, 2])")
+
+
+def test_an_argument_after_a_change_in_place_is_no_value() -> None:
+    program = "def f(a):\n    b = a\n    b += [1]\n    c = len(a)\n    return c"
+    code, rewritten = learned([program], carve(program, "b += [1]", "c = len(a)", holes=("len(a)",)))
+    assert not rewritten, code
+
+
+def test_a_variable_that_may_have_no_value_is_no_argument_where_it_may_not_be_read() -> None:
+    program = "def f(a):\n    if a:\n        b = 1\n    return a > 0 and b"
+    code, rewritten = learned([program], carve(program, "a > 0 and b", holes=("b",)))
+    assert not rewritten, code
 
 
 def test_an_argument_that_reads_what_was_changed_before_is_no_value() -> None:

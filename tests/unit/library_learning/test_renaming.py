@@ -33,6 +33,13 @@ def test_attributes_and_texts_are_no_names():
     assert renamed("def f(a):\n    return a.a + 'a'", {"a": "text"}) == "def f(text):\n    return text.a + 'a'"
 
 
+def test_names_that_only_look_like_functions_that_look_names_up_are_no_reason():
+    code = "def f(a, dir):\n    vars = g(a, eval=dir)\n    return vars"
+    assert renamed(code, {"a": "x"}).startswith("def f(x, dir):")
+    with pytest.raises(InvalidInput, match="look names up as texts"):
+        renamed("def f(a):\n    return map(eval, a)", {"a": "x"})
+
+
 def test_nested_functions_that_bind_the_name_anew_stay_right():
     code = "def f(a):\n    g = lambda a: a + 1\n    return g(a)"
     assert renamed(code, {"a": "number"}) == "def f(number):\n    g = lambda number: number + 1\n    return g(number)"

@@ -80,16 +80,47 @@ def test_an_original_that_shows_nothing_proves_nothing(verifier, original, reaso
     assert (found.state, found.is_proven) == ("unproven", False)
 
 
-def test_originals_are_run_twice_and_never_again(verifier, sandbox):
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def test_twice():\n    assert twice(2) == 4",
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        assert twice(2) == 4\n"
+        "if __name__ == '__main__':\n    unittest.main()",
+        "def check(candidate):\n    assert candidate(2) == 4",
+        "METADATA = {'author': 'x'}",
+        "assert callable(twice)",
+        "try:\n    assert twice(2) == 4\nexcept Exception:\n    pass",
+    ],
+)
+def test_tests_that_call_nothing_of_an_original_prove_nothing(verifier, tests):
+    untested = program(TWICE.source, tests)
+    found = verdict(verifier, untested, "def twice(x):\n    return x\n")
+    assert (found.state, found.reason) == ("unproven", "its tests call nothing of it")
+
+
+@pytest.mark.parametrize(
+    ("source", "tests"),
+    [
+        ("class A:\n    @staticmethod\n    def f():\n        return 1", "assert A.f() == 1"),
+        ("total = sum(range(4))", "assert total == 6"),
+        ("if True:\n    def f():\n        return 1", "print(f())"),
+        ("def f():\n    raise ValueError", "try:\n    f()\nexcept ValueError:\n    pass"),
+    ],
+)
+def test_whatever_an_original_defines_its_tests_may_depend_on(verifier, source, tests):
+    assert verifier.unproven([program(source, tests)]) == {}
+
+
+def test_originals_are_run_three_times_and_never_again(verifier, sandbox):
     verifier.unproven([TWICE, TWICE])
-    assert sandbox.n_runs == 2
-    verdict(verifier, TWICE, TWICE.source + "\n")
     assert sandbox.n_runs == 3
+    verdict(verifier, TWICE, TWICE.source + "\n")
+    assert sandbox.n_runs == 4
 
 
 def test_a_program_that_was_not_rewritten_is_not_run_again(verifier, sandbox):
     assert verdict(verifier, TWICE, TWICE.source).is_proven
-    assert sandbox.n_runs == 2
+    assert sandbox.n_runs == 3
 
 
 def test_what_a_program_without_tests_shows_may_count(sandbox):
