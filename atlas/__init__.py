@@ -45,7 +45,8 @@ from atlas.core.types import (
     Usage,
     VerificationSpec,
 )
-from atlas.memory.system import MemorySystem, open_memory
+from atlas.memory.opening import open_memory
+from atlas.memory.system import MemorySystem
 
 __all__ = [
     "AtlasError",

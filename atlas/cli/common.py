@@ -15,7 +15,8 @@ from tqdm import tqdm
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Operation
-from atlas.memory.system import MemorySystem, open_memory
+from atlas.memory.opening import open_memory
+from atlas.memory.system import MemorySystem
 from atlas.views.kinds import EXPERIENCE, Kind
 
 

@@ -10,7 +10,7 @@ from atlas.cli.common import add_command, count, counts, full_ids, opened, safe
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Operation
-from atlas.memory.system import open_storage
+from atlas.memory.opening import open_storage
 from atlas.storage.store import Store
 from atlas.views.plans import PlanView, merge_plan_view, prune_plan_view
 

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from atlas.cli.common import add_command, new_file, opened, progress_bar, safe
 from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
-from atlas.memory.system import open_storage, reembed_store
+from atlas.memory.opening import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 

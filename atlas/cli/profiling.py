@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.cli.common import add_command, safe
 from atlas.core.settings import RankingWeights, Settings
-from atlas.memory.system import open_storage
+from atlas.memory.opening import open_storage
 from atlas.storage.profiles import Profile, ProfileBook
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +20,9 @@ MAX_DEPTH = 100
 
 MAX_INTEGER_BITS = 4_096
 """Larger integers are refused: Python does not print them, and few readers of JSON take them."""
+
+STATISTICS = ("usage_count", "success_rate")
+"""Fields of concepts and strategies that follow from what the store knows of their uses, and are not encoded."""
 
 Json = dict[str, Any]
 
@@ -263,6 +266,25 @@ def check_object(value: Any, name: str) -> None:
     """Raise `InvalidInput`, naming it, unless a value is a JSON object."""
     if not isinstance(value, dict):
         raise InvalidInput(f"{name} should be an object, but is of type {type(value).__name__}")
+
+
+def text_fields(encoded: Json, noun: str, kind: type[Any], required: Sequence[str], optional: Sequence[str]) -> Json:
+    """The fields that are texts of an encoded dataclass, by name; those of `optional` where they are there.
+
+    Args:
+        noun: What it is called in errors.
+        kind: The dataclass.
+
+    Raises:
+        InvalidInput: It is no object, one is missing or no text, or it has a field that the dataclass has not.
+    """
+    check_object(encoded, noun)
+    known = {field.name for field in fields(kind)} - set(STATISTICS)
+    unknown = sorted(set(encoded) - known)
+    if unknown:
+        raise InvalidInput(f"a {noun} has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    present = (*required, *(name for name in optional if name in encoded))
+    return {name: text_field(encoded, name) for name in present}
 
 
 def object_field(encoded: Json, name: str, default: Json | None = None) -> Json:

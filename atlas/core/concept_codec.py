@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from atlas.core.codec import (
     Json,
     check_json,
-    check_object,
     decode_instant,
     encode_instant,
     object_field,
     plain_list,
-    text_field,
+    text_fields,
     text_list,
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-
-DERIVED = ("usage_count", "success_rate")
-"""Fields that follow from what the store knows of a concept's uses."""
 
 REQUIRED = ("id", "name", "description", "code")
 OPTIONAL = ("signature", "source", "language", "guidance")
@@ -46,13 +41,7 @@ def decode_concept(encoded: Json) -> CodeConcept:
     Raises:
         InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
     """
-    check_object(encoded, "concept")
-    known = {field.name for field in fields(CodeConcept)} - set(DERIVED)
-    unknown = sorted(set(encoded) - known)
-    if unknown:
-        raise InvalidInput(f"a concept has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    values: dict[str, Any] = {name: text_field(encoded, name) for name in REQUIRED}
-    values |= {name: text_field(encoded, name) for name in OPTIONAL if name in encoded}
+    values = text_fields(encoded, "concept", CodeConcept, REQUIRED, OPTIONAL)
     values |= {name: tuple(text_list(encoded.get(name, []), name)) for name in LISTS}
     return CodeConcept(
         **values,

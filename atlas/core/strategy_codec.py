@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from atlas.core.codec import (
     Json,
     check_json,
-    check_object,
     decode_instant,
     encode_instant,
     object_field,
     plain_list,
-    text_field,
+    text_fields,
     text_list,
 )
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Strategy
-
-DERIVED = ("usage_count", "success_rate")
-"""Fields that follow from what the store knows of a strategy's attempts."""
 
 REQUIRED = ("id", "situation", "suggestion")
 OPTIONAL = ("title", "rationale")
@@ -46,13 +41,7 @@ def decode_strategy(encoded: Json) -> Strategy:
     Raises:
         InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
     """
-    check_object(encoded, "strategy")
-    known = {field.name for field in fields(Strategy)} - set(DERIVED)
-    unknown = sorted(set(encoded) - known)
-    if unknown:
-        raise InvalidInput(f"a strategy has no {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    values: dict[str, Any] = {name: text_field(encoded, name) for name in REQUIRED}
-    values |= {name: text_field(encoded, name) for name in OPTIONAL if name in encoded}
+    values = text_fields(encoded, "strategy", Strategy, REQUIRED, OPTIONAL)
     return Strategy(
         **values,
         parameters=check_parameters(encoded.get("parameters", [])),

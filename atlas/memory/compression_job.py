@@ -18,7 +18,8 @@ from atlas.library_learning.limits import IsCancelled, Limits
 from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
 from atlas.memory.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts import COLLECTION
-from atlas.memory.system import MemorySystem, open_memory
+from atlas.memory.opening import open_memory
+from atlas.memory.system import MemorySystem
 
 MAX_ATTEMPTS = 4_000
 """The newest, that are read; the programs among them are sampled further where the limits say so."""

@@ -19,8 +19,9 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Experience
 from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
+from atlas.memory.opening import open_memory
 from atlas.memory.remembering import RememberingStore
-from atlas.memory.system import MemorySystem, open_memory
+from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
 from atlas.protocols.strategies import Reranker
 

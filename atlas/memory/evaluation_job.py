@@ -12,7 +12,8 @@ from atlas.analysis.reporting import OwnEvaluation
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.memory.evaluating import evaluate_own
-from atlas.memory.system import MemorySystem, open_memory
+from atlas.memory.opening import open_memory
+from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
 

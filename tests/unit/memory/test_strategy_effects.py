@@ -8,8 +8,8 @@ import pytest
 
 from atlas.core.errors import NotFound
 from atlas.core.types import Strategy, Use
+from atlas.memory.opening import open_memory
 from atlas.memory.strategy_effects import effect, effect_among
-from atlas.memory.system import open_memory
 from atlas.testing import FixedClock, HashEmbedder
 from tests.unit.memory.conftest import NOW, attempt
 from tests.unit.memory.test_context import experience

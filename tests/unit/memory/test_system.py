@@ -10,8 +10,9 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.types import CodeConcept, Retrieval, Strategy
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.opening import open_memory
 from atlas.memory.strategies import ChromaStrategyBank
-from atlas.memory.system import MemorySystemImpl, open_memory
+from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
 from tests.unit.memory.conftest import attempt, task
 

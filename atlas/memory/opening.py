@@ -1,0 +1,131 @@
+"""Opening an agent's memory: the store, the embedding model that it is bound to, and every memory over it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+
+from atlas.core.settings import Settings
+from atlas.infra.clock import SystemClock
+from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
+from atlas.library_learning.autodoc import LLMAutoDocumenter
+from atlas.library_learning.composing import PipelineCompositionStrategy
+from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.library_learning.strategies import StitchCompressionStrategy
+from atlas.memory import concepts, conversations, experience, journal, strategies
+from atlas.memory.abstracting import TemplateStrategyAbstractor
+from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.conversations import Conversations
+from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.journal import Journal
+from atlas.memory.model_abstracting import LLMStrategyAbstractor
+from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.system import MemorySystem, MemorySystemImpl
+from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
+from atlas.storage.reembed import reembed
+from atlas.storage.store import EmbeddingModel, Store
+
+
+def open_memory(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    embedder: Embedder | None = None,
+    llm: LLMClient | None = None,
+    read_only: bool = False,
+    create: bool = True,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> MemorySystem:
+    """Open an agent's memory, creating it where there is none.
+
+    Args:
+        path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
+        embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
+            `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
+        llm: A language model: it names and describes the concepts that compression finds, composes concepts, and
+            abstracts strategies. Without one, names are derived, concepts are composed by their types, and strategies
+            are made by pattern.
+        read_only: Open without writing anything, not even what was retrieved.
+        create: Whether it may be created where there is none.
+        settings: Options; those of the ATLAS_* variables where it is None.
+        announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
+
+    Raises:
+        EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
+        StoreError: The store cannot be opened; the message says what to do.
+    """
+    settings = settings or Settings.from_environment()
+    clock = clock or SystemClock()
+    storage = Store.open(
+        path or settings.store,
+        read_only=read_only or settings.read_only,
+        create=create,
+        settings=settings,
+        clock=clock,
+    )
+    try:
+        embedder = embedder or _embedder_for(storage, settings, announce or _warn)
+        model = EmbeddingModel(embedder.model_name, embedder.dimension)
+        storage.bind(model, checksum=getattr(embedder, "checksum", ""))
+        stores = [
+            storage.vector_store(memory.COLLECTION)
+            for memory in (experience, concepts, strategies, journal, conversations)
+        ]
+        refused_store = storage.vector_store(journal.REFUSED_COLLECTION)
+    except BaseException:
+        storage.ledger.close()
+        raise
+    abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
+    weights = settings.ranking or storage.profiles.weights
+    library = ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock)
+    _give_strategies(library, llm)
+    return MemorySystemImpl(
+        ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
+        library,
+        ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
+        Journal(embedder, stores[3], refused_store, weights=weights, clock=clock),
+        conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
+        storage=storage,
+    )
+
+
+def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:
+    """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
+    return Store.open(settings.store, read_only=read_only or settings.read_only, create=create, settings=settings)
+
+
+def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
+    """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
+    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
+    with open_storage(settings=settings, create=False) as storage:
+        n_texts = reembed(storage.ledger, embedder, on_progress)
+        storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
+    return n_texts
+
+
+def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> Embedder:
+    bound = storage.model
+    if bound is not None:
+        name = settings.embedding_model or bound.name
+    else:
+        choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
+        if not settings.embedding_model:
+            announce(choice.announcement)
+        name = choice.name
+    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+
+
+def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:
+    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread."""
+    if llm is None:
+        library.compression_strategy = StitchCompressionStrategy()
+        library.composition_strategy = PipelineCompositionStrategy(library.get)
+    else:
+        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm))
+        library.composition_strategy = LLMCompositionStrategy(llm, library.get)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=3)
