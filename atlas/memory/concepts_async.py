@@ -64,6 +64,8 @@ class ConceptVersion:
     replaced_at: datetime
     actor: str
     operation_id: str
+    number: int
+    """Of the change that took its place: one operation may have made several."""
 
 
 class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
@@ -261,6 +263,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
                 replaced_at=version.replaced_at,
                 actor=version.actor,
                 operation_id=version.operation_id,
+                number=version.number,
             )
             for version in await self._store.versions(concept_id)
         ]

@@ -10,10 +10,16 @@ from typing import Any
 from atlas.storage.history import RECORD
 from atlas.storage.ledger import SqliteLedger
 
+WHOLE = ("merge", "undo")
+"""Operations that are taken back whole or not at all."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
     """A record as it was before a change."""
+
+    number: int
+    """Of the change; one operation may have made several."""
 
     content: dict[str, Any]
     """What its memory said of it."""
@@ -24,19 +30,25 @@ class Version:
 
 
 def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:
-    """Each state of a record that another one took the place of, the last first; deleting is no new version."""
+    """Each state of a record that another one took the place of, the last first; deleting is no new version.
+
+    Nor is what a merge or an undo has changed: that is taken back as a whole, in the history.
+    """
     with ledger.database.read() as connection:
         rows = connection.execute(
-            "SELECT c.before, o.created_at, o.actor, o.id FROM changes c JOIN operations o ON o.id = c.operation "
+            "SELECT c.before, c.seq, o.kind, o.created_at, o.actor, o.id "
+            "FROM changes c JOIN operations o ON o.id = c.operation "
             "WHERE c.collection = ? AND c.record_id = ? AND c.aspect = ? ORDER BY c.seq DESC",
             (collection, record_id, RECORD),
         ).fetchall()
+        now = _content(ledger, collection, record_id)
     images = [json.loads(before)["content"] if before else None for before, *_ in rows]
-    after = [_content(ledger, collection, record_id), *images]
+    after = [now, *images]
     versions = []
-    for (_, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
-        if before is not None and later is not None and before != later:
+    for (_, number, kind, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
+        if kind not in WHOLE and before is not None and later is not None and before != later:
             made = Version(
+                number=number,
                 content=json.loads(before),
                 replaced_at=datetime.fromisoformat(at),
                 actor=actor,

@@ -51,7 +51,7 @@ class FoundIn:
 class VersionView:
     """A concept as it was before an edit."""
 
-    operation_id: str
+    number: int
     when: str
     """In words of our own."""
 
@@ -158,17 +158,17 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
     )
 
 
-def version_changes(memory: MemorySystem, concept_id: str, operation_id: str) -> dict[str, Any]:
-    """What `edit` takes to make a concept what it was before an operation; nothing where it says all of that now.
+def version_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
+    """What `edit` takes to make a concept what it was before a change; nothing where it says all of that now.
 
     Raises:
         NotFound: The concept, or that version of it, is not there.
     """
     concept = memory.concepts.get(concept_id)
-    found = {version.operation_id: version.concept for version in memory.concepts.versions(concept_id)}
-    if concept is None or operation_id not in found:
+    found = {version.number: version.concept for version in memory.concepts.versions(concept_id)}
+    if concept is None or number not in found:
         raise NotFound("this version is not in the store any more")
-    return _changes(concept, found[operation_id])
+    return _changes(concept, found[number])
 
 
 def examples_text(examples: tuple[tuple[str, str], ...]) -> str:
@@ -229,7 +229,7 @@ def _versions(concept: CodeConcept, versions: list[ConceptVersion]) -> tuple[Ver
     after = [concept, *(version.concept for version in versions)]
     return tuple(
         VersionView(
-            operation_id=version.operation_id,
+            number=version.number,
             when=moment(version.replaced_at),
             actor=version.actor,
             difference=_difference(version.concept, later),

@@ -61,12 +61,12 @@ def _draw_version(memory: MemorySystem, concept_id: str, version: VersionView) -
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f"Replaced {version.when} by")
         st.text(version.actor)
-        st.button("Restore what it was before", key=f"concept_restore_{version.operation_id}",
+        st.button("Restore what it was before", key=f"concept_restore_{version.number}",
                   icon=":material/history:", disabled=is_off or version.is_now, on_click=_restore,
-                  args=(memory, concept_id, version.operation_id),
+                  args=(memory, concept_id, version.number),
                   help=READ_ONLY if is_off else "It says this now." if version.is_now else "It can be undone.",
                   )  # fmt: skip
-    draw_code(version.difference, key=f"concept_difference_{version.operation_id}")
+    draw_code(version.difference, key=f"concept_difference_{version.number}")
 
 
 def _save(memory: MemorySystem, begun: Begun, seen: EditableConcept) -> None:
@@ -84,9 +84,9 @@ def _save(memory: MemorySystem, begun: Begun, seen: EditableConcept) -> None:
             forget(FORM)
 
 
-def _restore(memory: MemorySystem, concept_id: str, operation_id: str) -> None:
+def _restore(memory: MemorySystem, concept_id: str, number: int) -> None:
     with announcing_problems():
-        changes = version_changes(memory, concept_id, operation_id)
+        changes = version_changes(memory, concept_id, number)
         scoped = memory.concepts.within("edit", "restored an earlier version")
         if changes:
             act(lambda: scoped.edit(concept_id, **changes), scoped, "Restored an earlier version of the concept")

@@ -103,7 +103,7 @@ def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: D
     memory.concepts.edit(opened, description="Another one.")
     memory.concepts.edit(opened, description="A third one.")
     app.run()
-    first = memory.concepts.versions(opened)[-1].operation_id
+    first = memory.concepts.versions(opened)[-1].number
     app.button(key=f"concept_restore_{first}").click().run()
     assert memory.concepts.get(opened) == before
     assert app.button(key=f"concept_restore_{first}").disabled

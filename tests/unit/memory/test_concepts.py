@@ -180,6 +180,22 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert library.get(concept_id).code == CROP
 
 
+def test_two_edits_of_one_operation_are_two_versions(library):
+    scoped = library.within("edit")
+    concept_id = library.add(concept())
+    scoped.edit(concept_id, description="second")
+    scoped.edit(concept_id, description="third")
+    versions = library.versions(concept_id)
+    assert [version.concept.description for version in versions] == ["second", "cut a box out of a grid"]
+    assert len({version.number for version in versions}) == 2
+
+
+def test_what_a_merge_changed_is_no_version(library):
+    kept = library.add(concept())
+    library.merge([kept, library.add(concept("b", "b", "def b():\n    return 1\n"))])
+    assert library.versions(kept) == []
+
+
 def test_marks_are_no_versions(library):
     concept_id = library.add(concept())
     library.change_marks([concept_id], pinned=True)
