@@ -9,13 +9,14 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.types import Operation, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds import EXPERIENCE, Kind, kind_of
+from atlas.views.kinds import CONCEPT, EXPERIENCE, JOURNAL, Kind, kind_of
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment, signed
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 10
 PAGE_TRASH = 25
+TITLE_CHARACTERS = 60
 
 MEANINGS = {
     "store": "An agent stored attempts",
@@ -27,6 +28,7 @@ MEANINGS = {
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
+    "refuse": "A gate kept an entry out of the journal",
 }
 """What kinds of operations mean."""
 
@@ -41,6 +43,21 @@ CONCEPT_MEANINGS = {
     "restore": "Concepts were taken back from the trash",
 }
 """The same, of operations on concepts alone."""
+
+JOURNAL_MEANINGS = {
+    "store": "Journal entries were written",
+    "import": "Journal entries were imported",
+    "edit": "A journal entry was edited",
+    "delete": "Journal entries were deleted",
+    "link": "Journal entries were linked",
+    "unlink": "A link between journal entries was taken away",
+    "refuse a link": "A suggested link was refused",
+    "compact": "Journal entries moved to farther tiers",
+    "restore": "Journal entries were taken back from the trash",
+}
+
+KIND_MEANINGS = {CONCEPT: CONCEPT_MEANINGS, JOURNAL: JOURNAL_MEANINGS}
+"""Of operations on one kind of memory alone."""
 
 OTHER_MEANING = "Something else was done"
 """Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
@@ -179,7 +196,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     except NotFound:
         return None
     n_changes, first = sum(operation.counts.values()), _first(memory, operation)
-    meanings = MEANINGS | (CONCEPT_MEANINGS if _is_concept(memory, operation, first) else {})
+    meanings = {**MEANINGS, **KIND_MEANINGS.get(_kind(memory, operation, first), {})}
     return OperationDetail(
         row=_row(memory, operation, first),
         meaning=meanings.get(operation.kind, OTHER_MEANING),
@@ -240,20 +257,24 @@ def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
-def _is_concept(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> bool:
-    """Whether an operation was about concepts alone; all changes are looked at only where the first is of one."""
-    collection = memory.concepts.collection_name
-    if first is None or first.collection != collection:
-        return False
-    return memory.storage.collections_of(operation.id) == {collection}
+def _kind(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind:
+    """The kind that an operation was about alone; experiences where it was about several.
+
+    All changes are looked at only where the first is of another kind.
+    """
+    kind = EXPERIENCE if first is None else kind_of(memory, first.collection)
+    if first is None or kind is EXPERIENCE or memory.storage.collections_of(operation.id) != {first.collection}:
+        return EXPERIENCE
+    return kind
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
+    kind = _kind(memory, operation, first)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=operation.kind,
-        counts=_concept_counts(operation, first) if _is_concept(memory, operation, first) else _counts(operation),
+        counts=_counts(operation) if kind is EXPERIENCE else _counts_of(kind, operation, first),
         actor=operation.actor,
         reason=operation.reason,
         state="undone" if operation.undone_by else "",
@@ -264,11 +285,12 @@ def _counts(operation: Operation) -> str:
     return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
 
 
-def _concept_counts(operation: Operation, first: RecordChange | None) -> str:
+def _counts_of(kind: Kind, operation: Operation, first: RecordChange | None) -> str:
     """`concept crop added`, or how many of them."""
     if first is not None and list(operation.counts.values()) == [1]:
-        return f"concept {first.title} {first.kind}"
-    return ", ".join(f"{counted(n, 'concept')} {name}" for name, n in operation.counts.items())
+        title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
+        return f"{kind.noun} {title} {first.kind}"
+    return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
 
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:

@@ -94,6 +94,13 @@ def chosen_concepts(memory: MemorySystem, ids: Sequence[str], origin: str) -> Ch
     return _chosen(memory.concepts, ids, kept, rate, origin)
 
 
+def chosen_entries(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+    """What a selection of journal entries is now; nothing says how well one went."""
+    there = memory.journal.titles(ids)
+    kept = tuple(record_id for record_id in ids if record_id in there)
+    return _chosen(memory.journal, ids, kept, SuccessRate(), origin)
+
+
 def _chosen(records: RecordMemory, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
     marks = records.marks(kept).values()
     n_gone = len(ids) - len(kept)

@@ -27,7 +27,12 @@ def percent(share: float) -> str:
 
 def counted(n: int, noun: str) -> str:
     """`1,204 experiences`, `1 experience`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun if n == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """`experiences`, `entries`."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def signed(outcome: str) -> str:

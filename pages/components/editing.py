@@ -36,11 +36,12 @@ def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kin
     bury = ("Unbury", "Unburied") if marks.buried else ("Bury", "Buried")
     st.button(pin[0], key=f"{kind.noun}_pin", icon=":material/push_pin:", disabled=is_off, on_click=change_marks,
               args=(memory, [record_id], f"{pin[1]} 1 {kind.noun}", kind), kwargs={"pinned": not marks.pinned},
-              help=why or f"Pinned {kind.page} are never pruned.")  # fmt: skip
+              help=why or f"Pinned {kind.plural} are never pruned.")  # fmt: skip
     st.button(bury[0], key=f"{kind.noun}_bury", icon=":material/visibility_off:", disabled=is_off,
               on_click=change_marks, args=(memory, [record_id], f"{bury[1]} 1 {kind.noun}", kind),
               kwargs={"buried": not marks.buried},
-              help=why or f"Agents do not find buried {kind.page}. They are kept, and you still see them.")  # fmt: skip
+              help=why or f"Agents do not find buried {kind.plural}. They are kept, and you still see them.",
+              )  # fmt: skip
 
 
 def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:

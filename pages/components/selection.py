@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from atlas.views.kinds import CONCEPT, EXPERIENCE, KINDS, Kind
+from atlas.views.kinds import EXPERIENCE, KINDS, Kind
 
-_KEYS = {EXPERIENCE: "selection", CONCEPT: "selection_concepts"}
+_KEYS = {EXPERIENCE: "selection"} | {kind: f"selection_{kind.page}" for kind in KINDS if kind is not EXPERIENCE}
 
 
 @dataclass(frozen=True, slots=True)

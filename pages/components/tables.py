@@ -151,7 +151,7 @@ def _content(rows: Sequence[TableRow], columns: Sequence[str], kind: Kind) -> di
         "column_config": COLUMNS,
         "hide_index": True,
         "height": min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3),
-        "alt": kind.page.capitalize(),
+        "alt": kind.plural.capitalize(),
     }
 
 

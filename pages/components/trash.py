@@ -57,11 +57,13 @@ def draw_trash(memory: MemorySystem) -> None:
 
 def draw_kinds(memory: MemorySystem) -> Kind:
     """The kind whose trash is shown; nobody is asked where only experiences were deleted."""
-    nouns = {kind.page.capitalize(): kind for kind in KINDS if kind is EXPERIENCE or kind.records(memory).count_trash()}
+    nouns = {
+        kind.plural.capitalize(): kind for kind in KINDS if kind is EXPERIENCE or kind.records(memory).count_trash()
+    }
     if len(nouns) == 1:
         return EXPERIENCE
     chosen = st.segmented_control(
-        "Kind", list(nouns), default=EXPERIENCE.page.capitalize(), required=True, key="history_kind", bind=URL,
+        "Kind", list(nouns), default=EXPERIENCE.plural.capitalize(), required=True, key="history_kind", bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
     return nouns.get(chosen or "", EXPERIENCE)

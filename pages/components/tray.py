@@ -10,7 +10,8 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
-from atlas.views.kinds import CONCEPT, EXPERIENCE, Kind, kind_on
+from atlas.views.journal_proposals import EntryDeleteRequest
+from atlas.views.kinds import CONCEPT, EXPERIENCE, JOURNAL, Kind, kind_on
 from atlas.views.proposals import MergeRequest, PruneRequest
 from atlas.views.scope import offered
 from atlas.views.selection import (
@@ -20,6 +21,7 @@ from atlas.views.selection import (
     Compared,
     chosen,
     chosen_concepts,
+    chosen_entries,
     chosen_rows,
     compared,
     exported_lines,
@@ -53,7 +55,7 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            draw = _draw_concepts if kind is CONCEPT else partial(_draw, is_planning=is_planning)
+            draw = {CONCEPT: _draw_concepts, JOURNAL: _draw_entries}.get(kind, partial(_draw, is_planning=is_planning))
             draw(memory, _now(memory, selection, kind))
 
 
@@ -62,7 +64,7 @@ def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
     asked = (store_state(memory), selection, kind.noun)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
-        choose = chosen_concepts if kind is CONCEPT else chosen
+        choose = {CONCEPT: chosen_concepts, JOURNAL: chosen_entries}.get(kind, chosen)
         held = (asked, choose(memory, selection.ids, selection.origin))
         st.session_state[_CHOSEN] = held
     return held[1]
@@ -84,6 +86,17 @@ def _draw_concepts(memory: MemorySystem, now: Chosen) -> None:
                   on_click=propose, args=(memory, ConceptDeleteRequest(ids=now.ids)),
                   help=help_text or "You see first what would lack them.")  # fmt: skip
         st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(CONCEPT,))
+
+
+def _draw_entries(memory: MemorySystem, now: Chosen) -> None:
+    _draw_figures(now)
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _draw_marking(memory, now, JOURNAL)
+        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
+                  on_click=propose, args=(memory, EntryDeleteRequest(ids=now.ids)),
+                  help=help_text or "You see first what links to them.")  # fmt: skip
+        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(JOURNAL,))
 
 
 def _draw_figures(now: Chosen) -> None:
@@ -141,7 +154,7 @@ def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
         on_click=change_marks,
         args=(memory, now.ids, f"{pin}ned {many}", kind),
         kwargs={"pinned": pin == "Pin"},
-        help=help_text or f"Pinned {kind.page} are never pruned.",
+        help=help_text or f"Pinned {kind.plural} are never pruned.",
     )
     bury, buried = ("Unbury", "Unburied") if now.is_all_buried else ("Bury", "Buried")
     st.button(
@@ -152,7 +165,7 @@ def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
         on_click=change_marks,
         args=(memory, now.ids, f"{buried} {many}", kind),
         kwargs={"buried": bury == "Bury"},
-        help=help_text or f"Agents do not find buried {kind.page}. They are kept, and you still see them.",
+        help=help_text or f"Agents do not find buried {kind.plural}. They are kept, and you still see them.",
     )
 
 
