@@ -1,4 +1,4 @@
-"""Deleting and forgetting journal entries as they are proposed to a person: what would happen, and doing exactly that."""
+"""Deleting and forgetting journal entries as proposed to a person: what would happen, and doing exactly that."""
 
 from __future__ import annotations
 

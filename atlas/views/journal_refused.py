@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from atlas.memory.journal_judging import Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment
@@ -63,10 +64,15 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
                 generation=one.generation,
                 when=moment(datetime.fromisoformat(one.refused_at)),
                 text=Text(one.content),
-                reason=one.refusal.reason,
+                reason=_reason(one.refusal),
                 like_id=one.refusal.like_id if one.refusal.like_id in there else "",
             )
             for one in refusals.latest
         ),
         caption=f"The latest {n_shown:,} of {counted(n, 'refused entry')}" if n > n_shown else "",
     )
+
+
+def _reason(refusal: Refusal) -> str:
+    """Why, with an id no longer than the pages show one."""
+    return refusal.reason.replace(refusal.like_id, refusal.like_id[:8]) if refusal.like_id else refusal.reason

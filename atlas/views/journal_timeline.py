@@ -97,12 +97,17 @@ def timeline(memory: MemorySystem, query: JournalQuery) -> Timeline:
     return Timeline(tuple(lane for lane in lanes if lane.counts))
 
 
-def timeline_chart(shown: Timeline) -> Chart:
-    """One strip of bars for each type, each to its own scale, the first on top. A brush takes generations."""
+def timeline_chart(shown: Timeline, since: int | None = None, until: int | None = None) -> Chart:
+    """One strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
+
+    Args:
+        since: The first generation that is asked for, from which on the strips are shaded; None for no bound.
+        until: The last one.
+    """
     n = len(shown.lanes)
     return {
         "data": [_bars(shown, lane, n - 1 - position) for position, lane in enumerate(shown.lanes)],
-        "layout": _layout(shown),
+        "layout": {**_layout(shown), "shapes": _shade(shown, since, until)},
     }
 
 
@@ -148,6 +153,16 @@ def _bars(shown: Timeline, lane: Lane, base: int) -> Chart:
         "customdata": [[_span(starts[number], shown), n] for number, n in counts.items()],
         "hovertemplate": f"{_plain(lane.name)}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
     }
+
+
+def _shade(shown: Timeline, since: int | None, until: int | None) -> list[Chart]:
+    """A band behind the generations that are asked for."""
+    if since is None and until is None:
+        return []
+    start = shown.first if since is None else since
+    end = shown.last if until is None else until
+    band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": start - 0.5, "x1": end + 0.5}
+    return [{**band, "layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.25}]
 
 
 def _span(start: int, shown: Timeline) -> str:

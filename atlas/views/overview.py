@@ -57,6 +57,8 @@ class Overview:
     """Experiences that are sample data."""
 
     n_concepts: int
+    n_entries: int
+    """Of the journal."""
 
     import_command: str
     """What to type to fill the store."""
@@ -81,6 +83,7 @@ def overview(memory: MemorySystem) -> Overview:
         operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
+        n_entries=memory.journal.count(),
         import_command=import_command(memory),
     )
 

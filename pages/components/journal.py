@@ -147,10 +147,11 @@ def _draw_why(memory: MemorySystem, query: JournalQuery, found: FoundEntries, op
 
 def _generations() -> tuple[int | None, int | None]:
     """The first and the last generation, which a brush across the timeline sets too."""
-    bounds = {"min_value": -GENERATIONS, "max_value": GENERATIONS, "value": None, "placeholder": "any", "width": 110}
-    since = st.number_input("From generation", key="journal_since", bind=URL, **bounds)
-    until = st.number_input("To generation", key="journal_until", bind=URL, **bounds)
-    return since, until
+    return _generation("From generation", "journal_since"), _generation("To generation", "journal_until")
+
+
+def _generation(label: str, key: str) -> int | None:
+    return st.number_input(label, -GENERATIONS, GENERATIONS, None, key=key, placeholder="any", width=120, bind=URL)
 
 
 def _metadata(options: JournalOptions) -> tuple[str, ...]:

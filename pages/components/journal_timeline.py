@@ -24,8 +24,9 @@ def draw_timeline(memory: MemorySystem, query: JournalQuery) -> None:
         return
     key = f"journal_timeline_{asked}_{hash(state)}"
     caption = timeline_caption(shown)
-    st.plotly_chart(timeline_chart(shown), key=key, on_select=partial(_narrow, key, shown), selection_mode="box",
-                    config=CONFIG, alt=caption)  # fmt: skip
+    chart = timeline_chart(shown, query.since, query.until)
+    st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, shown), selection_mode="box", config=CONFIG,
+                    alt=caption)  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(caption)
         if query.since is not None or query.until is not None:

@@ -53,6 +53,12 @@ def draw_concepts(n_concepts: int) -> None:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
 
 
+def draw_journal(n_entries: int) -> None:
+    """How long the journal is; it leads to it."""
+    if n_entries:
+        st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
+
+
 def draw_growth(days: Sequence[Day]) -> None:
     """What came on each day, and how well it went until then."""
     st.subheader("Growth and success", anchor=False)

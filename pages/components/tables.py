@@ -12,10 +12,11 @@ import streamlit as st
 from atlas.views.concept_lineage import Relation
 from atlas.views.concepts import ConceptRow
 from atlas.views.experiences import ExperienceRow
+from atlas.views.journal import EntryRow
 from atlas.views.kinds import EXPERIENCE, Kind
 from pages.components.selection import current_selection, select
 
-TableRow = ExperienceRow | ConceptRow | Relation
+TableRow = ExperienceRow | ConceptRow | Relation | EntryRow
 
 RANKED = ("relevance", "why")
 """Columns of lists that are ranked by best match."""
@@ -55,6 +56,12 @@ COLUMNS = {
         "Succeeded", width=165, help="Of the tasks that it was used for, with the 95 % interval (Wilson)"
     ),
     "how": st.column_config.TextColumn("How", width=95),
+    "entry_type": st.column_config.TextColumn("Type", width=115),
+    "generation": st.column_config.NumberColumn("Gen.", format="localized", width=55, help="Generation of the agent"),
+    "content": st.column_config.TextColumn("What it says", width=420),
+    "importance": st.column_config.NumberColumn("Importance", format="%.2f", width=85, help="From 0 to 1"),
+    "tier": st.column_config.TextColumn("Tier", width=70),
+    "n_links": st.column_config.NumberColumn("Links", format="localized", width=50, help="That it has to others"),
 }
 """Of all tables of memories, by the fields of their rows."""
 
