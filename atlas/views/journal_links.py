@@ -19,6 +19,11 @@ from atlas.views.wording import counted
 DRAWN = 24
 """Entries that the picture shows, nearest first."""
 
+FEW = 5
+"""Entries that a picture has room for side by side."""
+
+LABEL_CHARACTERS = 24
+
 SHOWN = 60
 """Entries that the table shows."""
 
@@ -165,10 +170,11 @@ def _caption(n: int) -> str:
 
 
 def _dot(entries: list[JournalEntry], graph: LinkGraph) -> Iterator[str]:
-    """A picture from left to right, the entry that is looked at framed."""
+    """A picture with the entry that is looked at framed: downwards, or to the right where that would be too wide."""
     numbers = {entry.id: number for number, entry in enumerate(entries)}
+    direction = "TB" if len(entries) <= FEW else "LR"
     yield "digraph {"
-    yield 'graph [rankdir=LR, bgcolor="transparent", pad=0.1, nodesep=0.15]'
+    yield f'graph [rankdir={direction}, bgcolor="transparent", pad=0.1, nodesep=0.15, ranksep=0.35]'
     yield (
         'node [shape=box, style="rounded,filled", fontcolor="white", fontname="sans-serif", fontsize=11, height=0.3, '
         'margin="0.12,0.05"]'
@@ -178,7 +184,7 @@ def _dot(entries: list[JournalEntry], graph: LinkGraph) -> Iterator[str]:
         colour = COLOURS.get(entry.entry_type, GREY)
         frame = ", penwidth=3" if numbers[entry.id] == 0 else ""
         edge_colour = GREY if numbers[entry.id] == 0 else colour
-        label = quoted(f"{entry.generation}: {entry.content}")
+        label = quoted(f"{entry.generation}: {entry.content[:LABEL_CHARACTERS]}")
         yield f'n{numbers[entry.id]} [label={label}, fillcolor="{colour}", color="{edge_colour}"{frame}]'
     for edge in graph.edges:
         if edge.source_id in numbers and edge.target_id in numbers:
