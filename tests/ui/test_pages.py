@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import REPOSITORY, Dashboard
+from tests.ui.journals import entry, make_journal
 from tests.ui.library import concept, make_library
 from tests.ui.stores import attempts, make_store
 
@@ -113,11 +114,13 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
 
 
 @pytest.mark.parametrize("query", ["", "&scope_text=report&scope_by=Words"])
-@pytest.mark.parametrize("page", [*PAGES, "concepts"])
+@pytest.mark.parametrize("page", [*PAGES, "concepts", "journal"])
 def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
     ids = make_store(tmp_path, attempts(5))
     if page == "concepts":
         ids = make_library(tmp_path, concept(1))
+    if page == "journal":
+        ids = make_journal(tmp_path, entry(1), entry(2))
     program = f"""
 import sys
 from streamlit.testing.v1 import AppTest
