@@ -19,8 +19,8 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=300)
 
 @pytest.fixture
 def store(tmp_path) -> Path:
-    """A journal of long ago, in which a crash is linked to what fixed it."""
-    entries = [entry(n, created_at=LONG_AGO + timedelta(hours=n)) for n in range(1, N_ENTRIES - 1)]
+    """A journal of long ago, too thin for summaries, which need the model; a crash is linked to what fixed it."""
+    entries = [entry(n, generation=20 * n, created_at=LONG_AGO + timedelta(hours=n)) for n in range(1, N_ENTRIES - 1)]
     crash = entry(N_ENTRIES - 1, entry_type="crash_log", content="Died of an empty list <img src=x onerror=alert(1)>")
     fix = entry(N_ENTRIES, entry_type="reflection", content="Empty lists should be looked at first")
     make_journal(tmp_path / "store", *entries, crash, fix)
