@@ -133,7 +133,7 @@ def _side(
         ComparedHit(
             id=hit.item.id,
             rank=rank,
-            move=_move(rank, ranks.get(hit.item.id)),
+            move=move_of(rank, ranks.get(hit.item.id)),
             card=card_of(memory, query, hit, hit.item, weights),
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
@@ -141,7 +141,8 @@ def _side(
     return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
 
 
-def _move(rank: int, other: int | None) -> str:
+def move_of(rank: int, other: int | None) -> str:
+    """`▲ 2` where a hit stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
