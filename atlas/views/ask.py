@@ -10,7 +10,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Hit, MemoryQueryResult, Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
 from atlas.memory.system import MemorySystem
-from atlas.views.comparison import move_of
+from atlas.views.comparison import knobs, move_of
 
 __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
@@ -142,18 +142,28 @@ def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
     return _against(left, right), _against(right, left)
 
 
+def settings_differing(left: Configuration, right: Configuration) -> str:
+    """`The configurations differ in hits of each memory and success.`; that they do not, where they do not."""
+    weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
+    named = {"Hits of each memory": left.k != right.k, "Memories left out": {*left.off} != {*right.off}}
+    differing = [*(name for name, is_other in named.items() if is_other), *weights]
+    if not differing:
+        return "Both configurations are the same."
+    return f"The configurations differ in: {', '.join(name.lower() for name in differing)}."
+
+
 def difference_sentence(left: Answer, right: Answer) -> str:
     """How far two answers agree, in what was found and in what the blocks show."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
     shown = [{(name, one) for name, ids in side.block.shown.items() for one in ids} for side in (left, right)]
-    return f"{_overlap(found, 'found')} {_overlap(shown, 'shown in the blocks')}"
+    return f"{_overlap(found, 'found')} {_overlap(shown, 'in the blocks')}"
 
 
 def _overlap(sides: list[set[tuple[str, str]]], what: str) -> str:
     one, other = sides
     if one == other:
-        return f"Both sides: the same {len(one):,} {what}." if one else f"Nothing {what} on either side."
-    apart = f"{len(one - other):,} only left, {len(other - one):,} only right"
+        return f"The same {_memories(len(one))} {what} on both sides." if one else f"Nothing {what} on either side."
+    apart = f"{len(one - other):,} only on the left, {len(other - one):,} only on the right"
     return f"{_memories(len(one & other))} {what} on both sides, {apart}."
 
 
@@ -197,7 +207,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         return f"{n:,} found" + (f", {n_hidden:,} less relevant hidden" if n_hidden else "")
     if not n_hidden:
         return "Nothing found"
-    return f"Nothing above the threshold of {configuration.weights.threshold:.2f}, {n_hidden:,} hidden"
+    return f"Nothing above the threshold of {configuration.weights.threshold:.2f}, the nearest {n_hidden:,} hidden"
 
 
 def _hits(result: MemoryQueryResult) -> dict[str, tuple[Hit[Any], ...]]:

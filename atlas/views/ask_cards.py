@@ -12,7 +12,7 @@ from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategies_async import StrategyRate
 from atlas.memory.system import MemorySystem
 from atlas.views.finding import card_of
-from atlas.views.highlighting import Source
+from atlas.views.highlighting import Source, matched_spans
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.rates import rate_line
 from atlas.views.wording import counted, percent
@@ -30,13 +30,13 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`succeeded in 3 of 4 tries (28–93 %), rate 0.71`, or that nobody tried it; where it is retired, that too."""
+    """`succeeded in 3 of 4 tries (28–93 %), estimated rate 0.71`, or `not tried yet`; that it is retired, if it is."""
     retired = f", retired {rate.retired}" if rate.retired else ""
     if not rate.n:
         return f"not tried yet{retired}"
     between = f"{rate.interval.low * 100:.0f}–{percent(rate.interval.high)}"
     tries = "1 try" if rate.n == 1 else f"{rate.n:,} tries"
-    return f"succeeded in {rate.n_succeeded:,} of {tries} ({between}), rate {rate.rate:.2f}{retired}"
+    return f"succeeded in {rate.n_succeeded:,} of {tries} ({between}), estimated rate {rate.rate:.2f}{retired}"
 
 
 def _experience(memory: MemorySystem, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
@@ -67,17 +67,14 @@ def _concept(memory: MemorySystem, hit: Hit[CodeConcept], text: str, weights: Ra
     usage = memory.concepts.usage([concept.id])[concept.id]
     rate = SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
     used = f"helped with {counted(usage.n_uses, 'task')}: {rate_line(rate)}" if usage.n_uses else "not used yet"
+    told = {"Does": concept.description, "When": concept.guidance}
+    is_told = any(matched_spans(held, text) for held in told.values())  # code on one line is hard to read
     return hit_card(
         hit,
         id=concept.id,
         title=concept.name,
         outcome=f"{concept.language}, {concept.source}, {used}",
-        sources=_sources(
-            memory.concepts,
-            concept.id,
-            text,
-            {"Does": concept.description, "When": concept.guidance, "Code": concept.code},
-        ),
+        sources=_sources(memory.concepts, concept.id, text, told if is_told else told | {"Code": concept.code}),
         query=text,
         weights=weights,
     )

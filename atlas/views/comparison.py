@@ -52,6 +52,7 @@ KNOBS: Mapping[str, Knob] = {
         Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
         Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
         Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
+        Knob("importance", "Importance", 0.2, 0.005, f"Times that of a journal's entry, in place of success; {_NUDGE}"),
         Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
     )
 }

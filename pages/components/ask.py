@@ -25,6 +25,7 @@ from atlas.views.ask import (
     counts,
     difference_sentence,
     found_for,
+    settings_differing,
 )
 from atlas.views.comparison import Profile, profile_names
 from atlas.views.state import StoreState, store_state
@@ -71,7 +72,7 @@ def draw_ask(memory: MemorySystem) -> None:
 
 
 def _draw_one(memory: MemorySystem, text: str, side: _Side, answer: Answer) -> None:
-    hits, block = st.columns([3, 2], gap="medium")
+    hits, block = st.columns([1, 1], gap="medium")
     with hits:
         draw_summary(answer)
         draw_parts(memory, text, side.name, side.configuration.weights, answer)
@@ -80,7 +81,9 @@ def _draw_one(memory: MemorySystem, text: str, side: _Side, answer: Answer) -> N
 
 
 def _draw_two(memory: MemorySystem, text: str, sides: list[_Side], answers: list[Answer]) -> None:
-    st.info(difference_sentence(*answers), icon=":material/compare_arrows:")
+    one, other = sides
+    said = f"{settings_differing(one.configuration, other.configuration)} {difference_sentence(*answers)}"
+    st.info(said, icon=":material/compare_arrows:")
     columns = st.columns(2, gap="medium")
     for column, side, answer in zip(columns, sides, compared(*answers), strict=True):
         with column:

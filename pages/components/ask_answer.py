@@ -24,7 +24,7 @@ ALL = "All"
 FIRST = 3
 """Hits of each memory that are shown beside those of the others."""
 
-BLOCK_PIXELS = 420
+BLOCK_PIXELS = 560
 
 
 def draw_summary(answer: Answer) -> None:
