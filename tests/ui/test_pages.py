@@ -17,7 +17,7 @@ from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.library import concept, make_library
 from tests.ui.stores import attempts, make_store
 
-PAGES = ["overview", "map", "experiences", "evaluation", "curate", "history"]
+PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
 
