@@ -10,9 +10,9 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import NO_MARKS, NO_USAGE, CodeConcept, Marks, Usage
-from atlas.memory.concepts import ConceptVersion
 from atlas.memory.concepts_async import EDITABLE
 from atlas.memory.system import MemorySystem
+from atlas.memory.versions import ItemVersion
 from atlas.views.concept_lineage import Lineage, lineage_of
 from atlas.views.concepts import rate_of
 from atlas.views.experience import Fact, Part
@@ -165,7 +165,7 @@ def version_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[
         NotFound: The concept, or that version of it, is not there.
     """
     concept = memory.concepts.get(concept_id)
-    found = {version.number: version.concept for version in memory.concepts.versions(concept_id)}
+    found = {version.number: version.item for version in memory.concepts.versions(concept_id)}
     if concept is None or number not in found:
         raise NotFound("this version is not in the store any more")
     return _changes(concept, found[number])
@@ -225,15 +225,15 @@ def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[FoundIn, ...]
     return tuple(FoundIn(found, titles.get(found, "")) for found in ids)
 
 
-def _versions(concept: CodeConcept, versions: list[ConceptVersion]) -> tuple[VersionView, ...]:
-    after = [concept, *(version.concept for version in versions)]
+def _versions(concept: CodeConcept, versions: list[ItemVersion[CodeConcept]]) -> tuple[VersionView, ...]:
+    after = [concept, *(version.item for version in versions)]
     return tuple(
         VersionView(
             number=version.number,
             when=moment(version.replaced_at),
             actor=version.actor,
-            difference=_difference(version.concept, later),
-            is_now=not _changes(concept, version.concept),
+            difference=_difference(version.item, later),
+            is_now=not _changes(concept, version.item),
         )
         for version, later in zip(versions, after, strict=False)
     )
