@@ -23,6 +23,7 @@ SECTIONS = {
         ("map", "Map", ":material/scatter_plot:"),
         ("experiences", "Experiences", ":material/history_edu:"),
         ("concepts", "Concepts", ":material/functions:"),
+        ("strategies", "Strategies", ":material/lightbulb:"),
     ],
     "Demonstrate": [("evaluation", "Evaluation", ":material/query_stats:")],
     "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],

@@ -50,6 +50,10 @@ class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):
         """Sync form of `aattempts`."""
         return aio.run(self.aattempts(strategy_id))
 
+    def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
+        """Sync form of `aattempts_of`."""
+        return aio.run(self.aattempts_of(strategy_ids))
+
     def rate(self, strategy_id: str) -> StrategyRate:
         """Sync form of `arate`."""
         return aio.run(self.arate(strategy_id))

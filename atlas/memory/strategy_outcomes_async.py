@@ -146,6 +146,10 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
         await self._row(strategy_id)
         return (await self._store.uses([strategy_id]))[strategy_id]
 
+    async def aattempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
+        """The recorded attempts of each of several strategies, oldest first; none of one that is not there."""
+        return await self._store.uses(strategy_ids)
+
     async def arate(self, strategy_id: str) -> StrategyRate:
         """How well a strategy works, and how sure that is; `NotFound` where it is not there."""
         await self._row(strategy_id)

@@ -52,8 +52,9 @@ def tasks_without(
         return {strategy.id: SuccessRate() for strategy in strategies}
     where = {"task_id": {"$in": list(every)}} if len(every) <= MANY else None
     attempts = _attempts(experience, where)
-    tried = {one.id: {use.trajectory_id for use in bank.attempts(one.id)} for one in strategies if one.usage_count}
-    return {one.id: _rate(tasks[one.id], attempts, tried.get(one.id, set())) for one in strategies}
+    uses = bank.attempts_of([one.id for one in strategies])
+    tried = {strategy_id: {use.trajectory_id for use in of} for strategy_id, of in uses.items()}
+    return {one.id: _rate(tasks[one.id], attempts, tried[one.id]) for one in strategies}
 
 
 def unwritten_successes(
