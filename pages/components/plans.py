@@ -9,7 +9,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.plans import PlanRow
-from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
+from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.selection import unselect
 from pages.components.tables import close_opened, opened_id
@@ -21,7 +21,7 @@ _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
 SHOWN = ("sign", "title", "why")
 
-Request = PruneRequest | MergeRequest | ConceptMergeRequest | ConceptDeleteRequest
+Request = PruneRequest | MergeRequest | RefineRequest | ConceptMergeRequest | ConceptDeleteRequest
 AnyProposal = Proposal | ConceptProposal
 
 
