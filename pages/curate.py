@@ -1,4 +1,4 @@
-"""Curate: queues to look through, pruning by rule, refining, compressing programs; every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning, refining and compressing; every act is previewed and can be undone."""
 
 from __future__ import annotations
 

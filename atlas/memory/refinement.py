@@ -169,5 +169,5 @@ def _decision(experience: Experience, result: Experience, size: int) -> RefineDe
     if experience.id == result.id:
         reason = f"the best of {size} near-duplicates" if size > 1 else "nothing else in the set says the same"
         return RefineDecision(experience_id=experience.id, action="keep", reason=reason)
-    reason = f"near-duplicate of {result.id}, the better or newer attempt (outcome: {result.outcome.label})"
+    reason = f"near-duplicate of {result.id[:8]}, the better or newer attempt (outcome: {result.outcome.label})"
     return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=result.id)

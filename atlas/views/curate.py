@@ -60,7 +60,7 @@ MEANINGS = {
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. Nothing goes before you have seen exactly what would.",
     REFINE: (
-        "Experiences that are alike are judged together: kept, merged into a better one, or dropped, each with a reason. "
+        "Experiences that are alike are judged together: kept, merged or dropped, each with a reason. "
         "You see it all before anything is done."
     ),
     COMPRESS: (

@@ -27,7 +27,8 @@ MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
 """How many experiences, at most, a person can choose from; more take longer, and cost more where a model judges."""
 
 TITLE_CHARACTERS = 300
-CHANGES, ALL = "What changes", "All"
+GOES, MOVED, ALL = "goes", "moved", "all"
+"""Which decisions are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,12 +163,26 @@ def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
     return bool(plan.going) and not memory.storage.read_only
 
 
+def choices(plan: RefinePlan) -> dict[str, str]:
+    """Which decisions can be shown, with how many each has; what has none is left out, but for all of them."""
+    counts = {GOES: len(_chosen(plan, GOES)), MOVED: len(_chosen(plan, MOVED)), ALL: len(plan.decisions)}
+    titles = {GOES: "Goes", MOVED: "Reordered", ALL: "All"}
+    return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}
+
+
 def decision_rows(plan: RefinePlan, shown: str = ALL) -> tuple[DecisionRow, ...]:
-    """The decisions, those that change something first; of what stays as it is, where only changes are shown, none."""
-    wanted = [one for one in plan.decisions if shown == ALL or one.goes or one.is_moved]
+    """The decisions that are to be shown: what is dropped, what is merged, what stays; each set by set."""
     order = {DROP: 0, MERGE: 1, KEEP: 2}
-    wanted.sort(key=lambda one: (order[one.action] + (not one.goes and not one.is_moved), one.set_number))
+    wanted = sorted(_chosen(plan, shown), key=lambda one: (order[one.action], one.set_number, one.after))
     return tuple(_row(one) for one in wanted)
+
+
+def _chosen(plan: RefinePlan, shown: str) -> list[PlannedDecision]:
+    return [
+        one
+        for one in plan.decisions
+        if shown == ALL or (shown == GOES and one.goes) or (shown == MOVED and one.is_moved)
+    ]
 
 
 def _row(one: PlannedDecision) -> DecisionRow:

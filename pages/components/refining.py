@@ -12,8 +12,6 @@ import streamlit as st
 from atlas import MemorySystem, Settings
 from atlas.views.proposals import RefineRequest
 from atlas.views.refining import (
-    ALL,
-    CHANGES,
     MODEL,
     MOST,
     Judges,
@@ -21,6 +19,7 @@ from atlas.views.refining import (
     RefinePlan,
     Worker,
     can_apply,
+    choices,
     decision_rows,
     headline,
     judges,
@@ -104,12 +103,11 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
 
 
 def _draw_decisions(plan: RefinePlan) -> None:
-    shown = st.segmented_control("Decisions", [CHANGES, ALL], default=CHANGES if plan.going else ALL, required=True,
-                                 key=f"refine_shown_{digest(plan.made_at, plan.made_by)}",
-                                 label_visibility="collapsed")  # fmt: skip
+    titles = choices(plan)
+    shown = st.segmented_control("Decisions", list(titles), default=next(iter(titles)), required=True,
+                                 format_func=lambda name: titles[name], label_visibility="collapsed",
+                                 key=f"refine_shown_{digest(plan.made_at, titles)}")  # fmt: skip
     rows = decision_rows(plan, shown)
-    if not rows:
-        return
     ids = tuple(row.id for row in rows)
     key = f"refine_table_{digest(plan.made_at, ids)}"
     st.dataframe(
