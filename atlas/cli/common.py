@@ -15,8 +15,10 @@ from tqdm import tqdm
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Operation
+from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder
 from atlas.views.kinds import EXPERIENCE, Kind
 from atlas.views.plans import PlanView
 
@@ -36,6 +38,16 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     return open_memory(
         settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
     )
+
+
+def chosen_embedder(model: str, settings: Settings) -> Embedder:
+    """A model by its name, or the one that a new store would use."""
+    choice = choose_model(
+        model or settings.embedding_model,
+        timeout_seconds=settings.hub_timeout_seconds,
+        announce=lambda text: print(text, file=sys.stderr),
+    )
+    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size)
 
 
 @contextmanager
