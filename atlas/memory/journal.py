@@ -127,6 +127,10 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
         """Sync form of `arefuse_link`."""
         aio.run(self.arefuse_link(suggestion))
 
+    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
+        """Sync form of `anote_promotion`."""
+        aio.run(self.anote_promotion(entry_ids, name))
+
     def context_for_evolution(self, limit: int | None = 10, *, token_budget: int | None = None) -> list[JournalEntry]:
         """Sync form of `acontext_for_evolution`."""
         return aio.run(self.acontext_for_evolution(limit, token_budget=token_budget))
