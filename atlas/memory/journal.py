@@ -46,6 +46,7 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
             self.collection_name,
             keep_noise=self.keep_noise,
             keep_repetitions=self.keep_repetitions,
+            llm=self.llm,
             weights=self._weights,
             clock=self._clock,
         )
