@@ -45,6 +45,8 @@ USED, LINKED = 0.5, 0.25
 
 MOST_LINKS = 4
 
+EXTRACTION = "extraction"
+
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001  (Chinese and Japanese punctuation)
 
 
@@ -90,6 +92,12 @@ class SummaryDraft:
     source_ids: tuple[str, ...]
     """In the order of their time; they stay, in the cold tier."""
 
+    written_by: str = EXTRACTION
+    """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
+
+    problem: str = ""
+    """Why no language model wrote it although there is one; else empty."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
@@ -107,6 +115,11 @@ class CompactPlan:
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
         return not self.moves and not self.summaries
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why a language model did not write summaries that it should have, each reason once."""
+        return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
 
     @property
     def tiers(self) -> Mapping[str, int]:
@@ -188,6 +201,11 @@ def central_sentences(texts: Sequence[str], encode: Encode, n: int = N_SENTENCES
 def sentences_of(text: str) -> list[str]:
     """The sentences and lines of a text, each on one line."""
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
+
+
+def in_lines(head: str, points: Sequence[str]) -> str:
+    """A summary's text."""
+    return "\n".join([head, *(f"- {point}" for point in points)])
 
 
 def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:
@@ -277,6 +295,6 @@ def _summary(group: Sequence[Subject], encode: Encode) -> SummaryDraft:
         entry_type=entries[0].entry_type,
         first_generation=first,
         last_generation=last,
-        content="\n".join([head, *(f"- {sentence}" for sentence in said)]),
+        content=in_lines(head, said),
         source_ids=tuple(entry.id for entry in entries),
     )

@@ -30,7 +30,7 @@ from atlas.memory.journal_records import (
 from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
-from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -98,6 +98,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         *,
         keep_noise: bool = False,
         keep_repetitions: bool = False,
+        llm: LLMClient | None = None,
         weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
@@ -107,11 +108,13 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             refused_store: Keeps what the gates refuse. Without one both gates are open: nothing goes without trace.
             keep_noise: Whether entries that tell nothing are written as well.
             keep_repetitions: Whether entries that say what one of the latest of their type says are written as well.
+            llm: A language model, which writes the summaries of what is forgotten.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self._refused = None if refused_store is None else backing(refused_store, embedder.dimension)
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
+        self.llm = llm
         self.types = EntryTypes()
 
     def register_type(
