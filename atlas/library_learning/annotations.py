@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 from atlas.library_learning.renaming import Function, function_of
 
 _SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}

@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.library_learning.annotations import Typed, fits, typed
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 from atlas.library_learning.renaming import unused
 from atlas.library_learning.running import RunLimits, RunResult, Sandbox
 

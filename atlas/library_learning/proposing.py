@@ -16,7 +16,7 @@ from atlas.core.types import CodeConcept
 from atlas.library_learning.autodoc import MAX_CODE_CHARACTERS, cut, one_line
 from atlas.library_learning.composing import MAX_EXAMPLES, MAX_RESULT_CHARACTERS, Find, nothing_found, sources
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS, signature
-from atlas.library_learning.programs import is_runnable, parsed
+from atlas.library_learning.parsing import is_runnable, parsed
 from atlas.library_learning.renaming import Function, is_free
 from atlas.library_learning.running import RunLimits, Sandbox
 from atlas.protocols.infra import LLMClient

@@ -8,7 +8,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 
 from atlas.core.errors import InvalidInput
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -73,9 +73,9 @@ def renamed(code: str, names: Mapping[str, str]) -> str:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")
     _check(tree, changed)
     before = ast.dump(tree)
-    after = ast.unparse(_Renaming(changed).visit(tree))
+    after = ast.unparse(Renaming(changed).visit(tree))
     back = parsed(after)
-    if back is None or ast.dump(_Renaming({new: old for old, new in changed.items()}).visit(back)) != before:
+    if back is None or ast.dump(Renaming({new: old for old, new in changed.items()}).visit(back)) != before:
         raise InvalidInput(f"the code cannot be renamed by {changed!r} and stay the same; leave it as it is")
     return after
 
@@ -135,11 +135,14 @@ def _bound(node: ast.AST) -> set[str]:
     return set()
 
 
-class _Renaming(ast.NodeTransformer):
+class Renaming(ast.NodeTransformer):
+    """Other names for functions, parameters and variables, wherever they stand."""
+
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
+        """The node, changed."""
         if isinstance(node, ast.Name):
             node.id = self._names.get(node.id, node.id)
         elif isinstance(node, ast.arg):

@@ -16,7 +16,7 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Usage
 from atlas.library_learning import normal_forms
-from atlas.library_learning.normalising import NotPython, parse
+from atlas.library_learning.parsing import NotPython, parse
 from atlas.memory.columns import Entry
 from atlas.memory.extraction import lineage
 
