@@ -89,7 +89,12 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: what the agent thought, did and saw; what is no text is written as JSON."""
-        made = Step(*map(_text, (thought, action, observation)), {name: _plain(it) for name, it in metadata.items()})
+        made = Step(
+            thought=_text(thought),
+            action=_text(action),
+            observation=_text(observation),
+            metadata={name: _plain(it) for name, it in metadata.items()},
+        )
         with self._lock:
             self._steps.append(made)
 
