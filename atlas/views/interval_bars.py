@@ -7,7 +7,7 @@ import base64
 from atlas.analysis.statistics import Interval
 from atlas.views.palette import GREY, PALETTE
 
-WIDTH, HEIGHT, MARGIN = 180, 28, 6
+WIDTH, HEIGHT, MARGIN = 120, 28, 5
 
 TRIED, NOT_TRIED = PALETTE[0], GREY
 """Blue for what was tried; grey for what others did without it."""

@@ -18,7 +18,7 @@ from atlas.memory.updating import trend
 from atlas.views.editable import EditableTexts
 from atlas.views.experience import Fact, Part
 from atlas.views.interval_bars import interval_bar
-from atlas.views.strategies import NOT_TRIED, trend_text, tries_text, without_text, written_by
+from atlas.views.strategies import NOT_TRIED, trend_text, without_text, written_by
 from atlas.views.strategy_parameters import parameters_in, parameters_text
 from atlas.views.texts import Text, as_json, text_of
 from atlas.views.versions import VersionView, version_changes, version_views
@@ -248,10 +248,8 @@ def _facts(
     strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
 ) -> tuple[Fact, ...]:
     named = {
-        "With it": tries_text(rate),
         "Its tasks without it": without_text(without),
         "Trend": trend_text(trend([attempt.success for attempt in attempts])),
-        "Estimate of this store": percent(rate.rate) if rate.n else "",
         "Retired": rate.retired,
         "Written by": written_by(strategy),
         "Domain": str(strategy.metadata.get("domain", "")),

@@ -11,12 +11,16 @@ from atlas.views.scope import offered
 from pages.components.scope import URL
 
 
-def draw_choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]:
-    """A choice of several values; none means all. A box for what nothing says is left out."""
+def draw_choice(label: str, held: Mapping[Any, int], *, key: str, width: int = 160) -> tuple[Any, ...]:
+    """A choice of several values; none means all. A box for what nothing says is left out.
+
+    Args:
+        width: In pixels.
+    """
     options = offered(held, [*st.session_state.get(key, []), *_asked(key, held)])
     if not options:
         return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=160))
+    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=width))
 
 
 def turn_to_first_page(asked: object, page: str) -> None:

@@ -43,7 +43,9 @@ FOUND = (
     "written_by",
     "marks",
 )
-BESIDE = ("title", "relevance", "tries", "bar", "retired", "marks")
+BESIDE = ("bar", "title", "relevance", "tries", "retired", "marks")
+
+BOX_PIXELS = 130
 
 ROWS = "rows on Strategies"
 """What the tray calls a selection that was made here."""
@@ -54,13 +56,13 @@ def ask(memory: MemorySystem) -> StrategyQuery:
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", key="strategies_text", type="search", placeholder="What is the task?", bind=URL,
-                             width=250)  # fmt: skip
-        state = st.selectbox("Show", STATES, key="strategies_state", width=150, bind=URL)
-        written_by = draw_choice("Written by", options.written_by, key="strategies_written_by")
-        domains = draw_choice("Domain", options.domains, key="strategies_domain")
-        tags = draw_choice("Tag", options.tags, key="strategies_tag")
+                             width=190)  # fmt: skip
+        state = st.selectbox("Show", STATES, key="strategies_state", width=BOX_PIXELS, bind=URL)
+        written_by = draw_choice("Written by", options.written_by, key="strategies_written_by", width=BOX_PIXELS)
+        domains = draw_choice("Domain", options.domains, key="strategies_domain", width=BOX_PIXELS)
+        tags = draw_choice("Tag", options.tags, key="strategies_tag", width=BOX_PIXELS)
         is_search = bool(text and text.strip())
-        order = st.selectbox("Sort", ORDERS, key="strategies_order", disabled=is_search, width=170, bind=URL,
+        order = st.selectbox("Sort", ORDERS, key="strategies_order", disabled=is_search, width=160, bind=URL,
                              help="The surest has the highest lower end of its interval")  # fmt: skip
         with_irrelevant = is_search and st.toggle(
             "Less relevant too", key="strategies_irrelevant", help="Also list what has little or nothing to do with it",

@@ -47,7 +47,7 @@ EFFECT_COLUMNS = {
     "what": st.column_config.TextColumn("Attempts", width=170),
     "succeeded": st.column_config.TextColumn("Succeeded", width=120),
     "n": st.column_config.NumberColumn("n", format="localized", width=50),
-    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=190),
+    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
 }
 
 

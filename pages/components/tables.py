@@ -63,7 +63,7 @@ COLUMNS = {
     ),
     "bar": st.column_config.ImageColumn(
         "0 – 50 – 100 %",
-        width=150,
+        width=140,
         help="The rate of its tries and its 95 % interval; in grey, of attempts at its tasks without it, where nobody "
         "has tried it",
     ),
