@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.ask import IN_BLOCK, LEFT_OUT, PAGES, TITLES, Answer, FoundHit, Part
+from atlas.views.ask import IN_BLOCK, LEFT_OUT, ONLY_HERE, PAGES, TITLES, Answer, FoundHit, Part
 from atlas.views.ask_cards import memory_card
 from atlas.views.comparison import RankingWeights
 from atlas.views.hits import HitCard
@@ -94,16 +94,16 @@ def _draw_hit(memory: MemorySystem, text: str, side: Name, weights: RankingWeigh
     acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}")
     acts.badge(f"{hit.rank}", color="gray")
     if hit.move:
-        acts.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
+        acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
     said = IN_BLOCK if hit.is_shown else LEFT_OUT
-    acts.badge(f"{said}, here only" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
+    acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
     if any(kind.page == PAGES[part.name] for kind in KINDS):
         page = f"pages/{PAGES[part.name]}.py"
         acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
 
 
 def _draw_map_link(memory: MemorySystem, text: str, side: Name, part: Part) -> None:
-    with st.container(horizontal=True, width="content"):
+    with st.container(horizontal=True, width="content", vertical_alignment="center"):
         st.button("Select", key=f"ask_select_{side}", icon=":material/check_box:", type="tertiary",
                   on_click=_select, args=(memory, part), help="On every page, the map too")  # fmt: skip
         if n_experiences(memory) >= FEWEST:

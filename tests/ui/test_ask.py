@@ -120,7 +120,7 @@ def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard
     )
     assert "Left out here." in lines(app)
     assert len(cards(app)) == 5 + 3
-    assert badges(app).count("new") == 2
+    assert badges(app).count("only here") == 2
     left, right = blocks(app)
     assert "## Strategies" in left
     assert "## Strategies" not in right
