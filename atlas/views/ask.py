@@ -35,7 +35,7 @@ NONE_YET = {
 NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
 """A task that no store of an agent at work knows anything about."""
 
-IN_BLOCK, LEFT_OUT = "in the block", "not in the block"
+IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the block", "not in the block", "only here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class FoundHit:
     """Whether the block shows it."""
 
     move: str = ""
-    """How it stands against the other side, as in a `Comparison`; empty where there is none."""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`; empty where there is no other side."""
 
     is_shown_otherwise: bool = False
     """Whether the other side, which found it too, decides otherwise about showing it."""
@@ -177,7 +177,8 @@ def _part_against(part: Part, other: Mapping[tuple[str, str], FoundHit]) -> Part
     for hit in part.hits:
         twin = other.get((part.name, hit.id))
         is_otherwise = twin is not None and twin.is_shown != hit.is_shown
-        hits.append(replace(hit, move=move_of(hit.rank, twin.rank if twin else None), is_shown_otherwise=is_otherwise))
+        move = move_of(hit.rank, twin.rank) if twin else ONLY_HERE
+        hits.append(replace(hit, move=move, is_shown_otherwise=is_otherwise))
     return replace(part, hits=tuple(hits))
 
 

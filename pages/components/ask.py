@@ -29,7 +29,7 @@ from atlas.views.ask import (
 )
 from atlas.views.comparison import Profile, profile_names
 from atlas.views.state import StoreState, store_state
-from pages.components.ask_answer import draw_block, draw_parts, draw_summary
+from pages.components.ask_answer import BLOCK_PIXELS_OF_TWO, draw_block, draw_choice, draw_parts, draw_summary
 from pages.components.listing import SEARCHING
 from pages.components.profiles import Name, draw_weights, first_profile, warn_of_problems
 from pages.components.scope import URL, digest
@@ -72,10 +72,11 @@ def draw_ask(memory: MemorySystem) -> None:
 
 
 def _draw_one(memory: MemorySystem, text: str, side: _Side, answer: Answer) -> None:
-    hits, block = st.columns([1, 1], gap="medium")
+    hits, block = st.columns(2, gap="medium")
     with hits:
         draw_summary(answer)
-        draw_parts(memory, text, side.name, side.configuration.weights, answer)
+        if answer.n_hits:
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, draw_choice())
     with block:
         draw_block(side.name, answer)
 
@@ -84,12 +85,16 @@ def _draw_two(memory: MemorySystem, text: str, sides: list[_Side], answers: list
     one, other = sides
     said = f"{settings_differing(one.configuration, other.configuration)} {difference_sentence(*answers)}"
     st.info(said, icon=":material/compare_arrows:")
-    columns = st.columns(2, gap="medium")
-    for column, side, answer in zip(columns, sides, compared(*answers), strict=True):
+    for column, side, answer in zip(st.columns(2, gap="medium"), sides, answers, strict=True):
         with column:
             draw_summary(answer)
-            draw_block(side.name, answer)
-            draw_parts(memory, text, side.name, side.configuration.weights, answer)
+            draw_block(side.name, answer, BLOCK_PIXELS_OF_TWO)
+    if not any(answer.n_hits for answer in answers):
+        return
+    shown = draw_choice()
+    for column, side, answer in zip(st.columns(2, gap="medium"), sides, compared(*answers), strict=True):
+        with column:
+            draw_parts(memory, text, side.name, side.configuration.weights, answer, shown)
 
 
 def _draw_sides(memory: MemorySystem, *, is_two: bool) -> list[_Side]:

@@ -123,7 +123,7 @@ def test_two_answers_say_how_they_differ(full):
     left, right = compared(ask(full), ask(full, off=("journal",), k=1))
     assert difference_sentence(left, right).startswith("3 memories found on both sides, 2 only on the left, 0 only on")
     moves = {part.name: [hit.move for hit in part.hits] for part in left.parts}
-    assert moves == {"strategies": ["="], "experience": ["=", "new"], "concepts": ["="], "journal": ["new"]}
+    assert moves == {"strategies": ["="], "experience": ["=", "only here"], "concepts": ["="], "journal": ["only here"]}
 
 
 def test_two_answers_that_agree_say_so(full):
