@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tests.unit.memory.journals import write
 
 # §7 Core problems
@@ -81,6 +83,18 @@ def test_p2_keyword_search_takes_any_input_literally(journal):
     assert journal.search_words("边界情况")[0].generation == 1
     assert journal.search_words('templates" AND (NEAR')[0].generation == 2
     assert journal.search_words('"*^') == []
+
+
+@pytest.mark.parametrize(
+    ("query", "generation"),
+    [("空列表", 1), ("列", 1), ("負の数", 2), ("リスト", 2), ("心跳丢失", 3), ("heartbeat心跳", 3)],
+)
+def test_p2_keyword_search_finds_chinese_and_japanese(journal, query, generation):
+    write(journal, "directive", "关注边界情况,空列表、负数和重复元素", 1)
+    write(journal, "reflection", "リストが空のとき、または負の数のときに失敗する", 2)
+    write(journal, "crash_log", "第三代崩溃:heartbeat心跳丢失", 3)
+    assert journal.search_words(query)[0].generation == generation
+    assert journal.search(query, 1)[0].generation == generation
 
 
 def test_p3_semantic_search_shows_every_signal_and_knows_what_the_entry_was_about(journal, clock):
