@@ -6,7 +6,7 @@ Pure: from what is known of each entry to a plan.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry, Usage, Vectors
 from atlas.memory.journal_choosing import recency_of
-from atlas.memory.journal_judging import with_feedback
+from atlas.memory.journal_judging import telling_words, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import title_of
 from atlas.memory.ranking import maximal_marginal_relevance
@@ -182,20 +182,27 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
 def central_sentences(texts: Sequence[str], encode: Encode, n: int = N_SENTENCES) -> list[str]:
     """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
 
+    Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
+    into every entry, such as how long it ran, would be the most central of all.
+
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
     """
-    sentences = list(dict.fromkeys(part for text in texts for part in sentences_of(text)))
+    alike = Counter[str]()
+    first: dict[frozenset[str], str] = {}
+    for sentence in (part for text in texts for part in sentences_of(text)):
+        alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
+    sentences = [sentence for words, sentence in first.items() if words] or list(first.values())
     if len(sentences) > MOST_SENTENCES:
         picked = np.linspace(0, len(sentences) - 1, MOST_SENTENCES).astype(int)
         sentences = [sentences[position] for position in picked]
-    if len(sentences) <= n:
-        return sentences
-    vectors = encode(sentences)
-    centre = vectors.mean(axis=0)
-    relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-    best = maximal_marginal_relevance(vectors, relevance)[:n]
-    return [sentences[position] for position in sorted(best)]
+    if len(sentences) > n:
+        vectors = encode(sentences)
+        centre = vectors.mean(axis=0)
+        relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
+        best = maximal_marginal_relevance(vectors, relevance)[:n]
+        sentences = [sentences[position] for position in sorted(best)]
+    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in sentences]
 
 
 def sentences_of(text: str) -> list[str]:

@@ -137,6 +137,14 @@ def test_a_summary_takes_the_most_central_sentences_once():
     assert sentences_of("One. Two!\nThree") == ["One.", "Two!", "Three"]
 
 
+def test_sentences_that_differ_in_numbers_alone_are_said_once_with_how_many_there_are():
+    outputs = ("sorted the basket", "painted a wall", "sang to whales", "dug the garden")
+    texts = [f"Gen {n} survived {7 * n}s. Code: {n}00 bytes. 17. Output: {said}" for n, said in enumerate(outputs, 1)]
+    said = central_sentences(texts, HashEmbedder().encode_batch, 6)
+    assert said[:2] == ["Gen 1 survived 7s. (4 like it)", "Code: 100 bytes. (4 like it)"]
+    assert said[2:] == [f"Output: {one}" for one in outputs]
+
+
 # Summaries by a language model
 
 
