@@ -19,8 +19,8 @@ WITHOUT = (
 HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
 
 WITH = (
-    "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you choose "
-    "it there, where you compress or refine. Searching, Ask and the map never ask it."
+    "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "
+    "choose it there, where you compress or refine. Searching, Ask and the map never ask it."
 )
 
 
