@@ -12,12 +12,16 @@ NONE = "No language model"
 
 WITHOUT = (
     "Everything works without one, by rules: strategies are written by pattern, concepts are composed by their types, "
-    "what compression finds is named after its code. Searching, Ask and the map never need one."
+    "what compression finds is named after its code, experiences are refined by how alike they are and how they went, "
+    "and the journal sums up in sentences of its own. Searching, Ask and the map never need one."
 )
 
 HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
 
-WITH = "It is asked where you compose concepts. Searching, Ask and the map never ask it."
+WITH = (
+    "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "
+    "choose it there, where you compress or refine. Searching, Ask and the map never ask it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

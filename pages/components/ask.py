@@ -116,7 +116,7 @@ def _draw_configuration(side: Name, profiles: tuple[Profile, ...], in_use: str) 
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]
     first = names.index(first_profile(side, names, in_use))
-    name = st.selectbox("Profile", names, index=first, key=key, bind=URL, help=f"Searches use {in_use!r}.")
+    name = st.selectbox("Profile", names, index=first, key=key, bind=URL, help="At first, the one that searches use.")
     k = st.slider("Hits of each memory, at most", 1, MOST_EACH, EACH, key=f"ask_k_{side}", bind=URL)
     off = st.multiselect(
         "Leave out", list(_NAMES), key=f"ask_off_{side}", placeholder="No memory", bind=URL,
