@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from atlas.core.exchange import ExportedStrategy
 from atlas.core.types import Strategy, Task, Trajectory, Use
 from atlas.infra import aio
 from atlas.memory.retrieval import RetrievalMemory
@@ -97,6 +98,14 @@ class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
         """Sync form of `aversions`."""
         return aio.run(self.aversions(strategy_id))
+
+    def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
+        """Sync form of `aexport`."""
+        return aio.run(self.aexport(strategy_ids))
+
+    def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
+        """Sync form of `arestore_many`."""
+        return aio.run(self.arestore_many(exported))
 
     def merge(self, ids: Sequence[str]) -> Strategy:
         """Sync form of `amerge`."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, PlanOutdated
+from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
 from atlas.memory.editing import Editable, check_changes
@@ -18,8 +20,10 @@ from atlas.memory.strategy_merging import StrategyMergePlan, merge_of, plan_stra
 from atlas.memory.strategy_outcomes_async import AsyncStrategyOutcomes
 from atlas.memory.strategy_records import checked, content_hash
 from atlas.memory.strategy_writing import Abstracted, StrategyWritePlan, grouped, with_sources
+from atlas.memory.updating import UNTRIED_RATE
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Progress
+from atlas.storage.vector_store import Restored
 
 EDITABLE: Editable = {
     "title": str,
@@ -186,6 +190,43 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
     async def aversions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
         """A strategy as it was before each edit, the last first; none where it was never edited."""
         return item_versions(await self._store.versions(strategy_id), decode_strategy)
+
+    # Carrying elsewhere
+
+    async def aexport(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
+        """Strategies with their marks and every recorded attempt; `arestore_many` puts them back."""
+        marks, usage = await self._store.marks(strategy_ids), await self._store.usage(strategy_ids)
+        uses, rows = await self._store.uses(strategy_ids), await self._store.get(list(strategy_ids))
+        return [
+            ExportedStrategy(
+                strategy=replace(one, usage_count=0, success_rate=UNTRIED_RATE),
+                marks=marks[one.id],
+                usage=usage[one.id],
+                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                stored_at=datetime.fromisoformat(row["stored_at"]) if row.get("stored_at") else None,
+            )
+            for row, one in zip(rows, await self._read(rows), strict=True)
+        ]
+
+    async def arestore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
+        """Put exported strategies back with their ids, marks and attempts; the ids of those that were put back.
+
+        What the bank holds already, by id or by what it says, stays as it is.
+        """
+        given = {item.strategy.id: item for item in exported}
+        if not given:
+            return []
+        made = [checked(item.strategy, self._clock.now()) for item in given.values()]
+        restored = {
+            one: Restored(
+                marks=item.marks,
+                usage=item.usage,
+                stored_at=item.stored_at.isoformat() if item.stored_at else "",
+                uses=item.uses,
+            )
+            for one, item in given.items()
+        }
+        return await self._store.add_unknown(*await self._columns(*made), restored)
 
     # Steps of the above
 

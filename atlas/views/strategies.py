@@ -264,7 +264,9 @@ def _where(memory: MemorySystem, query: StrategyQuery) -> dict[str, Any]:
     wanted = {"derived_by": query.written_by, "domain": query.domains, "marks.tags": query.tags}
     where: dict[str, Any] = {key: {"$in": list(values)} for key, values in wanted.items() if values}
     if query.state != ALL:
-        where["id"] = {"$in" if query.state == RETIRED else "$nin": list(memory.strategies.retired())}
+        retired = memory.strategies.retired()
+        is_shown = retired.__contains__ if query.state == RETIRED else lambda one: one not in retired
+        where["id"] = {"$in": [one for one in memory.strategies.ids() if is_shown(one)]}
     return where
 
 

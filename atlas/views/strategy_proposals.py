@@ -119,7 +119,7 @@ def _merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
 
 def _group_rows(group: StrategyMergeGroup) -> Iterator[PlanRow]:
     kept = group.merged
-    why = f"stays: {group.why_kept}; {_tries(kept)}, then {counted(len(kept.sources), 'source')}"
+    why = f"stays: {group.why_kept}; {_tries(kept)} with theirs"
     yield PlanRow(id=kept.id, title=kept.title, goes=False, why=why)
     for one in group.removed:
         yield PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one))

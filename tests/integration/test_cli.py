@@ -85,12 +85,32 @@ def test_an_export_imported_elsewhere_is_the_same_store(store, tmp_path, capsys,
         first = memory.experience.browse(order_by="", descending=False)[0]["id"]
         memory.experience.mark({first: atlas.Marks(tags=("good",), pinned=True, note="see §2")})
         memory.experience.record_use(first, True)
+        strategy = memory.strategies.add(atlas.Strategy(situation="sort", suggestion="use sorted"))
+        memory.strategies.update_stats(strategy, True, task_id="t")
     run(capsys, "export", str(tmp_path / "one.jsonl"), "--vectors")
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "other"))
-    assert "4 read, 4 added, 0 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
-    assert "4 read, 0 added, 4 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    imported = run(capsys, "import", str(tmp_path / "one.jsonl"))
+    assert "5 read, 5 added (4 experiences and 1 strategy), 0 skipped" in imported
+    assert "5 read, 0 added, 5 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
     run(capsys, "export", str(tmp_path / "two.jsonl"), "--vectors")
     assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
+
+
+def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    steps = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
+    task = atlas.Task("t1", "", "Refund the cancelled flight of a customer")
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(True)))
+    said = run(capsys, "strategies", "--write", "--dry-run")
+    assert "1 successful attempt would become 1 strategy." in said
+    assert "Nothing was touched" in said
+    assert run(capsys, "strategies") == ""
+    assert "Wrote 1 strategy. To take it back: atlas undo" in run(capsys, "strategies", "--write")
+    assert "not tried  Refund the cancelled flight" in run(capsys, "strategies")
+    assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
+    run(capsys, "undo")
+    assert run(capsys, "strategies") == ""
 
 
 def test_importing_attempts_embeds_them_and_a_bad_row_stops_no_other(tmp_path, capsys, monkeypatch):

@@ -330,6 +330,25 @@ def test_an_attempt_that_cannot_be_abstracted_costs_no_other(bank):
     assert "no usable answer" in plan.problems[0]
 
 
+def test_exported_strategies_are_the_same_elsewhere_and_are_put_back_once(bank, tmp_path):
+    kept, gone = bank.add(strategy(title="kept")), bank.add(strategy(suggestion="ask"))
+    tried(bank, kept, True, False, True)
+    tried(bank, gone, True)
+    bank.merge([kept, gone])
+    bank.change_marks([kept], add_tags=["airline"])
+    exported = bank.export([kept])
+    other = Store.open(tmp_path / "other", clock=FixedClock())
+    other.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    elsewhere = ChromaStrategyBank(HashEmbedder(), other.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
+    assert elsewhere.restore_many(exported) == [kept]
+    assert elsewhere.restore_many(exported) == []
+    assert elsewhere.get(kept) == bank.get(kept)
+    assert elsewhere.rate(kept) == bank.rate(kept)
+    assert elsewhere.marks([kept]) == bank.marks([kept])
+    assert elsewhere.export([kept]) == exported
+    other.ledger.close()
+
+
 def test_what_is_embedded_can_be_chosen(store):
     bank = ChromaStrategyBank(
         HashEmbedder(),
