@@ -58,7 +58,7 @@ def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespac
             llm=llm,
             on_progress=lambda done, total, message: on_progress(done, total),
         )
-    for text in (headline(plan), made_caption(plan), *notes(plan)):
+    for text in (headline(plan), made_caption(plan), *notes(plan), *plan.failures):
         print(safe(text))
     print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)
     if memory.storage.read_only:

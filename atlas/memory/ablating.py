@@ -93,6 +93,9 @@ class Ablation:
     n_repeated: int
     """Attempts at a task that was tried before."""
 
+    n_verbatim: int
+    """Those of them whose task is told word for word as before: finding it is no test of meaning."""
+
     chance_1: float
     """`hit_1` of earlier attempts in a random order; exact. 0 where no task was tried twice."""
 
@@ -159,6 +162,7 @@ def ablate(
         n_attempts=len(trajectories),
         n_tasks=len(set(tasks)),
         n_repeated=sum(one.n_same > 0 for one in replayed),
+        n_verbatim=sum(one.is_verbatim for one in replayed),
         chance_1=_chance(replayed, 1),
         chance_k=_chance(replayed, K),
         success_rate=sum(known) / len(known) if known else None,
@@ -189,6 +193,9 @@ class Replayed:
 
     n_same: int
     """Those of them that were at its task."""
+
+    is_verbatim: bool
+    """Whether one of those tells its task word for word as this one does."""
 
     base_rate: float | None
     """Share of successes among all attempts that came before; None where no outcome was known."""
@@ -264,6 +271,7 @@ def _asked(
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same),
+        is_verbatim=any(one.id in same and _words(one) == _words(trajectory) for one in stored),
         base_rate=sum(known) / len(known) if known else None,
         n_tokens=build_context(result, counter, budget).n_tokens,
     )
@@ -365,6 +373,10 @@ def _held(memory: MemorySystem) -> dict[str, int]:
 def _instant(trajectory: Trajectory) -> datetime:
     assert trajectory.timestamp is not None
     return trajectory.timestamp.astimezone(UTC)
+
+
+def _words(trajectory: Trajectory) -> list[str]:
+    return trajectory.task.description.split()
 
 
 def _task(trajectory: Trajectory) -> str:

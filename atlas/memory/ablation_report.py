@@ -31,7 +31,7 @@ def notes(ablation: Ablation) -> list[str]:
     """How to read the figures, and what they cannot say."""
     said = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
-        "memory's first k hits comes from that task; chance is a random order of the earlier attempts",
+        f"memory's first k hits comes from that task; chance is a random order of earlier ones. {_verbatim(ablation)}",
         "agreement: share of the retrieved experiences' outcomes that are as the attempt then ended, beside that of "
         "all earlier attempts; strategies come from successes alone, and foretell nothing",
         f"tokens: of the block for a prompt, of at most {ablation.budget_tokens:,}, counted by {ablation.counted_with}",
@@ -42,6 +42,10 @@ def notes(ablation: Ablation) -> list[str]:
     if any("concepts" in row.memories and not row.n_held["concepts"] for row in ablation.rows):
         said.append("concepts are found by compressing many programs at once, which a replay does not do: it has none")
     return said
+
+
+def _verbatim(ablation: Ablation) -> str:
+    return f"{ablation.n_verbatim:,} of them tell their task word for word as before, which makes it easy to find"
 
 
 def _head(ablation: Ablation) -> str:

@@ -31,7 +31,7 @@ from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.records_async import retried
 from atlas.memory.refinement import ExplainingStrategy, PassthroughRefineStrategy
-from atlas.memory.refinement_plan import PlannedDecision, RefinePlan, alike_sets, planned_decisions, unjudged
+from atlas.memory.refinement_plan import Judging, RefinePlan, alike_sets
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -51,10 +51,6 @@ EDITABLE: Editable = {
 
 STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
-
-
-FAILURES_IN_A_ROW = 3
-"""Sets that a strategy could not judge, one after another, after which it is asked no more."""
 
 
 class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
@@ -270,7 +266,8 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
     ) -> RefinePlan:
         """What a strategy would make of these experiences, judged in sets that are alike; nothing is touched.
 
-        A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged.
+        A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
+        holds as long as none of the experiences that it touches changes.
 
         Args:
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
@@ -280,26 +277,18 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         subjects = await merge_subjects(self._store, list(dict.fromkeys(ids)))
         there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
         vectors = await first_vectors(there, self._store, self.embedder.dimension)
-        decisions: list[PlannedDecision] = []
-        failures: list[str] = []
-        n_failed = 0
-        for number, given in enumerate(alike_sets(there, vectors, strategy.set_size), start=1):
-            if n_failed < FAILURES_IN_A_ROW:
-                refined = await strategy.explain([subjects[record_id].experience for record_id in given])
-            else:
-                refined = unjudged(given, subjects, "it was not asked about, after so many failures")
-            n_failed = n_failed + 1 if refined.failure else 0
-            failures += [f"Set {number} was not judged: {refined.failure}"] if refined.failure else []
-            decisions += planned_decisions(number, given, refined, subjects)
+        judged = Judging(strategy, subjects)
+        for given in alike_sets(there, vectors, strategy.set_size):
+            await judged.judge(given)
             if on_progress:
-                on_progress(len(decisions), len(there))
+                on_progress(len(judged.decisions), len(there))
         return RefinePlan(
-            decisions=tuple(decisions),
+            decisions=tuple(judged.decisions),
             made_by=strategy.name,
             moment=moment,
             n_total=await self._store.count(),
             n_in_scope=len(there),
-            failures=tuple(failures),
+            failures=tuple(judged.failures),
         )
 
     async def acheck_refine(self, plan: RefinePlan) -> None:

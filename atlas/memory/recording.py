@@ -89,12 +89,8 @@ class Run:
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
         """Add a step: what the agent thought, did and saw; what is no text is written as JSON."""
-        made = Step(
-            thought=_text(thought),
-            action=_text(action),
-            observation=_text(observation),
-            metadata={name: _plain(it) for name, it in metadata.items()},
-        )
+        held = {name: _plain(value) for name, value in metadata.items()}
+        made = Step(_text(thought), _text(action), _text(observation), held)
         with self._lock:
             self._steps.append(made)
 

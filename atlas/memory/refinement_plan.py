@@ -12,10 +12,13 @@ from typing import Any
 
 from atlas.core.types import Vectors
 from atlas.memory.merging import MergeSubject
-from atlas.memory.refinement import KEPT_UNJUDGED, Refined, RefineDecision
+from atlas.memory.refinement import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
 from atlas.storage.history import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"
+
+FAILURES_IN_A_ROW = 3
+"""Sets that could not be judged, one after another, after which no other is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +152,31 @@ def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str
     return sets
 
 
-def planned_decisions(
+class Judging:
+    """Sets under judgement, one after another, and what came of them so far."""
+
+    def __init__(self, strategy: ExplainingStrategy, subjects: Mapping[str, MergeSubject]) -> None:
+        self.decisions: list[PlannedDecision] = []
+        self.failures: list[str] = []
+        """Why sets were not judged."""
+
+        self._strategy = strategy
+        self._subjects = subjects
+        self._n_sets = self._n_failed = 0
+
+    async def judge(self, given: Sequence[str]) -> None:
+        """Judge one more set."""
+        self._n_sets += 1
+        if self._n_failed < FAILURES_IN_A_ROW:
+            refined = await self._strategy.explain([self._subjects[record_id].experience for record_id in given])
+        else:
+            refined = _unjudged(given, self._subjects)
+        self._n_failed = self._n_failed + 1 if refined.failure else 0
+        self.failures += [f"Set {self._n_sets} was not judged: {refined.failure}"] if refined.failure else []
+        self.decisions += _planned(self._n_sets, given, refined, self._subjects)
+
+
+def _planned(
     number: int, given: Sequence[str], refined: Refined, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
     """What a strategy made of one set, in the order in which the set was found; nothing pinned is dropped."""
@@ -175,10 +202,11 @@ def planned_decisions(
     ]
 
 
-def unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject], failure: str = "") -> Refined:
+def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> Refined:
     """A set as it is, for one that nobody was asked about."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in given]
-    return Refined(experiences=[subjects[i].experience for i in given], decisions=decisions, failure=failure)
+    experiences = [subjects[i].experience for i in given]
+    return Refined(experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures")
 
 
 def _allowed(decision: RefineDecision, subjects: Mapping[str, MergeSubject]) -> RefineDecision:

@@ -129,9 +129,12 @@ def made_caption(plan: RefinePlan) -> str:
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
-    """What else a person should know; a model's own words may be in it, so it is shown as text."""
-    said = list(plan.failures)
+    """What else a person should know, in our own words."""
+    said = []
     n_judged = len(plan.decisions)
+    if plan.failures:
+        was = "was" if len(plan.failures) == 1 else "were"
+        said.append(f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged; all in them stays.")
     if plan.n_in_scope > n_judged:
         said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
     if plan.n_moved:

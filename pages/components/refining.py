@@ -35,13 +35,13 @@ from pages.components.scope import digest, n_experiences
 from pages.components.tables import open_clicked
 
 COLUMNS = {
-    "decision": st.column_config.TextColumn("Decision", width=150),
-    "outcome": st.column_config.TextColumn("Outcome", width=110),
-    "task": st.column_config.TextColumn("Task", width="medium"),
-    "reason": st.column_config.TextColumn("Reason", width="large"),
-    "set_number": st.column_config.NumberColumn("Set", width=50, help="Judged together, because they are alike"),
-    "before": st.column_config.NumberColumn("Before", width=65, help="Its place in the set; the newest is first"),
-    "after": st.column_config.NumberColumn("After", width=60, help="Its place among those of the set that stay"),
+    "decision": st.column_config.TextColumn("Decision", width=145),
+    "set_number": st.column_config.NumberColumn("Set", width=45, help="Judged together, because they are alike"),
+    "before": st.column_config.NumberColumn("Before", width=60, help="Its place in the set; the newest is first"),
+    "after": st.column_config.NumberColumn("After", width=55, help="Its place among those of the set that stay"),
+    "outcome": st.column_config.TextColumn("Outcome", width=100),
+    "task": st.column_config.TextColumn("Task", width=260),
+    "reason": st.column_config.TextColumn("Reason", width=330),
 }
 
 
@@ -84,8 +84,11 @@ def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any])
     """What would become of each, with its reason, and the button that applies it."""
     st.markdown(f"**{headline(plan)}**")
     st.text(made_caption(plan))
-    for note in notes(plan):
-        st.text(note)
+    st.caption(" ".join(notes(plan)))
+    if plan.failures:
+        with st.expander("Why sets were not judged", icon=":material/error:", key="refine_failures"):
+            for failure in plan.failures:
+                st.text(failure)
     if outdated := staleness(memory, plan, scope):
         st.warning(outdated, icon=":material/history:")
     if plan.going:

@@ -7,16 +7,19 @@ import json
 import pytest
 
 from atlas.cli import main
+from atlas.core.codec import encode_trajectory
+from atlas.core.types import Outcome, Task, Trajectory
 
 
 @pytest.fixture
 def runs(tmp_path):
     """A directory of runs: two attempts at each of two tasks, and a file that is none."""
-    rows = [
-        {"task": {"id": task, "description": f"Mend the {task}"}, "outcome": {"success": n == 1}, "steps": []}
+    made = [
+        Trajectory(Task(task, "", f"Mend the {task}"), (), Outcome(n == 1))
         for n in range(2)
         for task in ("bridge", "window")
     ]
+    rows = [{"kind": "trajectory", "trajectory": encode_trajectory(one)} for one in made]
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "runs" / "LICENSE").write_text("free")
@@ -36,7 +39,7 @@ def test_the_table_is_printed_and_written(runs, tmp_path, capsys):
 
 def test_a_row_that_cannot_be_read_is_refused(runs, capsys):
     with (runs / "runs.jsonl").open("a") as file:
-        file.write('\n{"task": 3}\n')
+        file.write('\n{"kind": "trajectory", "trajectory": {"task": 3}}\n')
     assert main(["ablate", str(runs)]) == 1
     assert "runs.jsonl, row 5" in capsys.readouterr().err
 

@@ -147,7 +147,7 @@ def test_after_failures_in_a_row_no_more_is_asked(memory):
     assert plan.n_sets == 6
     assert len(llm.prompts) == 3
     assert [failure.split(": ", 1)[1] for failure in plan.failures] == ["no model"] * 3 + [
-        "it was not asked about, after so many failures"
+        "it was not asked about, after such failures"
     ] * 3
 
 
