@@ -9,9 +9,9 @@ from datetime import datetime
 from atlas.core.errors import NotFound
 from atlas.core.types import Operation, RecordChange
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds import CONCEPT, EXPERIENCE, JOURNAL, Kind, kind_of
+from atlas.views.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.texts import Text
-from atlas.views.wording import counted, moment, signed
+from atlas.views.wording import counted, moment, plural, signed
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 10
@@ -25,6 +25,7 @@ MEANINGS = {
     "delete": "Experiences were deleted",
     "prune": "Experiences were pruned",
     "merge": "Near-identical experiences were merged",
+    "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
@@ -32,32 +33,21 @@ MEANINGS = {
 }
 """What kinds of operations mean."""
 
-CONCEPT_MEANINGS = {
-    "store": "Concepts were added",
-    "import": "Concepts were imported",
-    "edit": "A concept was edited",
-    "delete": "Concepts were deleted",
-    "merge": "Concepts were merged",
+KIND_MEANINGS = {
+    "store": "{Nouns} were added",
+    "import": "{Nouns} were imported",
+    "edit": "{A} {noun} was edited",
+    "delete": "{Nouns} were deleted",
+    "merge": "{Nouns} were merged",
     "compress": "Functions that programs have in common were added",
     "compose": "A concept that was composed of others was added",
-    "restore": "Concepts were taken back from the trash",
-}
-"""The same, of operations on concepts alone."""
-
-JOURNAL_MEANINGS = {
-    "store": "Journal entries were written",
-    "import": "Journal entries were imported",
-    "edit": "A journal entry was edited",
-    "delete": "Journal entries were deleted",
+    "restore": "{Nouns} were taken back from the trash",
     "link": "Journal entries were linked",
     "unlink": "A link between journal entries was taken away",
     "refuse a link": "A suggested link was refused",
     "compact": "Journal entries moved to farther tiers",
-    "restore": "Journal entries were taken back from the trash",
 }
-
-KIND_MEANINGS = {CONCEPT: CONCEPT_MEANINGS, JOURNAL: JOURNAL_MEANINGS}
-"""Of operations on one kind of memory alone."""
+"""The same, of operations on one kind of memory alone that is not experiences."""
 
 OTHER_MEANING = "Something else was done"
 """Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
@@ -196,10 +186,9 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     except NotFound:
         return None
     n_changes, first = sum(operation.counts.values()), _first(memory, operation)
-    meanings = {**MEANINGS, **KIND_MEANINGS.get(_kind(memory, operation, first), {})}
     return OperationDetail(
         row=_row(memory, operation, first),
-        meaning=meanings.get(operation.kind, OTHER_MEANING),
+        meaning=_meaning(operation, _kind_alone(memory, operation, first)),
         facts=_facts(operation),
         undo_label="Do it again" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
@@ -257,24 +246,31 @@ def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
-def _kind(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind:
-    """The kind that an operation was about alone; experiences where it was about several.
+def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
+    """The kind that an operation was about, where that is not experiences and it was about nothing else.
 
     All changes are looked at only where the first is of another kind.
     """
-    kind = EXPERIENCE if first is None else kind_of(memory, first.collection)
-    if first is None or kind is EXPERIENCE or memory.storage.collections_of(operation.id) != {first.collection}:
-        return EXPERIENCE
-    return kind
+    kind = kind_of(memory, first.collection) if first else EXPERIENCE
+    if first is None or kind is EXPERIENCE:
+        return None
+    return kind if memory.storage.collections_of(operation.id) == {first.collection} else None
+
+
+def _meaning(operation: Operation, kind: Kind | None) -> str:
+    if kind is None or operation.kind not in KIND_MEANINGS:
+        return MEANINGS.get(operation.kind, OTHER_MEANING)
+    article = "An" if kind.noun[0] in "aeiou" else "A"
+    return KIND_MEANINGS[operation.kind].format(A=article, noun=kind.noun, Nouns=plural(kind.noun).capitalize())
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
-    kind = _kind(memory, operation, first)
+    kind = _kind_alone(memory, operation, first)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=operation.kind,
-        counts=_counts(operation) if kind is EXPERIENCE else _counts_of(kind, operation, first),
+        counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
         actor=operation.actor,
         reason=operation.reason,
         state="undone" if operation.undone_by else "",
@@ -285,7 +281,7 @@ def _counts(operation: Operation) -> str:
     return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
 
 
-def _counts_of(kind: Kind, operation: Operation, first: RecordChange | None) -> str:
+def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """`concept crop added`, or how many of them."""
     if first is not None and list(operation.counts.values()) == [1]:
         title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"

@@ -104,6 +104,9 @@ class SummaryView:
     headline: str
     """Holds nothing that entries hold."""
 
+    written_by: str
+    """What would write it: untrusted text."""
+
     content: Text
     sources: tuple[str, ...]
     """The beginnings of what it stands for: untrusted text."""
@@ -187,7 +190,10 @@ def _compact_view(plan: CompactPlan) -> PlanView:
             f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({share:.1%}){written}. "
             "Nothing is deleted."
         ),
-        notes=("Cold entries leave the prompts but are found; archived ones are found only when asked for.",),
+        notes=(
+            "Cold entries leave the prompts but are found; archived ones are found only when asked for.",
+            *(f"A summary is not the model's: {problem}" for problem in plan.problems),
+        ),
         rows=tuple(_row(move) for move in plan.moves),
         n_going=len(plan.moves),
         share=share,
@@ -214,6 +220,7 @@ def _summary_view(draft: SummaryDraft, titles: Mapping[str, str]) -> SummaryView
             f"Generations {draft.first_generation:,} to {draft.last_generation:,}: "
             f"one summary of {counted(len(draft.source_ids), 'entry')}"
         ),
+        written_by=draft.written_by,
         content=Text(draft.content),
         sources=tuple(titles[source] for source in draft.source_ids if source in titles),
     )

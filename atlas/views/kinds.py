@@ -8,7 +8,6 @@ from typing import Any
 
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.system import MemorySystem
-from atlas.views.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +23,12 @@ class Kind:
     records: Callable[[MemorySystem], RetrievalMemory[Any]]
     """The memory that holds them."""
 
-    @property
-    def plural(self) -> str:
-        """What several are called."""
-        return plural(self.noun)
-
 
 EXPERIENCE = Kind("experience", "experiences", lambda memory: memory.experience)
 CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts)
 STRATEGY = Kind("strategy", "strategies", lambda memory: memory.strategies)
 JOURNAL = Kind("entry", "journal", lambda memory: memory.journal)
-KINDS = (EXPERIENCE, CONCEPT, JOURNAL)
+KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
 """Those that have a page."""
 
 

@@ -13,6 +13,7 @@ from atlas.importers.sample import load_sample, n_sample, remove_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history import OperationRow, operation_rows
 from atlas.views.rates import interval_text, rate_text
+from atlas.views.strategy_overview import StrategyOverview, strategy_overview
 from atlas.views.wording import NOT_SAID, OUTCOMES, counted, import_command
 
 GROUPS_SHOWN = 50
@@ -60,6 +61,8 @@ class Overview:
     n_entries: int
     """Of the journal."""
 
+    strategies: StrategyOverview
+
     import_command: str
     """What to type to fill the store."""
 
@@ -84,6 +87,7 @@ def overview(memory: MemorySystem) -> Overview:
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
+        strategies=strategy_overview(memory),
         import_command=import_command(memory),
     )
 

@@ -10,11 +10,12 @@ from atlas.views.journal_entry import EntryDetail, entry_detail
 from atlas.views.journal_proposals import EntryDeleteRequest
 from atlas.views.kinds import JOURNAL
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
+from pages.components.facts import draw_facts
 from pages.components.journal_editing import draw_edit
 from pages.components.journal_linking import draw_links
 from pages.components.plans import propose
 from pages.components.tables import close_opened, experience_table
-from pages.components.texts import draw_code, draw_facts
+from pages.components.texts import draw_code
 
 AROUND = ("generation", "entry_type", "content", "created_at")
 SIMILAR = ("generation", "entry_type", "relevance", "content")

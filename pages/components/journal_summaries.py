@@ -30,6 +30,7 @@ def draw_summaries(proposal: CompactProposal) -> None:
 
 def _draw_summary(summary: SummaryView, *, key: str) -> None:
     with st.expander(summary.headline):
+        st.text(f"Written by {summary.written_by}")
         draw_code(summary.content, key=key)
         st.dataframe(
             [{"source": source} for source in summary.sources],

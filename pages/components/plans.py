@@ -8,14 +8,10 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
-from atlas.views.journal_proposals import (
-    CompactProposal,
-    CompactRequest,
-    EntryDeleteProposal,
-    EntryDeleteRequest,
-)
+from atlas.views.journal_proposals import CompactProposal, CompactRequest, EntryDeleteProposal, EntryDeleteRequest
 from atlas.views.plans import PlanRow
-from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
+from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
+from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.journal_summaries import draw_summaries
 from pages.components.selection import unselect
@@ -28,8 +24,18 @@ _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
 SHOWN = ("sign", "title", "why")
 
-Request = PruneRequest | MergeRequest | ConceptMergeRequest | ConceptDeleteRequest | EntryDeleteRequest | CompactRequest
-AnyProposal = Proposal | ConceptProposal | EntryDeleteProposal | CompactProposal
+Request = (
+    PruneRequest
+    | MergeRequest
+    | RefineRequest
+    | ConceptMergeRequest
+    | ConceptDeleteRequest
+    | StrategyMergeRequest
+    | StrategyDeleteRequest
+    | EntryDeleteRequest
+    | CompactRequest
+)
+AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:

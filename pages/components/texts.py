@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import streamlit as st
 
-from atlas.views.experience import Fact
 from atlas.views.texts import Text
 
 FRAME_PIXELS = 360
@@ -21,15 +18,6 @@ def draw_prose(text: Text, *, key: str) -> None:
             st.text(text.whole)
     else:
         st.text(text.whole)
-
-
-def draw_facts(facts: Iterable[Fact], *, key: str) -> None:
-    """Short facts beside each other, each below its name."""
-    with st.container(horizontal=True, gap="medium"):
-        for fact in facts:
-            with st.container(width="content", gap=None):
-                st.caption(fact.name)
-                draw_prose(Text(fact.value), key=f"{key}_{fact.name}")
 
 
 def draw_code(text: Text, *, key: str) -> None:
