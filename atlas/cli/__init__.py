@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from atlas.cli import (
+    ablating,
     advising,
     curating,
     evaluating,
@@ -21,11 +22,25 @@ from atlas.cli import (
     mapping,
     profiling,
     reading,
+    refining,
 )
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
-GROUPS = (reading, knowing, learning, advising, journalling, mapping, evaluating, profiling, curating, keeping)
+GROUPS = (
+    reading,
+    knowing,
+    learning,
+    advising,
+    journalling,
+    mapping,
+    evaluating,
+    ablating,
+    profiling,
+    curating,
+    refining,
+    keeping,
+)
 """Modules of commands, each with an `add_commands`, in the order in which `atlas --help` lists them."""
 
 
