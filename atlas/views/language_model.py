@@ -17,7 +17,9 @@ WITHOUT = (
 
 HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
 
-WITH = "It is asked where you compose concepts. Searching, Ask and the map never ask it."
+WITH = (
+    "It is asked where you compose concepts and plan what a journal forgets. Searching, Ask and the map never ask it."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
