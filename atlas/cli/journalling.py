@@ -70,7 +70,9 @@ def _add_changing(parts: Any) -> None:
     )
     command.add_argument("--apply", action="store_true", help="do it; `atlas undo` takes it back")
     command.add_argument("--all", action="store_true", help="print every entry that moves, not the first ten")
-    command.add_argument("--with-model", action="store_true", help="let the language model write the summaries")
+    command.add_argument(
+        "--with-model", action="store_true", help="let the language model (ANTHROPIC_API_KEY) write the summaries"
+    )
     command = add_command(parts, "promote", _promote, "make a memory of a crash with its fix, or of a reflection")
     command.add_argument("id", help="its id, or a beginning of it")
     command.add_argument("--dry-run", action="store_true", help="say what it would become, and touch nothing")
@@ -173,10 +175,11 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
-        if options.with_model:
-            memory.journal.llm = AnthropicLLM(settings)
+        memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
         plan = memory.journal.plan_compact(options.keep_recent, dict(options.keep))
         _print_plan(plan, show_all=options.all)
+        if llm is not None:
+            print(f"{llm.model_name} took {llm.spent}.")
         if plan.is_empty:
             return 0
         if not options.apply:

@@ -150,7 +150,8 @@ class AsyncJournal(AsyncLinkedEntries):
     async def _told(self, drafts: Sequence[SummaryDraft], llm: LLMClient) -> tuple[SummaryDraft, ...]:
         """The drafts, as far as a language model writes them."""
         summariser = Summariser(llm)
-        return tuple([await summariser.written(draft, await self.aget_many(draft.source_ids)) for draft in drafts])
+        sources = [await self.aget_many(draft.source_ids) for draft in drafts]
+        return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
 
     async def _check_sources(self, plan: CompactPlan) -> None:
         """Raise `PlanOutdated` where an entry is gone that would move or be summed up; changes show when writing."""

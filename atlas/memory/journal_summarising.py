@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,9 @@ from atlas.protocols.infra import LLMClient
 
 CHARACTERS = 24_000
 """Of the entries of one summary in a prompt, about 8,000 tokens."""
+
+AT_ONCE = 4
+"""Questions that wait for their answers at the same time."""
 
 SYSTEM = """\
 You sum up old entries of an agent's journal, which it will read in their place.
@@ -47,7 +51,7 @@ SCHEMA: dict[str, Any] = {
 
 
 class Summariser:
-    """Has a language model write summaries, one after the other, until it cannot be asked any more.
+    """Has a language model write summaries, a few at once, until it cannot be asked any more.
 
     A summary is never lost for want of a model: where it gives none that can be used, the sentences that were picked
     from the entries stay, and the draft says why.
@@ -56,6 +60,7 @@ class Summariser:
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
         self._stopped = ""
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
         """The draft as the model writes it, else as it is, with why.
@@ -63,10 +68,11 @@ class Summariser:
         Args:
             entries: Those that it stands for.
         """
-        if self._stopped:
-            return replace(draft, problem=self._stopped)
         try:
-            points = await self._asked(entries)
+            async with self._free:
+                if self._stopped:
+                    return replace(draft, problem=self._stopped)
+                points = await self._asked(entries)
         except LLMReplyInvalid as error:
             return replace(draft, problem=str(error))
         except LLMError as error:  # the next question would fare no better

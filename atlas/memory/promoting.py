@@ -167,7 +167,7 @@ class Promoter:
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
-    """The attempt that ended in a crash and was saved by its fixes."""
+    """The attempt that ended in a crash, with its fixes as the solution; no run says how it ends, so nothing does."""
     said = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(
         id=crash.id,
@@ -178,7 +178,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
             verification=VerificationSpec(SOURCE),
         ),
         steps=(Step(observation=crash.content), *(Step(thought=fix.content) for fix in fixes)),
-        outcome=Outcome(True, verification_details={"link": "fixed_by"}),
+        outcome=Outcome(None, verification_details={"link": "fixed_by"}),
         timestamp=fixes[-1].created_at or crash.created_at,
         metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": said},
     )

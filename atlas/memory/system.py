@@ -240,8 +240,8 @@ class MemorySystemImpl:
     async def aplan_promotion(self, entry_id: str) -> Promotion:
         """What an entry of the journal would become; nothing is touched.
 
-        A crash becomes an experience with what fixed it as the solution; a reflection becomes a strategy that nobody
-        has tried.
+        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
+        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
 
         Raises:
             NotFound: It is not there, or this system has no memory for what it would become.

@@ -48,7 +48,7 @@ def test_a_crash_and_its_fix_become_an_experience_that_is_found_by_both_task_and
     assert made == memory.experience.get(plan.becomes.id)
     assert made.task.description == f"{TASK}\n\n{CRASH}"
     assert made.task.id == task
-    assert (made.solution_output, made.success) == (FIX, True)
+    assert (made.solution_output, made.success) == (FIX, None)
     assert made.created_at == memory.journal.get(fix).created_at
 
 
