@@ -189,5 +189,5 @@ def _dot(entries: list[JournalEntry], graph: LinkGraph) -> Iterator[str]:
     for edge in graph.edges:
         if edge.source_id in numbers and edge.target_id in numbers:
             words = WORDS[edge.type][0]
-            yield f'n{numbers[edge.source_id]} -> n{numbers[edge.target_id]} [label="{words}"]'
+            yield f'n{numbers[edge.source_id]} -> n{numbers[edge.target_id]} [label=" {words}"]'
     yield "}"

@@ -151,8 +151,8 @@ def test_links_are_told_in_both_directions_and_their_picture_holds_no_instructio
         fix: "fixed by",
         far: "2 links away",
     }
-    assert '[label="1: \\"]; x [URL=\\"javascript:"' in links.dot
-    assert '[label="fixed by"]' in links.dot
+    assert '[label="1: \\"]; x [URL=\\"javascript:1"' in links.dot
+    assert '[label=" fixed by"]' in links.dot
     assert PHRASES["fix of"] == ("fixed_by", True)
 
 
