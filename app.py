@@ -25,7 +25,10 @@ SECTIONS = {
         ("concepts", "Concepts", ":material/functions:"),
         ("strategies", "Strategies", ":material/lightbulb:"),
     ],
-    "Demonstrate": [("evaluation", "Evaluation", ":material/query_stats:")],
+    "Demonstrate": [
+        ("ask", "Ask", ":material/psychology_alt:"),
+        ("evaluation", "Evaluation", ":material/query_stats:"),
+    ],
     "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from atlas.core.errors import ImportFailed
+from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
 from atlas.importers.formats import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
+from atlas.memory.extraction import to_trajectory
 
 BATCH_ITEMS = 256
 BATCH_BYTES = 32 * MEGABYTE
@@ -121,6 +124,45 @@ def import_paths(
         run.take_file(file.path, file.size, _rows(file.path, chosen, limits))
     run.flush()
     return run.report(len(files))
+
+
+class _Attempts:
+    """A sink that keeps attempts in memory, and passes over what is none."""
+
+    def __init__(self) -> None:
+        self.trajectories: list[Trajectory] = []
+
+    def add(self, items: list[Item], source: str) -> AddCount:
+        before = len(self.trajectories)
+        for item in items:
+            if isinstance(item, Trajectory):
+                self.trajectories.append(item)
+            elif isinstance(item, ExportedExperience):
+                self.trajectories.append(to_trajectory(item.experience))
+        n_added = len(self.trajectories) - before
+        return AddCount(added=n_added, skipped=len(items) - n_added)
+
+
+def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
+    """The attempts in files and in the files under directories, in their order.
+
+    What is no attempt is passed over, as is what lies in a directory and is of no known format.
+
+    Raises:
+        ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.
+    """
+    sink, limits = _Attempts(), Limits.of(settings)
+    files = [file.path for file in source_files(paths) if file.path in paths or _is_known(file.path, limits)]
+    import_paths(sink, files, format=format, strict=True, settings=settings)
+    return sink.trajectories
+
+
+def _is_known(path: Path, limits: Limits) -> bool:
+    try:
+        detect(path, limits)
+    except (ImportFailed, OSError):
+        return False
+    return True
 
 
 class SourceFile(NamedTuple):

@@ -24,6 +24,7 @@ MEANINGS = {
     "delete": "Experiences were deleted",
     "prune": "Experiences were pruned",
     "merge": "Near-identical experiences were merged",
+    "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",

@@ -18,9 +18,9 @@ from atlas.views.concepts import (
 )
 from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
-from atlas.views.primitives import load_primitives, loader_names
+from atlas.views.primitives import load_primitives, loader_names, n_updates
 from atlas.views.state import StoreState, store_state
-from atlas.views.wording import import_command
+from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
 from pages.components.filters import draw_choice, turn_to_first_page
@@ -96,22 +96,33 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """A button for each library of primitives that is installed."""
+    """A button for each library of primitives that is installed, and one for what of it came newer."""
     is_off = memory.storage.read_only
+    hint = READ_ONLY if is_off else "It can be undone."
+    newer = _newer(store_state(memory), _memory=memory)
     with st.container(horizontal=True):
         for number, name in enumerate(loader_names()):
             st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
-                      on_click=_load, args=(memory, name),
-                      help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+                      on_click=_load, args=(memory, name), help=hint)  # fmt: skip
+            if newer.get(name):
+                st.button(f"Update {counted(newer[name], 'primitive')} of {name}", key=f"concepts_update_{number}",
+                          icon=":material/upgrade:", disabled=is_off, on_click=_load, args=(memory, name),
+                          kwargs={"update": True},
+                          help=f"They are newer here than in the library. {hint}")  # fmt: skip
 
 
-def _load(memory: MemorySystem, name: str) -> None:
+def _load(memory: MemorySystem, name: str, *, update: bool = False) -> None:
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
-        done = load_primitives(memory, name)
+        done = load_primitives(memory, name, update=update)
         if done is None:
             say_problem("The library has all of them already.")
         else:
             announce(done.operation_id, done.sentence)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _newer(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
+    return {name: n_updates(_memory, name) for name in loader_names()}
 
 
 def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:

@@ -9,7 +9,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.plans import PlanRow
-from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
+from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.selection import unselect
@@ -25,6 +25,7 @@ SHOWN = ("sign", "title", "why")
 Request = (
     PruneRequest
     | MergeRequest
+    | RefineRequest
     | ConceptMergeRequest
     | ConceptDeleteRequest
     | StrategyMergeRequest
