@@ -163,6 +163,29 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
         assert_only_text(app, SAFE_OF_JOURNAL)
 
 
+@pytest.mark.parametrize("tab", ["Tries", "Sources"])
+def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
+    short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
+    with opened_library(tmp_path) as memory:
+        found = everywhere(hostile)
+        memory.experience.store(found)
+        said = {"suggestion": whole, "rationale": whole, "parameters": ({"name": short, "type": short},)}
+        said |= {"metadata": {"derived_by": short, "domain": short, short: whole}, "sources": (found.id,)}
+        first = memory.strategies.add(atlas.Strategy(title=short, situation=whole, **said))
+        second = memory.strategies.add(atlas.Strategy(title=short, situation=f"{whole} ...", **said))
+        memory.strategies.update_stats(first, True, task_id=short, trajectory_id=found.id)
+        memory.strategies.mark({first: atlas.Marks(tags=(hostile[:50],), note=hostile)})
+        memory.strategies.edit(first, rationale=f"now {whole}")
+    app = dashboard(tmp_path, "strategies", id=first)
+    app.session_state["strategy_tabs"] = tab
+    app.session_state["selection_strategies"] = Selection((first, second), "rows on Strategies", 1)
+    assert_only_text(app.run(), SAFE_OF_CONCEPTS)
+    assert showing(app)
+    for act in ("tray_merge", "plan_cancel", "tray_delete"):
+        app.button(key=act).click().run()
+        assert_only_text(app, SAFE_OF_CONCEPTS)
+
+
 def assert_only_text(app: AppTest, safe: set[str] = SAFE) -> None:
     """That nothing on the page shows the hostile text in any other way."""
     assert not app.exception
