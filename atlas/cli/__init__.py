@@ -15,6 +15,7 @@ from atlas.cli import (
     advising,
     curating,
     evaluating,
+    journalling,
     keeping,
     knowing,
     learning,
@@ -26,7 +27,20 @@ from atlas.cli import (
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
-GROUPS = (reading, knowing, learning, advising, mapping, evaluating, ablating, profiling, curating, refining, keeping)
+GROUPS = (
+    reading,
+    knowing,
+    learning,
+    advising,
+    journalling,
+    mapping,
+    evaluating,
+    ablating,
+    profiling,
+    curating,
+    refining,
+    keeping,
+)
 """Modules of commands, each with an `add_commands`, in the order in which `atlas --help` lists them."""
 
 

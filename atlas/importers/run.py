@@ -36,7 +36,10 @@ class AddCount:
     """How many of those added are concepts."""
 
     added_entries: int = 0
-    """How many of those added are entries of a journal; what is neither is an attempt."""
+    """How many of those added are entries of a journal."""
+
+    added_strategies: int = 0
+    """How many of those added are strategies; what is none of these is an attempt."""
 
 
 class Sink(Protocol):
@@ -74,7 +77,10 @@ class ImportReport:
     """How many of those added are concepts."""
 
     added_entries: int
-    """How many of those added are entries of a journal; what is neither is an attempt."""
+    """How many of those added are entries of a journal."""
+
+    added_strategies: int
+    """How many of those added are strategies; what is none of these is an attempt."""
 
     skipped: int
     """Rows that the store had already."""
@@ -181,7 +187,8 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_added = self._n_concepts = self._n_entries = self._n_skipped = self._n_rejected = 0
+        self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
+        self._n_concepts = self._n_entries = self._n_strategies = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -208,6 +215,7 @@ class _Run:
             self._n_added += count.added
             self._n_concepts += count.added_concepts
             self._n_entries += count.added_entries
+            self._n_strategies += count.added_strategies
             self._n_skipped += count.skipped
             self._tell_progress()
 
@@ -218,6 +226,7 @@ class _Run:
             added=self._n_added,
             added_concepts=self._n_concepts,
             added_entries=self._n_entries,
+            added_strategies=self._n_strategies,
             skipped=self._n_skipped,
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),

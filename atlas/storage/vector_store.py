@@ -332,6 +332,7 @@ class LedgerVectorStore:
             marks = {record_id: given.marks for record_id, given in known.items() if given.marks != NO_MARKS}
             book.write_within(connection, writer, self._name, marks)
             usage.restore_usage(connection, self._name, {record_id: given.usage for record_id, given in known.items()})
+            usage.restore_uses(connection, self._name, {record_id: given.uses for record_id, given in known.items()})
 
         added = self._add(records, skip_known=True, also=write_known)
         book.settle()
