@@ -11,14 +11,15 @@ from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.concept_merging import ConceptMergePlan
-from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, ConceptVersion
+from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
+from atlas.memory.versions import ItemVersion
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore
 
-__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses", "ConceptVersion"]
+__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses"]
 
 
 class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
@@ -128,6 +129,6 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         """Sync form of `adependents`."""
         return aio.run(self.adependents(concept_ids))
 
-    def versions(self, concept_id: str) -> list[ConceptVersion]:
+    def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
         """Sync form of `aversions`."""
         return aio.run(self.aversions(concept_id))

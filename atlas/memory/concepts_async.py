@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from atlas.core.concept_codec import decode_concept
@@ -22,6 +21,7 @@ from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore, Restored
@@ -56,18 +56,6 @@ class ConceptUses:
     """Tasks that it was used for and whose outcome was recorded."""
 
     n_successes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptVersion:
-    """A concept as it was before it was edited."""
-
-    concept: CodeConcept
-    replaced_at: datetime
-    actor: str
-    operation_id: str
-    number: int
-    """Of the change that took its place: one operation may have made several."""
 
 
 class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
@@ -288,18 +276,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         among = set(concept_ids)
         return await self.aget_many([found for found in await self._naming(concept_ids) if found not in among])
 
-    async def aversions(self, concept_id: str) -> list[ConceptVersion]:
+    async def aversions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
         """A concept as it was before each edit, the last first; none where it was never edited."""
-        return [
-            ConceptVersion(
-                concept=decode_concept(version.content),
-                replaced_at=version.replaced_at,
-                actor=version.actor,
-                operation_id=version.operation_id,
-                number=version.number,
-            )
-            for version in await self._store.versions(concept_id)
-        ]
+        return item_versions(await self._store.versions(concept_id), decode_concept)
 
     # Steps of the above
 

@@ -184,8 +184,7 @@ def with_weights(
     memory: MemorySystem, weights: RankingWeights, reranker: Reranker | None = None
 ) -> ChromaExperienceMemory:
     """The same experiences, ranked with other weights, and by a reranker."""
-    held = memory.experience
-    return ChromaExperienceMemory(held.embedder, held.vector_store, weights=weights, reranker=reranker)
+    return memory.experience.ranked_with(weights, reranker)
 
 
 def evaluate_corpora(

@@ -68,6 +68,13 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
         return made
 
+    def ranked_with(self, weights: Weights, reranker: Reranker | None = None) -> Self:
+        """This memory, whose searches rank with other weights, and by a reranker."""
+        made = self._over(self._store)
+        made._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
+        made._retriever = self._retriever.with_weights(made._weights, reranker)
+        return made
+
     @property
     def vector_store(self) -> LedgerVectorStore | PlainStore:
         """Where the records are."""

@@ -52,6 +52,7 @@ KNOBS: Mapping[str, Knob] = {
         Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
         Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
         Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
+        Knob("importance", "Importance", 0.2, 0.005, f"Times that of a journal's entry, in place of success; {_NUDGE}"),
         Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
     )
 }
@@ -133,7 +134,7 @@ def _side(
         ComparedHit(
             id=hit.item.id,
             rank=rank,
-            move=_move(rank, ranks.get(hit.item.id)),
+            move=move_of(rank, ranks.get(hit.item.id)),
             card=card_of(memory, query, hit, hit.item, weights),
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
@@ -141,7 +142,8 @@ def _side(
     return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
 
 
-def _move(rank: int, other: int | None) -> str:
+def move_of(rank: int, other: int | None) -> str:
+    """`▲ 2` where a hit stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"

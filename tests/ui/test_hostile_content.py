@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
 import atlas
+from atlas.core.types import JournalEntry, Strategy
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, opened_library
@@ -68,6 +69,19 @@ def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_pa
     asked = {"scope_by": "Words", "scope_text": "another", "experiences_form": form}
     app = dashboard(tmp_path, "experiences", id=opened, **asked)
     assert [element.type for element in showing(app)].count("bidi_component") == (3 if form == "Cards" else 1)
+    assert_only_text(app)
+
+
+def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashboard, tmp_path, hostile):
+    make_store(tmp_path, [everywhere(f"another {hostile}")])
+    said = f"another {hostile}"
+    with opened_library(tmp_path) as memory:
+        memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
+        memory.concepts.add(concept(name="another", description=said, guidance=hostile))
+        memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
+    app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000", ask_two="true")
+    assert [element.type for element in showing(app)].count("bidi_component") == 8
+    assert [element.type for element in showing(app)].count("code") == 2
     assert_only_text(app)
 
 

@@ -234,7 +234,7 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert library.get(concept_id) == changed
     assert library.search("take a rectangle from a picture")[0].name == "cut_out"
     library.edit(concept_id, code="def cut_out(grid):\n    return crop_it(grid)\n")
-    assert [version.concept.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
+    assert [version.item.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
     undo(store.ledger, store.marks, store.history()[0].id, actor="t")
     assert library.get(concept_id).code == CROP
 
@@ -245,7 +245,7 @@ def test_two_edits_of_one_operation_are_two_versions(library):
     scoped.edit(concept_id, description="second")
     scoped.edit(concept_id, description="third")
     versions = library.versions(concept_id)
-    assert [version.concept.description for version in versions] == ["second", "cut a box out of a grid"]
+    assert [version.item.description for version in versions] == ["second", "cut a box out of a grid"]
     assert len({version.number for version in versions}) == 2
 
 

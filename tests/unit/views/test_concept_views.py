@@ -10,7 +10,7 @@ import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.types import CodeConcept
 from atlas.testing import HashEmbedder
-from atlas.views.concept import concept_detail, examples_in, examples_text, version_changes
+from atlas.views.concept import concept_changes, concept_detail, examples_in, examples_text
 from atlas.views.concept_lineage import quoted
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
@@ -80,12 +80,12 @@ def test_an_earlier_version_is_restored_whole(memory):
     before = memory.concepts.get(crop)
     memory.concepts.edit(crop, description="another", examples=(), guidance="always")
     (first,) = memory.concepts.versions(crop)
-    changes = version_changes(memory, crop, first.number)
+    changes = concept_changes(memory, crop, first.number)
     assert set(changes) == {"description", "examples", "guidance"}
     assert memory.concepts.edit(crop, **changes) == before
-    assert version_changes(memory, crop, first.number) == {}
+    assert concept_changes(memory, crop, first.number) == {}
     with pytest.raises(NotFound):
-        version_changes(memory, crop, 0)
+        concept_changes(memory, crop, 0)
 
 
 def test_a_list_by_use_begins_with_the_most_used(memory):
