@@ -23,6 +23,7 @@ SECTIONS = {
         ("map", "Map", ":material/scatter_plot:"),
         ("experiences", "Experiences", ":material/history_edu:"),
         ("concepts", "Concepts", ":material/functions:"),
+        ("strategies", "Strategies", ":material/lightbulb:"),
     ],
     "Demonstrate": [
         ("ask", "Ask", ":material/psychology_alt:"),

@@ -52,6 +52,9 @@ USUAL = {
 WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
 
+WORKED = {True: 1.0, None: 0.5, False: 0.0}
+LABELS = {success: Outcome(success).label for success in WORKED}
+
 NUDGES = ("success", "use", "recency", "pin", "importance")
 
 ASKED = ("meaning", "words")
@@ -312,29 +315,31 @@ def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) ->
 
 
 def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
-    meaning = weights.meaning * calibration.meaning(candidate.similarity)
+    near = calibration.meaning(candidate.similarity)
+    meaning = weights.meaning * near
     words = weights.words * min(1.0, candidate.words) ** WORDS_POWER
-    asked = {"meaning": meaning} | ({"words": words} if weights.words else {})
+    asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
     return Hit(
         item=candidate.item,
         similarity=candidate.similarity,
-        meaning=calibration.meaning(candidate.similarity),
+        meaning=near,
         words=candidate.words,
         relevance=min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0))),
-        signals={**asked, **_nudges(candidate, weights, now)},
-        outcomes={Outcome(candidate.success).label: 1},
+        signals=asked | _nudges(candidate, weights, now),
+        outcomes={LABELS[candidate.success]: 1},
     )
 
 
 def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
-    half_life = timedelta(days=weights.recency_half_life_days)
-    worked = {True: 1.0, None: 0.5, False: 0.0}[candidate.success]
     helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
-    good = {"success": weights.success * (worked if candidate.prior is None else candidate.prior)}
+    half_life = timedelta(days=weights.recency_half_life_days)
     if candidate.importance is not None:  # a journal's entry, which is no attempt
         good = {"importance": weights.importance * candidate.importance}
-    return {
-        **good,
+    else:
+        good = {
+            "success": weights.success * (WORKED[candidate.success] if candidate.prior is None else candidate.prior)
+        }
+    return good | {
         "use": weights.use * helped,
         "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
         "pin": weights.pin * candidate.is_pinned,

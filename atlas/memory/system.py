@@ -19,6 +19,7 @@ from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.gathering import gather
 from atlas.memory.journal import Journal
+from atlas.memory.promoting import Promoter, Promotion
 from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.storage.store import Store
@@ -235,6 +236,38 @@ class MemorySystemImpl:
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Sync form of `astore`."""
         return aio.run(self.astore(trajectory))
+
+    async def aplan_promotion(self, entry_id: str) -> Promotion:
+        """What an entry of the journal would become; nothing is touched.
+
+        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
+        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
+
+        Raises:
+            NotFound: It is not there, or this system has no memory for what it would become.
+            InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
+        """
+        return await self._promoter.plan(entry_id)
+
+    def plan_promotion(self, entry_id: str) -> Promotion:
+        """Sync form of `aplan_promotion`."""
+        return aio.run(self.aplan_promotion(entry_id))
+
+    async def aapply_promotion(self, promotion: Promotion) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        return await self._promoter.apply(promotion)
+
+    def apply_promotion(self, promotion: Promotion) -> str | None:
+        """Sync form of `aapply_promotion`."""
+        return aio.run(self.aapply_promotion(promotion))
+
+    @property
+    def _promoter(self) -> Promoter:
+        return Promoter(self.journal, self._experience, self._strategies)
 
     async def _asked(
         self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True

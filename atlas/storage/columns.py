@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,25 @@ def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_charact
             (n_characters, collection, "title", json.dumps(seqs.tolist())),
         ).fetchall()
     return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A record by what can be filtered and sorted by, without its text."""
+
+    id: str
+    metadata: dict[str, Any]
+
+
+def read_metadata(ledger: SqliteLedger, seqs: Sequence[int]) -> dict[int, Described]:
+    """What can be filtered and sorted by of those of some records that are live, by number."""
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(seqs)),),
+        ).fetchall()
+    parsed = json.loads(f"[{','.join(metadata for *_, metadata in rows)}]")  # at once, in half the time of one by one
+    return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, parsed, strict=True)}
 
 
 def read_days(

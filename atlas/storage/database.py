@@ -40,6 +40,7 @@ class Database:
             connection.execute("BEGIN")
             try:
                 yield connection
+                connection.commit()  # keeps the temporary tables that were made: a rollback would cost the next read them
             finally:
                 connection.rollback()
 

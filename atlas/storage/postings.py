@@ -61,7 +61,7 @@ def is_token(word: str) -> bool:
 def read_totals(connection: sqlite3.Connection, table: str) -> Totals:
     """How many records a table of words knows, and how long they are."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
-    n_records, *lengths = _varints(row[0]) if row and row[0] else [0]
+    n_records, *lengths = _varints(row[0]).tolist() if row and row[0] else [0]
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
@@ -70,41 +70,39 @@ def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[st
 
     A word that a few records repeat without end would take as long as one that all of them hold.
     """
-    occurrences = f"{table}_occurrences"
-    connection.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{occurrences} USING fts5vocab(main, {table}, instance)"
-    )
-    found = {word: _postings(connection, occurrences, word) for word in words}
-    return {word: postings for word, postings in found.items() if postings is not None}
+    occurrences = f"temp.{table}_occurrences"
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {occurrences} USING fts5vocab(main, {table}, instance)")
+    # One text for each word instead of a row for each occurrence: see `SqliteLedger.matching`.
+    rows = connection.execute(
+        "SELECT asked.value, (SELECT group_concat(place) FROM "
+        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM {occurrences} WHERE term = asked.value LIMIT ?)) "
+        "FROM json_each(?) asked",
+        (MAX_OCCURRENCES + 1, json.dumps(list(words))),
+    ).fetchall()
+    places = {word: np.fromstring(text or "", np.int64, sep=",") for word, text in rows}
+    return {word: _postings(found) for word, found in places.items() if len(found) <= MAX_OCCURRENCES}
 
 
-def _postings(connection: sqlite3.Connection, occurrences: str, word: str) -> Postings | None:
-    # One text instead of a row for each: see `SqliteLedger.matching`.
-    row = connection.execute(
-        "SELECT count(*), group_concat(place) FROM "
-        f"(SELECT 2 * doc + (col = 'search_text') AS place FROM temp.{occurrences} WHERE term = ? LIMIT ?)",
-        (word, MAX_OCCURRENCES + 1),
-    ).fetchone()
-    if row[0] > MAX_OCCURRENCES:
-        return None
-    found = np.fromstring(row[1] or "", np.int64, sep=",")
-    seqs = found >> 1
+def _postings(places: Seqs) -> Postings:
+    """From the places where a word occurs, in order: twice the number of the record, and 1 more in its search text."""
+    seqs = places >> 1
     starts = np.flatnonzero(np.diff(seqs, prepend=-1))
     if not len(starts):
         return Postings(seqs, np.zeros(0))
-    return Postings(seqs[starts], np.add.reduceat(np.array(FIELD_WEIGHTS)[found & 1], starts))
+    return Postings(seqs[starts], np.add.reduceat(np.array(FIELD_WEIGHTS)[places & 1], starts))
 
 
 def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numbers:
     """How many tokens each of these records has, of both fields."""
-    rows = connection.execute(
-        f"SELECT sz FROM json_each(?) wanted CROSS JOIN {table}_docsize held ON held.id = wanted.value",
+    row = connection.execute(
+        f"SELECT group_concat(hex(sz), '') FROM json_each(?) wanted "
+        f"CROSS JOIN {table}_docsize held ON held.id = wanted.value",
         (json.dumps(seqs.tolist()),),
-    )
-    lengths = np.array([sum(_varints(row[0] or b"")) for row in rows], np.float64)
-    if len(lengths) != len(seqs) or not lengths.all():
+    ).fetchone()
+    of_fields = _varints(bytes.fromhex(row[0] or ""))
+    if len(of_fields) != len(FIELD_WEIGHTS) * len(seqs):
         raise _damaged(f"{table} lacks the lengths of some texts")
-    return lengths
+    return of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
 
 
 def _damaged(what: str) -> sqlite3.DatabaseError:
@@ -114,12 +112,11 @@ def _damaged(what: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _varints(block: bytes) -> list[int]:
+def _varints(block: bytes) -> Seqs:
     """SQLite's variable-length integers: seven bits a byte, the highest first; no text has so many that nine matter."""
-    numbers, number = [], 0
-    for byte in block:
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            numbers.append(number)
-            number = 0
-    return numbers
+    held = np.frombuffer(block, np.uint8)
+    ends = np.flatnonzero(held < 0x80)
+    whole = np.arange(ends[-1] + 1 if len(ends) else 0)
+    places = np.repeat(ends, np.diff(ends, prepend=-1)) - whole
+    numbers = (held[whole] & 0x7F).astype(np.int64) << 7 * places
+    return np.add.reduceat(numbers, np.r_[0, ends[:-1] + 1]) if len(ends) else numbers

@@ -54,25 +54,28 @@ class Scores:
         """The n highest values by record, the highest first; equal ones in the order of their records."""
         held = np.flatnonzero(self._bounds)
         order = held[np.argsort(-self._bounds[held], kind="stable")]
-        values: dict[int, float] = {}
-        n_scored = 0
-        while n > 0 and n_scored < len(order) and self._bounds[order[n_scored]] >= _nth_highest(values, n):
-            n_next = max(FIRST_SCORED, 2 * n, n_scored)
-            values |= self.of(order[n_scored : n_scored + n_next])
-            n_scored += n_next
-        return dict(sorted(values.items(), key=lambda item: (-item[1], item[0]))[: max(n, 0)])
+        values = np.zeros(0)
+        while n > 0 and len(values) < len(order) and self._bounds[order[len(values)]] >= _nth_highest(values, n):
+            n_next = max(FIRST_SCORED, 2 * n, len(values))
+            values = np.concatenate([values, self._values(order[len(values) :][:n_next])])
+        scored = order[: len(values)]
+        best = np.lexsort((scored, -values))[: max(n, 0)]
+        return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
 
     def of(self, seqs: Seqs) -> dict[int, float]:
         """The values of those of some records that hold any of the words."""
         wanted = np.unique(seqs[seqs < self._size])
         wanted = wanted[self._bounds[wanted] > 0]
+        return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
+
+    def _values(self, seqs: Seqs) -> Numbers:
+        """The values of records that hold any of the words, each named once."""
         places = np.full(self._size, -1)
-        places[wanted] = np.arange(len(wanted))
+        places[seqs] = np.arange(len(seqs))
         at = places[self._seqs]
         is_wanted = at >= 0
-        terms = self._terms(is_wanted, self._lengths_of(wanted)[at[is_wanted]])
-        values = self._given[wanted] + np.bincount(at[is_wanted], terms, len(wanted))
-        return dict(zip(wanted.tolist(), values.tolist(), strict=True))
+        terms = self._terms(is_wanted, self._lengths_of(seqs)[at[is_wanted]])
+        return self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs))
 
     def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
         """What each word adds to the value of each record that holds it, if records are so long."""
@@ -81,5 +84,5 @@ class Scores:
         return added
 
 
-def _nth_highest(values: Mapping[int, float], n: int) -> float:
-    return sorted(values.values(), reverse=True)[n - 1] if len(values) >= n else 0.0
+def _nth_highest(values: Numbers, n: int) -> float:
+    return float(np.partition(values, -n)[-n]) if len(values) >= n else 0.0

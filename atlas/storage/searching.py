@@ -1,17 +1,23 @@
-"""Finding records by vector, by words or by both, with or without those that a person has buried."""
+"""Finding records by vector, by words or by both, with or without those that a person has buried.
+
+Each search sees one state of the store from its filter to its last record, whatever is written meanwhile.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from atlas.core.types import Candidates, QueryResult, Vector
 from atlas.protocols.infra import Where
 from atlas.storage.collection import Collection
+from atlas.storage.columns import read_metadata
 from atlas.storage.nearest import Found
 from atlas.storage.records import Seqs
 from atlas.storage.rows import as_metadata
+from atlas.storage.where import uses_marks
 from atlas.storage.words import Matches, Scope
 
 SPARE = 256
@@ -27,15 +33,17 @@ def by_vector(
     """The k records that are nearest to a vector, of those that pass a filter."""
     if k <= 0:
         return _result(collection, [])
-    return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
+    with collection.ledger.database.read():
+        return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
 
 
 def by_words(
     collection: Collection, text: str, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """The k records that share the most telling words with a text, of those that pass a filter."""
-    found = collection.ledger.words.find(collection.name, text, _scope(collection, where, with_buried), k)
-    return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
+    with collection.ledger.database.read():
+        found = collection.ledger.words.find(collection.name, text, _scope(collection, where, with_buried), k)
+        return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
 
 
 def candidates(
@@ -52,15 +60,16 @@ def candidates(
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
     """
-    scope = _scope(collection, where, with_buried)
-    near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
-    worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
-    others = np.array([seq for seq in worded.values if seq not in near], np.int64)
-    if vector is None:
-        near = dict.fromkeys(others.tolist(), 0.0)
-    else:
-        near |= collection.nearest.similarities(vector, others)
-    return _candidates(collection, near, worded)
+    with collection.ledger.database.read():
+        scope = _scope(collection, where, with_buried)
+        near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
+        worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
+        others = np.array([seq for seq in worded.values if seq not in near], np.int64)
+        if vector is None:
+            near = dict.fromkeys(others.tolist(), 0.0)
+        else:
+            near |= collection.nearest.similarities(vector, others)
+        return _candidates(collection, near, worded)
 
 
 def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Found:
@@ -78,9 +87,11 @@ def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Fo
 
 
 def _scope(collection: Collection, where: Where | None, with_buried: bool) -> Scope:
-    matching = collection.ledger.matching
-    hidden = _none() if with_buried else matching(collection.name, BURIED)
-    passing = np.setdiff1d(matching(collection.name, where), hidden, assume_unique=True) if where else None
+    matching = partial(collection.ledger.matching, collection.name)
+    if where and uses_marks(where) and not with_buried:  # both in one query: the marks' file may change between two
+        return Scope(passing=matching({"$and": [where, UNBURIED]}), hidden=_none())
+    hidden = _none() if with_buried else matching(BURIED)
+    passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
 
 
@@ -96,15 +107,13 @@ def _result(collection: Collection, found: Found) -> QueryResult:
 
 
 def _candidates(collection: Collection, near: Mapping[int, float], worded: Matches) -> Candidates:
-    records = collection.ledger.at(list(near))
-    live = [
-        (records[seq], similarity, worded.values.get(seq, 0.0)) for seq, similarity in near.items() if seq in records
-    ]
+    held = read_metadata(collection.ledger, list(near))
+    live = [seq for seq in near if seq in held]
     return Candidates(
-        ids=[record.id for record, _, _ in live],
-        similarities=[similarity for _, similarity, _ in live],
-        words=[value for _, _, value in live],
-        metadatas=[as_metadata(record) for record, _, _ in live],
+        ids=[held[seq].id for seq in live],
+        similarities=[near[seq] for seq in live],
+        words=[worded.values.get(seq, 0.0) for seq in live],
+        metadatas=[held[seq].metadata for seq in live],
         word_information=worded.information,
     )
 

@@ -176,6 +176,7 @@ class Store:
         """Bring every collection's index up to the ledger; how many records were taken in."""
         if self.read_only or self.model is None:
             return 0
+        self.ledger.words.merge_parts(self.ledger.collections())
         return sum(self.collection(name).nearest.catch_up() for name in self.ledger.collections())
 
     def close(self) -> None:

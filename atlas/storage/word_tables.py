@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 
+MOST_PARTS = 4
+"""Of a table's index, before they are merged: a lookup asks each of them, and most of what it takes is that."""
+
+PAGES_MERGED = 1_000
+"""Of some 4 kB, that are written at a time at most; a bulk that leaves more is merged in several turns."""
+
 REGISTRY = """
 CREATE TABLE word_tables (
     key        INTEGER PRIMARY KEY,
@@ -70,6 +76,20 @@ def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> Non
     """Build a collection's table from its records, whatever is left of the one that it has."""
     connection.execute("DELETE FROM word_tables WHERE collection = ?", (collection,))
     make_word_table(connection, collection)
+
+
+def is_scattered(connection: sqlite3.Connection, collection: str) -> bool:
+    """Whether a collection's table is in so many parts that looking words up takes several times what it could."""
+    table = word_table(connection, collection)
+    if table is None:
+        return False
+    return bool(connection.execute(f"SELECT count(DISTINCT segid) > ? FROM {table}_idx", (MOST_PARTS,)).fetchone()[0])
+
+
+def merge_parts(connection: sqlite3.Connection, collection: str) -> None:
+    """Make one of the parts that writes have left, which changes nothing but how soon words are found."""
+    table = word_table(connection, collection)
+    connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('merge', ?)", (-PAGES_MERGED,))
 
 
 def check_word_table(connection: sqlite3.Connection, collection: str) -> str:

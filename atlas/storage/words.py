@@ -28,7 +28,7 @@ from atlas.storage.postings import (
 from atlas.storage.records import Position, Seqs, read_revision
 from atlas.storage.scoring import K1, Scores
 from atlas.storage.terms import Term, query_terms
-from atlas.storage.word_tables import word_table
+from atlas.storage.word_tables import is_scattered, merge_parts, word_table
 
 MAX_SEARCHED = 48
 """Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""
@@ -105,28 +105,40 @@ class Words:
         weights = [_weight(n_holding, totals.n_records) for n_holding in (*searched.values(), *missing)]
         return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
 
+    def merge_parts(self, collections: Sequence[str]) -> None:
+        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+        with self._database.read() as connection:
+            scattered = [name for name in collections if is_scattered(connection, name)]
+        for name in scattered:
+            with self._database.write() as connection:
+                merge_parts(connection, name)
+
     def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
         """How many records hold each term that is looked for; of one that more than `COMMON` hold, at least so many.
 
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
-        now = _position(connection)
-        counts: dict[Term, int] = {}
-        common: set[str] = set()
-        for term in sorted(terms, key=_is_pair):  # words first
-            if _is_pair(term) and not common.isdisjoint(term.text.split()):
-                continue
-            held, then = self._counts.get((table, term), (0, Position("", 0)))
-            most_off = max(DRIFT * held, held - COMMON - 1)  # a common one stays common for that many writes
-            if then.ledger_id != now.ledger_id or abs(now.revision - then.revision) > most_off:
-                held = _count(connection, table, term, 2 * COMMON)
-                if len(self._counts) > MAX_COUNTS:
-                    self._counts = {}
-                self._counts[table, term] = held, now
-            counts[term] = held
-            if held > COMMON:
-                common.add(term.text)
+        counts = self._counts_of(connection, table, [term for term in terms if not _is_pair(term)])
+        common = {term.text for term, held in counts.items() if held > COMMON}
+        pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
+        counts |= self._counts_of(connection, table, pairs)
         return {term: counts[term] for term in terms if term in counts}
+
+    def _counts_of(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
+        now = _position(connection)
+        kept = {term: self._counts.get((table, term)) for term in terms}
+        counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
+        counted = _counts(connection, table, [term for term in terms if term not in counts], 2 * COMMON)
+        if len(self._counts) > MAX_COUNTS:
+            self._counts = {}
+        self._counts |= {(table, term): (held, now) for term, held in counted.items()}
+        return counts | counted
+
+
+def _still_holds(held: int, then: Position, now: Position) -> bool:
+    """Whether a count is about right yet; a common one stays common for as many writes as it is above `COMMON`."""
+    most_off = max(DRIFT * held, held - COMMON - 1)
+    return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
 
 
 def _position(connection: sqlite3.Connection) -> Position:
@@ -141,7 +153,7 @@ def _searched(
     most = min(COMMON, n_records // 2)
     chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
     if len(chosen) < FEWEST:
-        common = {term: _count(connection, table, term, n_records) for term, n in counts.items() if n > most}
+        common = _counts(connection, table, [term for term, n in counts.items() if n > most], n_records)
         chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: FEWEST - len(chosen)])
     return chosen
 
@@ -198,11 +210,14 @@ def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Te
     return dict(rows.fetchall())
 
 
-def _count(connection: sqlite3.Connection, table: str, term: Term, most: int) -> int:
-    row = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)", (_any_of([term]), most)
+def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
+    """How many records hold each term; at most so many are counted."""
+    rows = connection.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
+        "FROM json_each(?) asked",
+        (most, json.dumps([_any_of([term]) for term in terms])),
     )
-    return int(row.fetchone()[0])
+    return {term: int(held) for term, (held,) in zip(terms, rows.fetchall(), strict=True)}
 
 
 def _weight(n_holding: int, n_records: int) -> float:

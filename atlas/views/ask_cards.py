@@ -9,7 +9,7 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Hit, JournalEntry, Strategy
 from atlas.memory.retrieval import RetrievalMemory
-from atlas.memory.strategies_async import StrategyRate
+from atlas.memory.strategy_outcomes_async import StrategyRate
 from atlas.memory.system import MemorySystem
 from atlas.views.finding import card_of
 from atlas.views.highlighting import Source, matched_spans

@@ -121,7 +121,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
         said = {"description": whole, "guidance": whole, "signature": whole, "language": short, "found_in": (found,)}
         said |= {"metadata": {short: whole}, "examples": ((whole, whole), (f"f([[1]], {whole})", "[[1]]"))}
         first = memory.concepts.add(concept(name=short, code=whole, **said))
-        second = memory.concepts.add(concept(name=short, code=f"{whole} ...", calls=(first,), **said))
+        (second,) = memory.concepts.add_many([concept(name=short, code=f"{whole} ...", calls=(first,), **said)])
         memory.concepts.mark({first: atlas.Marks(tags=(hostile[:50],), note=hostile)})
         memory.concepts.edit(first, description=f"now {whole}")
     app = dashboard(tmp_path, "concepts", id=first)
