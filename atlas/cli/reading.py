@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, line, opened, progress_bar, safe
+from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Hit
 from atlas.importers.formats import FORMATS
@@ -71,6 +72,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         if options.words:
+            _refuse_unheard(options)
             held = memory.experience.search_words(options.text, options.k)
             print("\n".join(map(line, held)) or "nothing found")
             return 0
@@ -89,6 +91,16 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
             if said:
                 print(said, file=sys.stderr)
     return 0
+
+
+def _refuse_unheard(options: argparse.Namespace) -> None:
+    """A search by words alone finds whatever holds one, and knows neither relevance nor who is alike."""
+    unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
+    if unheard:
+        raise InvalidInput(
+            f"a search by --words has no {' and no '.join(unheard)}: it lists what holds any word, most telling first; "
+            "leave one of the two out"
+        )
 
 
 def _said_of(hit: Hit[Experience]) -> list[str]:

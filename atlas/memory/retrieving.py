@@ -59,6 +59,12 @@ class Retriever:
     def __post_init__(self) -> None:
         self._calibration = LiveCalibration(self.store, self.embedder.model_name)
 
+    def changed(self, **changes: Any) -> Retriever:
+        """This one with other parts, which shares what was measured of the store."""
+        made = replace(self, **changes)
+        made._calibration = self._calibration
+        return made
+
     async def retrieve(
         self,
         query: str,

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Hit
+from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Listing, Query, row_of, within_pages
 from atlas.views.highlighting import Source
@@ -62,18 +62,12 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
         hit: None where the search ranked by words alone: then no passage is looked for by meaning.
     """
     experience = memory.experience.get(experience_id)
-    return None if experience is None else card_of(memory, text, hit, experience, memory.experience.weights)
+    return None if experience is None else card_of(memory.experience, text, hit, experience)
 
 
-def card_of(
-    memory: MemorySystem, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
-) -> HitCard:
-    """`experience_card`, of an experience that is at hand.
-
-    Args:
-        weights: What it was ranked with.
-    """
-    window = memory.experience.passage(experience.id, text) if hit else None
+def card_of(memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, experience: Experience) -> HitCard:
+    """`experience_card`, of an experience that is at hand, from the memory that found it."""
+    window = memory.passage(experience.id, text) if hit else None
     return hit_card(
         hit,
         id=experience.id,
@@ -81,7 +75,7 @@ def card_of(
         outcome=signed(experience.outcome.label),
         sources=_sources(experience, window),
         query=text,
-        weights=weights,
+        weights=memory.weights,
     )
 
 
