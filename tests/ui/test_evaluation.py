@@ -155,6 +155,7 @@ def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
     EvaluationFile(tmp_path / CACHE, COLLECTION).path.write_bytes(b"garbage")
     app = dashboard(tmp_path, "evaluation")
     assert app.button(key="evaluation_run").label == "Measure"
+    assert [each.value for each in app.warning] == ["What was measured here before cannot be read. Measure anew."]
     assert_no_problem(app)
 
 
