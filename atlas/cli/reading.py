@@ -17,7 +17,8 @@ from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample
 from atlas.importers.sink import MemorySink
 from atlas.memory.ranking import explain
-from atlas.views.wording import attempts_text, counted
+from atlas.views.finding import profile_problems
+from atlas.views.wording import attempts_text, counted, hidden_text
 
 
 def add_commands(commands: Any) -> None:
@@ -85,9 +86,13 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         )
         for hit in found.hits:
             print("\n    ".join(_said_of(hit)))
-        hidden = f"{found.n_hidden} less relevant hidden, --all shows them" if found.n_hidden else ""
+        hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
-        for said in (*found.problems, "; ".join(filter(None, (nothing, hidden)))):
+        for said in (
+            *profile_problems(memory),
+            *found.problems,
+            "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
+        ):
             if said:
                 print(said, file=sys.stderr)
     return 0

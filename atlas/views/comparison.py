@@ -12,11 +12,11 @@ from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
-from atlas.views.finding import card_of
+from atlas.views.finding import card_of, profile_problems
 from atlas.views.hits import HitCard
-from atlas.views.wording import counted
+from atlas.views.wording import counted, hidden_text
 
-__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name"]
+__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
 
 HITS = 10
 """Hits of either side: about what a person reads."""
@@ -77,8 +77,8 @@ class Side:
     """One ranking."""
 
     hits: tuple[ComparedHit, ...]
-    n_hidden: int
-    """Of the first ones, how many are less relevant than the threshold."""
+    hidden: str
+    """How many of the first ones are less relevant than the threshold; empty where none is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,8 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
     )
-    return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
+    n_hidden = max(0, min(HITS - len(hits), of.n_hidden))
+    return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
 
 
 def _move(rank: int, other: int | None) -> str:

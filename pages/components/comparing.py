@@ -21,6 +21,7 @@ from atlas.views.comparison import (
     knobs,
     nudges_sentence,
     profile_names,
+    profile_problems,
 )
 from atlas.views.state import StoreState, store_state
 from pages.components.acts import Act, announce_act, announcing_problems, taken_back
@@ -49,6 +50,9 @@ class Chosen:
 def draw_comparison(memory: MemorySystem) -> None:
     """A query, and on either side a profile, its weights and what it finds."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use()
+    for problem in profile_problems(memory):
+        st.warning("The profile that searches should use cannot be used.", icon=":material/error:")
+        st.text(problem)
     for profile in profiles:
         if profile.problem:
             st.warning("A profile cannot be used. Save it anew under its name, or delete it.", icon=":material/error:")
@@ -96,8 +100,8 @@ def draw_side(name: Name, side: Side) -> None:
         place = hit_card(hit.card, key=f"evaluation_{name}_{hit.id}")
         place.badge(f"{hit.rank}", color="gray")
         place.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-    if side.n_hidden:
-        st.caption(f"{side.n_hidden} less relevant hidden")
+    if side.hidden:
+        st.caption(side.hidden)
 
 
 def compared(memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights) -> Comparison:
