@@ -33,12 +33,8 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 
 test: export HF_HUB_OFFLINE = 1
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
-	@failed=0; \
-	echo "==> unit, contract, integration and page tests"; \
-	$(PYTEST) $(PARALLEL) tests/unit tests/contract tests/integration tests/ui || failed=1; \
-	echo "==> browser tests"; \
-	$(PYTEST) tests/e2e || failed=1; \
-	exit $$failed
+	@echo "==> unit, contract, integration, page and browser tests"
+	@$(PYTEST) $(PARALLEL) tests
 
 check: $(VENV)/.dev ## format, lint, types, import rules
 	@failed=0; \
@@ -92,7 +88,7 @@ browser:
 	@if command -v chromium >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
 	if command -v apt-get >/dev/null && $$as_root true 2>/dev/null; then \
-		echo "==> installing chromium for the browser tests"; \
+		echo "==> installing chromium for the browser tests"
 		$$as_root apt-get update -qq; \
 		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
 			&& exit 0; \

@@ -23,8 +23,12 @@ SECTIONS = {
         ("map", "Map", ":material/scatter_plot:"),
         ("experiences", "Experiences", ":material/history_edu:"),
         ("concepts", "Concepts", ":material/functions:"),
+        ("strategies", "Strategies", ":material/lightbulb:"),
     ],
-    "Demonstrate": [("evaluation", "Evaluation", ":material/query_stats:")],
+    "Demonstrate": [
+        ("ask", "Ask", ":material/psychology_alt:"),
+        ("evaluation", "Evaluation", ":material/query_stats:"),
+    ],
     "Maintain": [("curate", "Curate", ":material/cleaning_services:"), ("history", "History", ":material/history:")],
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""

@@ -46,6 +46,7 @@ from atlas.core.types import (
     VerificationSpec,
 )
 from atlas.memory.opening import open_memory
+from atlas.memory.recording import Run, current_run, remember
 from atlas.memory.system import MemorySystem
 
 __all__ = [
@@ -72,6 +73,7 @@ __all__ = [
     "PlanOutdated",
     "RankingWeights",
     "ReadOnlyStore",
+    "Run",
     "SchemaTooNew",
     "Settings",
     "Step",
@@ -84,5 +86,7 @@ __all__ = [
     "UndoRefused",
     "Usage",
     "VerificationSpec",
+    "current_run",
     "open_memory",
+    "remember",
 ]

@@ -1,11 +1,11 @@
-"""Curate: queues to look through, pruning by rule, compressing programs; every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning, refining and compressing; every act is previewed and can be undone."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate import COMPRESS, MEANINGS, RULE, groups_within, queue_counts, tabs
+from atlas.views.curate import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
 from atlas.views.health import DUPLICATES, FAILING
 from atlas.views.wording import import_command
 from pages.components.compressing import draw_compression
@@ -22,6 +22,7 @@ from pages.components.experience import experience_panel
 from pages.components.health import page_health
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
+from pages.components.refining import draw_refinement
 from pages.components.scope import current_where, n_experiences
 from pages.components.tables import opened_id
 
@@ -56,6 +57,8 @@ def draw(memory: MemorySystem) -> None:
     st.caption(MEANINGS[queue])
     if queue == RULE:
         draw_criteria(memory, scope)
+    elif queue == REFINE:
+        draw_refinement(memory, scope)
     elif queue == COMPRESS:
         draw_compression(memory, scope)
     elif queue == DUPLICATES:

@@ -9,6 +9,7 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.overview import Overview, has_sample, load_sample_data, overview, remove_sample_data
 from atlas.views.state import StoreState, store_state
+from atlas.views.strategies import tries_seen
 from pages.components.acts import announce, announcing_problems
 from pages.components.duplicates import page_duplicates
 from pages.components.editing import READ_ONLY
@@ -24,6 +25,7 @@ from pages.components.overview import (
     draw_health,
     draw_operations,
     draw_sources,
+    draw_strategies,
     draw_totals,
     go_on,
 )
@@ -46,6 +48,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
         draw_domains(found)
     with sources:
         draw_sources(view.sources)
+    draw_strategies(view.strategies)
     draw_operations(view.operations)
     draw_facts(view.facts)
 
@@ -77,6 +80,7 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
     """An empty memory: how to fill it, and something to try out."""
     show_empty(view.import_command)
     draw_concepts(view.n_concepts)
+    draw_strategies(view.strategies)
     if not has_sample(SAMPLE) or memory.storage.read_only:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -92,15 +96,15 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def counted_overview(state: StoreState, *, _memory: MemorySystem) -> Overview:
-    """The overview, worked out once for each state of the store."""
+def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
+    """The overview, worked out once for each state of the store, and each number of tries of its strategies."""
     return overview(_memory)
 
 
 memory = page_memory()
 go_on()
 refreshing(memory)
-view = counted_overview(store_state(memory), _memory=memory)
+view = counted_overview(store_state(memory), tries_seen(memory), _memory=memory)
 st.title("Overview", anchor=False)
 if view.n_sample:
     draw_sample(memory, view)

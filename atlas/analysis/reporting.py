@@ -112,9 +112,9 @@ def as_text(report: Report) -> str:
     """The report as aligned columns."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *_aligned(_task_grid(task))]
+        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *aligned(_task_grid(task))]
     if report.outcomes:
-        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *_aligned(_outcome_grid(report.outcomes))]
+        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *aligned(_outcome_grid(report.outcomes))]
     return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -122,10 +122,10 @@ def as_markdown(report: Report) -> str:
     """The report as headings and tables."""
     parts = [_head(report)]
     for task in report.tasks:
-        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *_table(_task_grid(task))]
+        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *table(_task_grid(task))]
     if report.outcomes:
         grid = _outcome_grid(report.outcomes)
-        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *_table(grid)]
+        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *table(grid)]
     return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
 
 
@@ -177,17 +177,18 @@ def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
     grid = [["", "accuracy", "Brier score", "guessed"]]
     grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
     for row in outcomes.rows:
-        grid.append([row.name, _cell(row.accuracy), _cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
+        grid.append([row.name, cell(row.accuracy), cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
         for name, by in row.differences.items():
-            grid.append([f"… − {name}", _cell(by.accuracy, signed=True), _cell(by.brier, signed=True)])
+            grid.append([f"… − {name}", cell(by.accuracy, signed=True), cell(by.brier, signed=True)])
     return grid
 
 
 def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
-    return [_cell(by_metric[name], signed=signed) for name in METRICS]
+    return [cell(by_metric[name], signed=signed) for name in METRICS]
 
 
-def _cell(estimate: Estimate, *, signed: bool = False) -> str:
+def cell(estimate: Estimate, *, signed: bool = False) -> str:
+    """`.705 .61–.80`, with the interval where there is one; with signs `+.005 −.02…+.03`."""
     mean, interval = _share(estimate.mean, signed=signed), estimate.interval
     return f"{mean} {_range(interval, signed)}" if interval else mean
 
@@ -211,12 +212,14 @@ def _count(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
 
-def _aligned(grid: Grid) -> list[str]:
+def aligned(grid: Grid) -> list[str]:
+    """The rows as lines for a terminal, in columns."""
     widths = [max(len(row[at]) for row in grid if at < len(row)) for at in range(len(grid[0]))] if grid else []
     return ["  " + "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in grid]
 
 
-def _table(grid: Grid) -> list[str]:
+def table(grid: Grid) -> list[str]:
+    """The rows as lines of Markdown."""
     if not grid:
         return []
     full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]

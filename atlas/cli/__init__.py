@@ -10,11 +10,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from atlas.cli import advising, curating, evaluating, keeping, knowing, learning, mapping, profiling, reading
+from atlas.cli import (
+    ablating,
+    advising,
+    curating,
+    evaluating,
+    journalling,
+    keeping,
+    knowing,
+    learning,
+    mapping,
+    profiling,
+    reading,
+    refining,
+)
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
-GROUPS = (reading, knowing, learning, advising, mapping, evaluating, profiling, curating, keeping)
+GROUPS = (
+    reading,
+    knowing,
+    learning,
+    advising,
+    journalling,
+    mapping,
+    evaluating,
+    ablating,
+    profiling,
+    curating,
+    refining,
+    keeping,
+)
 """Modules of commands, each with an `add_commands`, in the order in which `atlas --help` lists them."""
 
 

@@ -1,4 +1,4 @@
-"""The command for strategies: listing, searching and printing them, with how well each works and what says so."""
+"""The command for strategies: writing, listing, searching and printing them, with how well each works."""
 
 from __future__ import annotations
 
@@ -7,31 +7,51 @@ import sys
 from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Strategy, Use
 from atlas.memory.ranking import explain
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds import STRATEGY
+from atlas.views.strategy_writing import apply_writing, propose_writing
 
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(commands, "strategies", _strategies, "list, search or print strategies")
+    command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
     command.add_argument("query", nargs="?", default="", help="the task at hand (default: list the newest)")
     command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
     command.add_argument("--show", metavar="ID", help="print one with its attempts; its id, or a beginning of it")
+    command.add_argument("--write", action="store_true", help="write those of the successful attempts in the store")
+    command.add_argument("--dry-run", action="store_true", help="with --write: say what would be written, and stop")
 
 
 def _strategies(options: argparse.Namespace, settings: Settings) -> int:
-    with opened(settings, read_only=True) as memory:
-        if options.show:
+    if options.dry_run and not options.write:
+        raise InvalidInput("--dry-run goes with --write: nothing else of this command changes anything")
+    with opened(settings, read_only=options.dry_run or not options.write) as memory:
+        if options.write:
+            _write(memory, is_dry=options.dry_run)
+        elif options.show:
             _show(memory, full_ids(memory, [options.show], kind=STRATEGY)[0])
         elif options.query:
             _search(memory, options.query, options.n)
         else:
             _list(memory, options.n)
     return 0
+
+
+def _write(memory: MemorySystem, *, is_dry: bool) -> None:
+    proposal = propose_writing(memory)
+    print("\n".join([proposal.headline, *proposal.notes, *map(safe, proposal.plan.problems[:1])]))
+    for row in proposal.rows:
+        print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
+    if is_dry:
+        print("Nothing was touched (--dry-run).")
+    elif proposal.rows:
+        done = apply_writing(memory, proposal)
+        print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
 
 
 def _list(memory: MemorySystem, n: int) -> None:

@@ -15,9 +15,15 @@ from tqdm import tqdm
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Operation
+from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder
 from atlas.views.kinds import EXPERIENCE, Kind
+from atlas.views.plans import PlanView
+
+SHOWN = 10
+"""Records of a plan that are printed; all of them with --all."""
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
@@ -32,6 +38,16 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     return open_memory(
         settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
     )
+
+
+def chosen_embedder(model: str, settings: Settings) -> Embedder:
+    """A model by its name, or the one that a new store would use."""
+    choice = choose_model(
+        model or settings.embedding_model,
+        timeout_seconds=settings.hub_timeout_seconds,
+        announce=lambda text: print(text, file=sys.stderr),
+    )
+    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size)
 
 
 @contextmanager
@@ -88,6 +104,18 @@ def line(experience: Experience) -> str:
 def counts(operation: Operation) -> str:
     """`3 removed, 1 changed`."""
     return ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
+
+
+def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
+    """What a plan would do, in a sentence, and with each record that goes or stays."""
+    for text in (view.headline, *view.notes) if with_head else ():
+        print(text)
+    for goes in (True, False) if not show_all else (None,):
+        rows = [row for row in view.rows if goes is None or row.goes == goes]
+        for row in rows if show_all else rows[:SHOWN]:
+            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(row.why)})")
+        if not show_all and len(rows) > SHOWN:
+            print(f"  {'-' if goes else '+'} … and {len(rows) - SHOWN} more (--all prints them)")
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:

@@ -6,17 +6,15 @@ import argparse
 import itertools
 from typing import Any
 
-from atlas.cli.common import add_command, count, counts, full_ids, opened, safe
+from atlas.cli.common import add_command, count, counts, full_ids, opened, print_plan, safe
 from atlas.core.errors import NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Operation
 from atlas.memory.opening import open_storage
 from atlas.storage.store import Store
-from atlas.views.plans import PlanView, merge_plan_view, prune_plan_view
+from atlas.views.plans import merge_plan_view, prune_plan_view
 
 HISTORY_BATCH = 100
-SHOWN = 10
-"""Records of a plan that are printed; all of them with --all."""
 
 
 def add_commands(commands: Any) -> None:
@@ -60,7 +58,7 @@ def _prune(options: argparse.Namespace, settings: Settings) -> int:
     criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
     with opened(settings, read_only=options.dry_run) as memory:
         plan = memory.experience.plan_prune(criteria)
-        _print_plan(prune_plan_view(plan), show_all=options.all)
+        print_plan(prune_plan_view(plan), show_all=options.all)
         if options.dry_run:
             print("Nothing was touched (--dry-run).")
         elif plan.removals:
@@ -101,7 +99,7 @@ def _newest_not_undone(storage: Store) -> Operation:
 def _merge(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.dry_run) as memory:
         plan = memory.experience.plan_merge([full_ids(memory, options.ids)])
-        _print_plan(merge_plan_view(plan), show_all=True)
+        print_plan(merge_plan_view(plan), show_all=True)
         if options.dry_run:
             print("Nothing was touched (--dry-run).")
             return 0
@@ -143,14 +141,3 @@ def _trash(options: argparse.Namespace, settings: Settings) -> int:
 
 def _how_to_undo(operation_id: str | None) -> str:
     return f" To take it back: atlas undo {operation_id[:8]}" if operation_id else ""
-
-
-def _print_plan(view: PlanView, *, show_all: bool) -> None:
-    for text in (view.headline, *view.notes):
-        print(text)
-    for goes in (True, False) if not show_all else (None,):
-        rows = [row for row in view.rows if goes is None or row.goes == goes]
-        for row in rows if show_all else rows[:SHOWN]:
-            print(f"  {'-' if row.goes else '+'} {row.id[:8]}  {safe(row.title)[:80]}  ({safe(row.why)})")
-        if not show_all and len(rows) > SHOWN:
-            print(f"  {'-' if goes else '+'} … and {len(rows) - SHOWN} more (--all prints them)")

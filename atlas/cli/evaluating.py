@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,13 +10,12 @@ from typing import Any
 
 from atlas.analysis.reporting import Report, as_json, as_markdown, as_text
 from atlas.analysis.resampling import Half
-from atlas.cli.common import add_command, count, new_file, opened, progress_bar, safe
+from atlas.cli.common import add_command, chosen_embedder, count, new_file, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.importers.gold import find_corpora
-from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.evaluating import Watch, evaluate_corpora, evaluate_own
-from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.infra import Progress
 
 
 def add_commands(commands: Any) -> None:
@@ -58,7 +56,7 @@ def _on_paths(options: argparse.Namespace, settings: Settings) -> Report:
     half: Half = options.half or "test"
     corpora = find_corpora(options.paths, settings)
     with _bars() as watch:
-        embedder = _embedder(options.model, settings)
+        embedder = chosen_embedder(options.model, settings)
         return evaluate_corpora(corpora, embedder, settings=settings, half=half, seed=options.seed, watch=watch)
 
 
@@ -71,15 +69,6 @@ def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
     half: Half = options.half or "both"
     with opened(settings, read_only=True) as memory, _bars() as watch:
         return evaluate_own(memory, half=half, seed=options.seed, watch=watch)
-
-
-def _embedder(model: str, settings: Settings) -> Embedder:
-    choice = choose_model(
-        model or settings.embedding_model,
-        timeout_seconds=settings.hub_timeout_seconds,
-        announce=lambda text: print(text, file=sys.stderr),
-    )
-    return SentenceTransformerEmbedder(choice.name, settings.device, settings.batch_size)
 
 
 @contextmanager

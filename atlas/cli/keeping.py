@@ -15,13 +15,14 @@ from atlas.core.settings import Settings
 from atlas.memory.opening import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
+from atlas.views.wording import counted
 
 EXPORT_BATCH = 500
 
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "export", _export, "write every experience as JSONL, one a line")
+    command = add_command(commands, "export", _export, "write every experience and strategy as JSONL, one a line")
     command.add_argument("file", type=Path, help="a new file, or - for the terminal")
     command.add_argument("--vectors", action="store_true", help="with their vectors")
     command = add_command(commands, "backup", _backup, "copy the whole store into one file, while others write")
@@ -41,7 +42,11 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
             ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
             for exported in memory.experience.export(ids, with_vectors=options.vectors):
                 write(encode_line(exported) + "\n")
-    print(f"Exported {len(rows)} experiences.", file=sys.stderr)
+        strategies = memory.strategies.export(memory.strategies.ids())
+        for strategy in strategies:
+            write(encode_line(strategy) + "\n")
+    also = f" and {counted(len(strategies), 'strategy')}" if strategies else ""
+    print(f"Exported {len(rows)} experiences{also}.", file=sys.stderr)
     return 0
 
 

@@ -9,8 +9,10 @@ from typing import Any
 from atlas.cli.common import add_command, count, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
+from atlas.infra.llm import AnthropicLLM
 from atlas.library_learning.limits import Limits
-from atlas.memory.compression_job import compressed_now
+from atlas.library_learning.strategies import ProvenCompression
+from atlas.memory.compression_job import compressed_now, strategy_of
 from atlas.memory.system import MemorySystem
 from atlas.views.compression import (
     FoundCompression,
@@ -20,10 +22,12 @@ from atlas.views.compression import (
     found_function,
     found_rows,
     headline,
+    made_caption,
     notes,
 )
-from atlas.views.primitives import load_primitives, loader_names
+from atlas.views.primitives import load_primitives, loader_names, n_updates
 
+STITCH, MODEL = "stitch", "model"
 LINE = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
 TITLES = {
     "name": "function",
@@ -52,19 +56,28 @@ def add_commands(commands: Any) -> None:
         metavar="N",
         help=f"programs, at most (default: {limit})",
     )
+    command.add_argument(
+        "--by",
+        choices=(STITCH, MODEL),
+        default=STITCH,
+        help=f"what proposes functions: {STITCH}, or a language model (ANTHROPIC_API_KEY; default: {STITCH})",
+    )
     command.add_argument("--apply", action="store_true", help="add those that are proven, and what they call")
     command.add_argument("--show", action="store_true", help="print their code, and a program before and after")
     command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
     command.add_argument("name", nargs="?", default="", help="the loader (default: list them)")
+    command.add_argument("--update", action="store_true", help="bring in newer forms of those that nobody has edited")
 
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
     if not options.limit:
         raise InvalidInput("--limit should be at least 1")
+    llm = AnthropicLLM(settings) if options.by == MODEL else None
     with opened(settings, read_only=not options.apply) as memory:
-        found = _compressed(memory, options.limit)
+        found = _compressed(memory, strategy_of(llm, options.limit))
         rows = found_rows(memory, found)
-        for text in (headline(found), *notes(found)):
+        spent = [f"{llm.model_name} took {llm.spent}."] if llm else []
+        for text in (headline(found), made_caption(found), *notes(found), *spent):
             print(safe(text))
         for line in ([LINE.format(**TITLES)] if rows else []) + [_line(row) for row in rows]:
             print(line.rstrip())
@@ -79,14 +92,14 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
-def _compressed(memory: MemorySystem, limit: int) -> FoundCompression:
+def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> FoundCompression:
     """What is found; interrupting it ends the search too, which goes on in other threads."""
     is_over = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:
         try:
             return compressed_now(
                 memory,
-                max_programs=limit,
+                strategy=strategy,
                 on_progress=lambda done, total, message: on_progress(done, total),
                 cancelled=is_over.is_set,
             )
@@ -122,9 +135,12 @@ def _primitives(options: argparse.Namespace, settings: Settings) -> int:
             print(safe(name))
         return 0
     with opened(settings) as memory:
-        done = load_primitives(memory, options.name)
+        done = load_primitives(memory, options.name, update=options.update)
+        n_newer = n_updates(memory, options.name)
         if done is None:
             print("The library has all of them already.")
         else:
             print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
+        if n_newer:
+            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: add --update")
     return 0

@@ -146,9 +146,10 @@ def _status(options: argparse.Namespace, settings: Settings) -> int:
 def _print_report(report: ImportReport, operation_id: str | None) -> None:
     for rejection in report.rejections:
         print(f"rejected: {rejection}", file=sys.stderr)
-    concepts = f" ({_of_what(report)})" if report.added_concepts or report.added_entries else ""
+    is_mixed = report.added_concepts or report.added_entries or report.added_strategies
+    of_what = f" ({_of_what(report)})" if is_mixed else ""
     print(
-        f"{report.read} read, {report.added} added{concepts}, {report.skipped} skipped as duplicates, "
+        f"{report.read} read, {report.added} added{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
     if operation_id:
@@ -157,8 +158,13 @@ def _print_report(report: ImportReport, operation_id: str | None) -> None:
 
 def _of_what(report: ImportReport) -> str:
     """`51 concepts`, or `3 experiences and 51 concepts`."""
-    n_attempts = report.added - report.added_concepts - report.added_entries
-    named = {"experience": n_attempts, "concept": report.added_concepts, "journal line": report.added_entries}
+    n_attempts = report.added - report.added_concepts - report.added_entries - report.added_strategies
+    named = {
+        "experience": n_attempts,
+        "concept": report.added_concepts,
+        "journal line": report.added_entries,
+        "strategy": report.added_strategies,
+    }
     return " and ".join(counted(n, noun) for noun, n in named.items() if n)
 
 

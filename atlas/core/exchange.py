@@ -1,4 +1,4 @@
-"""One experience with everything that is known of it, as one line of JSON and back, without loss.
+"""One experience or strategy with everything that is known of it, as one line of JSON and back, without loss.
 
 `atlas export` writes such lines and `atlas import` reads them, so a store can be moved, diffed and kept elsewhere.
 """
@@ -14,7 +14,8 @@ import numpy as np
 
 from atlas.core.codec import Json, check_json, decode_experience, decode_trajectory, encode_experience
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Experience, Marks, Trajectory, Usage, Vectors
+from atlas.core.strategy_codec import decode_strategy, encode_strategy
+from atlas.core.types import Experience, Marks, Strategy, Trajectory, Usage, Use, Vectors
 
 LENGTH_TOLERANCE = 1e-2
 """How far from 1 the length of an imported vector may be; a zero vector is taken as well."""
@@ -38,29 +39,55 @@ class ExportedExperience:
     """When it was first stored; None where nobody knows."""
 
 
-def encode_line(exported: ExportedExperience) -> str:
-    """The experience as one JSON object on one line, without the line break; `decode_line` gives it back equal.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedStrategy:
+    """A strategy, what was said of it, and every recorded attempt that it was used for."""
+
+    strategy: Strategy
+    """Its own statistics are left out: they follow from the attempts."""
+
+    marks: Marks
+    usage: Usage
+    uses: tuple[Use, ...] = ()
+    """Oldest first; those of strategies that were merged into it are among them, as its own."""
+
+    stored_at: datetime | None = None
+    """When it was first stored; None where nobody knows."""
+
+
+def encode_line(exported: ExportedExperience | ExportedStrategy) -> str:
+    """It as one JSON object on one line, without the line break; `decode_line` gives it back equal.
 
     Raises:
         InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
     """
+    if isinstance(exported, ExportedStrategy):
+        said = {
+            "kind": "strategy",
+            "strategy": encode_strategy(exported.strategy),
+            "uses": [_encode_use(use) for use in exported.uses],
+        }
+    else:
+        said = {
+            "kind": "experience",
+            "experience": encode_experience(exported.experience),
+            "embedding_model": exported.embedding_model,
+            "content_hash": exported.content_hash,
+        }
     line: Json = {
-        "kind": "experience",
-        "experience": encode_experience(exported.experience),
+        **said,
         "marks": _encode_marks(exported.marks),
         "usage": _encode_usage(exported.usage),
-        "embedding_model": exported.embedding_model,
-        "content_hash": exported.content_hash,
         "stored_at": _encode_instant(exported.stored_at, "stored_at"),
     }
     check_json(line, "line")
-    if exported.vectors is not None and len(exported.vectors):
+    if isinstance(exported, ExportedExperience) and exported.vectors is not None and len(exported.vectors):
         line["vectors"] = _encode_vectors(exported.vectors)
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def decode_line(obj: Json) -> ExportedExperience | Trajectory:
-    """What a line holds: an experience as `encode_line` wrote it, or `{"kind": "trajectory", "trajectory": {…}}`.
+def decode_line(obj: Json) -> ExportedExperience | ExportedStrategy | Trajectory:
+    """What a line holds: what `encode_line` wrote, or `{"kind": "trajectory", "trajectory": {…}}`.
 
     Raises:
         InvalidInput: A field is missing, of the wrong type or impossible; the message names it.
@@ -71,8 +98,10 @@ def decode_line(obj: Json) -> ExportedExperience | Trajectory:
     kind = obj.get("kind")
     if kind == "trajectory":
         return decode_trajectory(_object(obj, "trajectory"))
+    if kind == "strategy":
+        return _decode_strategy(obj)
     if kind != "experience":
-        raise InvalidInput(f"kind should be 'experience' or 'trajectory', but is {_shown(kind)}")
+        raise InvalidInput(f"kind should be 'experience', 'strategy' or 'trajectory', but is {_shown(kind)}")
     return ExportedExperience(
         experience=decode_experience(_object(obj, "experience")),
         marks=_decode_marks(_object(obj, "marks", {})),
@@ -81,6 +110,46 @@ def decode_line(obj: Json) -> ExportedExperience | Trajectory:
         embedding_model=_text(obj, "embedding_model"),
         content_hash=_text(obj, "content_hash"),
         stored_at=_decode_instant(obj, "stored_at"),
+    )
+
+
+def _decode_strategy(obj: Json) -> ExportedStrategy:
+    strategy, uses = decode_strategy(_object(obj, "strategy")), obj.get("uses", [])
+    if not isinstance(uses, list):
+        raise InvalidInput(f"uses should be a list, but is {_shown(uses)}")
+    return ExportedStrategy(
+        strategy=strategy,
+        marks=_decode_marks(_object(obj, "marks", {})),
+        usage=_decode_usage(_object(obj, "usage", {})),
+        uses=tuple(_decode_use(use, strategy.id, n) for n, use in enumerate(uses)),
+        stored_at=_decode_instant(obj, "stored_at"),
+    )
+
+
+def _encode_use(use: Use) -> Json:
+    return {
+        "success": use.success,
+        "task_id": use.task_id,
+        "trajectory_id": use.trajectory_id,
+        "at": _encode_instant(use.at, "at"),
+        "actor": use.actor,
+    }
+
+
+def _decode_use(encoded: Any, record_id: str, position: int) -> Use:
+    prefix = f"uses[{position}]."
+    if not isinstance(encoded, dict):
+        raise InvalidInput(f"uses[{position}] should be an object, but is {_shown(encoded)}")
+    at = _decode_instant(encoded, "at", prefix)
+    if at is None or "success" not in encoded:
+        raise InvalidInput(f"uses[{position}] should say `at` and `success`; give it both, or leave it out")
+    return Use(
+        record_id=record_id,
+        success=_truth(encoded, "success", prefix),
+        task_id=_text(encoded, "task_id", prefix),
+        trajectory_id=_text(encoded, "trajectory_id", prefix),
+        at=at,
+        actor=_text(encoded, "actor", prefix),
     )
 
 

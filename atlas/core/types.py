@@ -320,8 +320,10 @@ class MemoryQueryResult:
 
     concept_hits: tuple[Hit[CodeConcept], ...] = ()
     strategy_hits: tuple[Hit[Strategy], ...] = ()
+    journal_hits: tuple[Hit[JournalEntry], ...] = ()
     n_hidden: Mapping[str, int] = field(default_factory=dict)
-    """How many were not relevant enough to be among the hits, by memory: `experience`, `concepts`, `strategies`."""
+    """How many were not relevant enough to be among the hits, by memory: `experience`, `concepts`, `strategies`,
+    `journal`."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
     """What went wrong, by memory; the parts of the others are whole."""
@@ -342,12 +344,18 @@ class MemoryQueryResult:
         return [hit.item for hit in self.strategy_hits]
 
     @property
+    def journal_entries(self) -> list[JournalEntry]:
+        """What was noted that has to do with it."""
+        return [hit.item for hit in self.journal_hits]
+
+    @property
     def ids(self) -> dict[str, tuple[str, ...]]:
         """The ids of all hits, by memory."""
         return {
             "experience": tuple(one.id for one in self.experiences),
             "concepts": tuple(one.id for one in self.concepts),
             "strategies": tuple(one.id for one in self.strategies),
+            "journal": tuple(one.id for one in self.journal_entries),
         }
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from atlas.core.codec import encode_experience, encode_trajectory
 from atlas.core.concept_codec import encode_concept
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import ExportedExperience
+from atlas.core.exchange import ExportedExperience, ExportedStrategy
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
+from atlas.core.strategy_codec import encode_strategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.memory.concept_records import checked
+from atlas.memory.strategy_records import checked as checked_strategy
 
-Item = Trajectory | ExportedExperience | CodeConcept | JournalEntry
-"""An attempt, an experience as another store had it, reusable code, or a line of an agent's log."""
+Item = Trajectory | ExportedExperience | ExportedStrategy | CodeConcept | JournalEntry
+"""An attempt, an experience or a strategy as another store had it, reusable code, or a line of an agent's log."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -93,6 +96,9 @@ def _check(item: Item) -> None:
         return
     if isinstance(item, JournalEntry):
         encode_entry(checked_entry(item))
+        return
+    if isinstance(item, ExportedStrategy):
+        encode_strategy(checked_strategy(item.strategy, datetime.now(UTC)))
         return
     if isinstance(item, ExportedExperience):
         encode_experience(item.experience)

@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from atlas.core.errors import ImportFailed
+from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
 from atlas.importers.formats import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
+from atlas.memory.extraction import to_trajectory
 
 BATCH_ITEMS = 256
 BATCH_BYTES = 32 * MEGABYTE
@@ -33,7 +36,10 @@ class AddCount:
     """How many of those added are concepts."""
 
     added_entries: int = 0
-    """How many of those added are entries of a journal; what is neither is an attempt."""
+    """How many of those added are entries of a journal."""
+
+    added_strategies: int = 0
+    """How many of those added are strategies; what is none of these is an attempt."""
 
 
 class Sink(Protocol):
@@ -71,7 +77,10 @@ class ImportReport:
     """How many of those added are concepts."""
 
     added_entries: int
-    """How many of those added are entries of a journal; what is neither is an attempt."""
+    """How many of those added are entries of a journal."""
+
+    added_strategies: int
+    """How many of those added are strategies; what is none of these is an attempt."""
 
     skipped: int
     """Rows that the store had already."""
@@ -117,6 +126,45 @@ def import_paths(
     return run.report(len(files))
 
 
+class _Attempts:
+    """A sink that keeps attempts in memory, and passes over what is none."""
+
+    def __init__(self) -> None:
+        self.trajectories: list[Trajectory] = []
+
+    def add(self, items: list[Item], source: str) -> AddCount:
+        before = len(self.trajectories)
+        for item in items:
+            if isinstance(item, Trajectory):
+                self.trajectories.append(item)
+            elif isinstance(item, ExportedExperience):
+                self.trajectories.append(to_trajectory(item.experience))
+        n_added = len(self.trajectories) - before
+        return AddCount(added=n_added, skipped=len(items) - n_added)
+
+
+def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
+    """The attempts in files and in the files under directories, in their order.
+
+    What is no attempt is passed over, as is what lies in a directory and is of no known format.
+
+    Raises:
+        ImportFailed: As `import_paths` with `strict`: figures over a part of the data would look like those over all.
+    """
+    sink, limits = _Attempts(), Limits.of(settings)
+    files = [file.path for file in source_files(paths) if file.path in paths or _is_known(file.path, limits)]
+    import_paths(sink, files, format=format, strict=True, settings=settings)
+    return sink.trajectories
+
+
+def _is_known(path: Path, limits: Limits) -> bool:
+    try:
+        detect(path, limits)
+    except (ImportFailed, OSError):
+        return False
+    return True
+
+
 class SourceFile(NamedTuple):
     """A file to read."""
 
@@ -139,7 +187,8 @@ class _Run:
         self._on_progress = on_progress
         self._total_bytes = total_bytes
         self._done_bytes = 0
-        self._n_read = self._n_added = self._n_concepts = self._n_entries = self._n_skipped = self._n_rejected = 0
+        self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
+        self._n_concepts = self._n_entries = self._n_strategies = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -166,6 +215,7 @@ class _Run:
             self._n_added += count.added
             self._n_concepts += count.added_concepts
             self._n_entries += count.added_entries
+            self._n_strategies += count.added_strategies
             self._n_skipped += count.skipped
             self._tell_progress()
 
@@ -176,6 +226,7 @@ class _Run:
             added=self._n_added,
             added_concepts=self._n_concepts,
             added_entries=self._n_entries,
+            added_strategies=self._n_strategies,
             skipped=self._n_skipped,
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),

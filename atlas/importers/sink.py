@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.core.exchange import ExportedExperience
+from atlas.core.exchange import ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
@@ -30,12 +30,14 @@ class MemorySink:
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
         added_concepts = self._concepts.add_many(concepts)
         added_entries = self._add_entries([item for item in items if isinstance(item, JournalEntry)])
-        n_added = len(added) + len(added_concepts) + len(added_entries)
+        added_strategies = self._add_strategies([item for item in items if isinstance(item, ExportedStrategy)])
+        n_added = len(added) + len(added_concepts) + len(added_entries) + len(added_strategies)
         return AddCount(
             added=n_added,
             skipped=len(items) - n_added,
             added_concepts=len(added_concepts),
             added_entries=len(added_entries),
+            added_strategies=len(added_strategies),
         )
 
     def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
@@ -43,3 +45,9 @@ class MemorySink:
             return []
         journal = self._memory.journal.within("import", self._reason, operation_id=self._experience.operation_id)
         return journal.add_entries(entries)
+
+    def _add_strategies(self, strategies: list[ExportedStrategy]) -> list[str]:
+        if not strategies:  # as with a journal
+            return []
+        bank = self._memory.strategies.within("import", self._reason, operation_id=self._experience.operation_id)
+        return bank.restore_many(strategies)

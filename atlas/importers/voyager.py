@@ -9,6 +9,7 @@ Source:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -52,10 +53,12 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeConcept:
     skill = as_object(parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes)), "the skill")
     said, signature = _said(required_text(skill, "description", "description"))
+    name, code = _unescaped(span.key), required_text(skill, "code", "code")
     return CodeConcept(
-        name=_unescaped(span.key),
+        id=hashlib.sha256(json.dumps(["voyager", name, code]).encode()).hexdigest()[:32],
+        name=name,
         description=said,
-        code=required_text(skill, "code", "code"),
+        code=code,
         signature=signature,
         source="imported",
         language="javascript",

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from atlas.core.codec import dump
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
@@ -44,6 +45,15 @@ HINTS = {
 
 PASSING = {408, 409, 429}
 """Statuses, beside those of a failing server, after which the same question may be answered."""
+
+
+def is_configured(settings: Settings) -> bool:
+    """Whether there is a model that may be asked, told from the settings alone; the SDK is not imported for it."""
+    if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
+        return False
+    host = urlsplit(settings.llm_base_url).hostname or PRICED_HOST
+    has_access = bool(settings.llm_base_url or os.environ.get(KEY))
+    return has_access and (not settings.llm_forbidden or _is_this_machine(host))
 
 
 class AnthropicLLM:

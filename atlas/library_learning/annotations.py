@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 from atlas.library_learning.renaming import Function, function_of
 
 _SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
@@ -35,6 +35,9 @@ class Parameter:
     type: ast.expr | None
     """None where the signature says nothing."""
 
+    is_keyword: bool = False
+    """Whether it can be passed by name only."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
@@ -56,7 +59,11 @@ def typed(concept: CodeConcept) -> Typed:
     given = function.args
     positional = [*given.posonlyargs, *given.args]
     required = positional[: len(positional) - len(given.defaults)]
-    parameters = tuple(Parameter(name=arg.arg, type=_read(arg.annotation)) for arg in required)
+    named = [arg for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
+    parameters = (
+        *(Parameter(name=arg.arg, type=_read(arg.annotation)) for arg in required),
+        *(Parameter(name=arg.arg, type=_read(arg.annotation), is_keyword=True) for arg in named),
+    )
     returns = _read(function.returns)
     is_nothing = returns is not None and ast.unparse(returns) == "None"
     return Typed(concept=concept, parameters=parameters, returns=None if is_nothing else returns)

@@ -14,7 +14,7 @@ from typing import Any
 from atlas.core.errors import AtlasError, InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS, Documentation, derive, documented
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 from atlas.library_learning.renaming import Function, function_of, identifiers, is_free, parameters_of, renamed
 from atlas.library_learning.uses import MAX_USES
 from atlas.protocols.infra import LLMClient

@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.library_learning.annotations import Typed, fits, typed
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS
-from atlas.library_learning.programs import parsed
-from atlas.library_learning.renaming import unused
+from atlas.library_learning.normalising import stripped
+from atlas.library_learning.parsing import parsed
+from atlas.library_learning.renaming import bound_names, function_of, unused
 from atlas.library_learning.running import RunLimits, RunResult, Sandbox
+
+Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 Find = Callable[[str], CodeConcept | None]
 """A concept by its id; None where there is none."""
@@ -45,12 +48,12 @@ class PipelineCompositionStrategy:
         whole. The examples are those of the first function, with the other arguments from the examples of theirs.
         Where there are some and none runs, the functions do not fit either.
         """
-        if len({concept.id for concept in concepts}) < 2 or any(one.language != "python" for one in concepts):
+        if len({concept.id for concept in concepts}) < 2:
             return None
-        try:
-            given = [typed(concept) for concept in concepts]
-        except InvalidInput:
+        why_not = await asyncio.to_thread(obstacle, concepts, self._find)
+        if why_not:
             return None
+        given = [typed(concept) for concept in concepts]
         n_tried = None if len(given) <= MAX_REORDERED else 1
         for order in itertools.islice(itertools.permutations(given), n_tried):
             chain = _chain(order)
@@ -68,7 +71,12 @@ class PipelineCompositionStrategy:
 
 def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
     """The code of concepts and of all that they call, each once, those called before those that call them."""
-    codes: dict[str, str] = {}
+    return "\n\n".join(concept.code for concept in needed(concepts, find))
+
+
+def needed(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
+    """Concepts and all that they call, each once, those called before those that call them."""
+    found: dict[str, CodeConcept] = {}
     entered: set[str] = set()
 
     def add(concept: CodeConcept) -> None:
@@ -76,13 +84,49 @@ def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
             return
         entered.add(concept.id)
         for called in concept.calls:
-            if (found := find(called)) is not None:
-                add(found)
-        codes[concept.id] = concept.code
+            if (callee := find(called)) is not None:
+                add(callee)
+        found[concept.id] = concept
 
     for concept in concepts:
         add(concept)
-    return "\n\n".join(codes.values())
+    return list(found.values())
+
+
+def obstacle(concepts: Sequence[CodeConcept], find: Find) -> str:
+    """Why no function can call all of these, with their names in it; empty where one can."""
+    others = [concept.name for concept in concepts if concept.language != "python"]
+    if others:
+        return f"Only Python is composed, but {', '.join(others)} is written in something else."
+    for concept in concepts:
+        try:
+            function = function_of(concept.code, concept.name)
+        except InvalidInput:
+            return f"{concept.name} defines no function."
+        if isinstance(function, ast.AsyncFunctionDef):
+            return f"{concept.name} is async: what calls it has to wait for it. Only plain functions are composed."
+        if function.name != concept.name:
+            return f"{concept.name} is called {function.name} in its code. Give the two one name, then try again."
+    return _clash(needed(concepts, find))
+
+
+def _clash(concepts: Iterable[CodeConcept]) -> str:
+    """Which two of them give one name different meanings; empty where all can stand in one program."""
+    defined: dict[str, tuple[str, str]] = {}
+    for concept in concepts:
+        for name, meaning in _meanings(concept.code):
+            other, there = defined.setdefault(name, (concept.name, meaning))
+            if there != meaning:
+                both = f"{other} and {concept.name}" if other != concept.name else f"Two concepts named {other}"
+                return f"{both} define {name} in different ways. Rename one of these functions, then try again."
+    return ""
+
+
+def _meanings(code: str) -> Iterator[tuple[str, str]]:
+    """The names that code defines at its top, each with what it stands for."""
+    for node in stripped(code).body:
+        for name in bound_names(node) if not isinstance(node, Defining) else {node.name}:
+            yield name, ast.dump(node)
 
 
 def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[str | None]:
@@ -181,7 +225,10 @@ def _quoted(annotation: ast.expr | None) -> ast.expr | None:
 def _call(links: Sequence[_Link]) -> str:
     """The call of the last function, with that of those before it inside."""
     last = links[-1]
-    arguments = [name or _call(links[:-1]) for name in last.names]
+    arguments = [
+        f"{parameter.name}={name or _call(links[:-1])}" if parameter.is_keyword else name or _call(links[:-1])
+        for name, parameter in zip(last.names, last.typed.parameters, strict=True)
+    ]
     return f"{last.typed.concept.name}({', '.join(arguments)})"
 
 
@@ -205,10 +252,21 @@ def _arguments(link: _Link) -> list[list[str]]:
     for call, _ in link.typed.concept.examples:
         tree = parsed(call)
         value = tree.body[0].value if tree and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) else None
-        is_own = isinstance(value, ast.Call) and getattr(value.func, "id", "") == link.typed.concept.name
-        if is_own and isinstance(value, ast.Call) and not value.keywords and len(value.args) == len(link.names):
-            found.append([ast.unparse(argument) for argument in value.args])
+        if isinstance(value, ast.Call) and getattr(value.func, "id", "") == link.typed.concept.name:
+            given = _given(value, link)
+            found += [given] if given is not None else []
     return found
+
+
+def _given(call: ast.Call, link: _Link) -> list[str] | None:
+    """The argument of each required parameter; None where a call passes anything else, or too few."""
+    by_name = {keyword.arg: keyword.value for keyword in call.keywords}
+    in_order = [parameter for parameter in link.typed.parameters if not parameter.is_keyword]
+    by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}
+    names = [parameter.name for parameter in link.typed.parameters]
+    if len(call.args) + len(call.keywords) != len(names) or set(by_name) != set(names):
+        return None
+    return [ast.unparse(by_name[name]) for name in names]
 
 
 def _concept(chain: _Chain, examples: tuple[tuple[str, str], ...]) -> CodeConcept:

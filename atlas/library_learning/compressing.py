@@ -14,8 +14,9 @@ from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.engines import Corpus, Engine
 from atlas.library_learning.functions import Function, program_source
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
-from atlas.library_learning.normalising import NotPython, normalise
-from atlas.library_learning.programs import Program, is_runnable
+from atlas.library_learning.normalising import normalise
+from atlas.library_learning.parsing import NotPython, is_runnable
+from atlas.library_learning.programs import Program
 from atlas.library_learning.pruning import Lengths, prune
 from atlas.library_learning.renaming import looks_up_names
 from atlas.library_learning.rewriting import sources, standalone
@@ -115,6 +116,8 @@ class Compression:
 
     notes: tuple[str, ...]
     library: Library
+    engine: str
+    """What searched, for people."""
 
     @property
     def ratio(self) -> float:
@@ -342,6 +345,7 @@ def _result(
         refused=dict(+run.refused),
         notes=tuple(run.notes),
         library=Library(shelf=shelf, functions=functions),
+        engine=run.engine.name,
     )
 
 

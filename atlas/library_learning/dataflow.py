@@ -11,7 +11,7 @@ from atlas.library_learning.engines import Pattern
 from atlas.library_learning.flows import Flow, Flows, Names
 from atlas.library_learning.heads import EXPRESSION, REST, read_head
 from atlas.library_learning.occurrences import Located, Occurrence, Region, Site
-from atlas.library_learning.positions import Position, is_atomic, is_repeatable, positions
+from atlas.library_learning.positions import Position, positions
 from atlas.library_learning.scopes import BUILTIN, LOCAL, OWN
 from atlas.library_learning.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.library_learning.terms import is_call
@@ -201,7 +201,7 @@ def _look(occurrence: Occurrence, program: Located) -> _Use | str:
         flow=flow,
         live=live_after(region, program) if region.statements else frozenset(),
         known=assigned_before(region.node, program),
-        positions=positions(nodes, holes, flows),
+        positions=positions(nodes, holes, flows, program.purity),
         numbers=numbers,
     )
     return _out_of_place(use) or use
@@ -367,13 +367,15 @@ def _is_value(hole: int, use: _Use) -> bool:
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_lambda(argument):
         return False
-    places = use.positions[hole]
-    if is_atomic(argument):
+    places, purity = use.positions[hole], use.program.purity
+    if purity.is_atomic(argument):
         read = Flows(use.program.symbols).of_node(argument).reads
         return not places[0].is_lazy or read <= use.known
-    if places[0].is_lazy or places[-1].effects:
+    if places[0].is_lazy or places[-1].effects or places[-1].looked & purity.changed_by(argument):
         return False
-    return len(places) == 1 or is_repeatable(argument)
+    if places[-1].may_raise and is_guarded(use.region.node, use.program):
+        return False  # which exception comes first may decide what happens
+    return len(places) == 1 or purity.is_repeatable(argument)
 
 
 def _is_lambda(argument: ast.AST) -> bool:

@@ -20,7 +20,8 @@ from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.library_learning.edits import END_OF_EDIT, edited_files
-from atlas.library_learning.programs import MAX_CHARACTERS, Program, is_runnable, parsed
+from atlas.library_learning.parsing import MAX_CHARACTERS, is_runnable, parsed
+from atlas.library_learning.programs import Program
 
 Attempt = Trajectory | Experience
 

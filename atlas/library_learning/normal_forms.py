@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from atlas.core.errors import InvalidInput
+from atlas.library_learning.codec import encode
 from atlas.library_learning.normalising import stripped
+from atlas.library_learning.renaming import Function, Renaming
+from atlas.library_learning.terms import SYMBOL, Term
 
 ITS_NAME = "_"
 
@@ -15,25 +19,33 @@ def normal_form(source: str) -> str:
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.
     """
-    module: ast.AST = stripped(source)
-    functions = [
-        node for node in ast.iter_child_nodes(module) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
+    return ast.dump(_nameless(source))
+
+
+def shape(source: str) -> str:
+    """`normal_form`, equal also for code that calls its local variables and parameters otherwise.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested.
+    """
+    try:
+        term = encode(_nameless(source))
+    except (InvalidInput, RecursionError):
+        return normal_form(source)
+    names: dict[str, str] = {}
+    for part in term.walk():
+        if part.head.startswith(SYMBOL):
+            names.setdefault(part.head, f"{SYMBOL}{len(names)}")
+    return str(_called(term, names))
+
+
+def _nameless(source: str) -> ast.Module:
+    module = stripped(source)
+    functions = [node for node in module.body if isinstance(node, Function)]
     if len(functions) == 1:
-        module = _Renaming(functions[0].name).visit(module)
-    return ast.dump(module)
+        Renaming({functions[0].name: ITS_NAME}).visit(module)
+    return module
 
 
-class _Renaming(ast.NodeTransformer):
-    """The function, and its calls of itself, under one name."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        match node:
-            case ast.FunctionDef(name=self._name) | ast.AsyncFunctionDef(name=self._name):
-                node.name = ITS_NAME
-            case ast.Name(id=self._name):
-                node.id = ITS_NAME
-        return self.generic_visit(node)
+def _called(term: Term, names: dict[str, str]) -> Term:
+    return Term(names.get(term.head, term.head), [_called(child, names) for child in term.children])

@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from typing import TypeVar
 
-from atlas.core.errors import InvalidInput
-from atlas.library_learning.programs import MAX_CHARACTERS
-
-
-class NotPython(InvalidInput):
-    """The source is not Python that can be worked with."""
-
+from atlas.library_learning.parsing import NotPython, parse
 
 _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -42,26 +35,6 @@ def stripped(source: str) -> ast.Module:
     module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
     module.type_ignores = []
     return module
-
-
-def parse(source: str) -> ast.Module:
-    """The syntax tree of a source.
-
-    Raises:
-        NotPython: It does not parse, is too long, or too deeply nested.
-    """
-    if len(source) > MAX_CHARACTERS:
-        raise NotPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in somebody's program is no concern of ours
-            return ast.parse(source)
-    except SyntaxError as error:
-        raise NotPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
-    except (RecursionError, MemoryError) as error:
-        raise NotPython("expected Python that is nested less deeply") from error
-    except ValueError as error:  # null bytes, or a number of more than 4,300 digits
-        raise NotPython(f"expected Python, got: {error}") from error
 
 
 class _Stripping(ast.NodeTransformer):

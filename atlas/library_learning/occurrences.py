@@ -11,6 +11,7 @@ from typing import Any
 from atlas.library_learning.codec import Decoder
 from atlas.library_learning.engines import Pattern
 from atlas.library_learning.heads import SYMBOL_SORT
+from atlas.library_learning.purity import Purity
 from atlas.library_learning.terms import SYMBOL, Term, index_of, is_call
 
 Site = tuple[str, tuple[int, ...]]
@@ -103,6 +104,7 @@ class Located(Decoder):
         """The `id` of every node that names a local variable."""
 
         self.module: ast.Module = self.node(term)
+        self.purity = Purity(self.module, self.symbols)
         self.parents: dict[int, tuple[ast.AST, str]] = {
             id(child): (parent, name) for parent in ast.walk(self.module) for name, child in _children(parent)
         }

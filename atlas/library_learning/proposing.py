@@ -14,9 +14,16 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.library_learning.autodoc import MAX_CODE_CHARACTERS, cut, one_line
-from atlas.library_learning.composing import MAX_EXAMPLES, MAX_RESULT_CHARACTERS, Find, nothing_found, sources
+from atlas.library_learning.composing import (
+    MAX_EXAMPLES,
+    MAX_RESULT_CHARACTERS,
+    Find,
+    nothing_found,
+    obstacle,
+    sources,
+)
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS, signature
-from atlas.library_learning.programs import is_runnable, parsed
+from atlas.library_learning.parsing import is_runnable, parsed
 from atlas.library_learning.renaming import Function, is_free
 from atlas.library_learning.running import RunLimits, Sandbox
 from atlas.protocols.infra import LLMClient
@@ -76,7 +83,10 @@ class LLMCompositionStrategy:
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """The function that the model wrote; None where it sees none, or wrote, twice, what does not hold."""
-        if len({concept.id for concept in concepts}) < 2 or any(one.language != "python" for one in concepts):
+        if len({concept.id for concept in concepts}) < 2:
+            return None
+        why_not = await asyncio.to_thread(obstacle, concepts, self._find)
+        if why_not:
             return None
         asked, wrong = _prompt(concepts), ""
         for _ in range(N_TRIES):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import io
 import keyword
+import tokenize
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from atlas.core.errors import InvalidInput
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -58,6 +61,19 @@ def identifiers(tree: ast.AST) -> set[str]:
     return found
 
 
+def bound_names(tree: ast.AST) -> set[str]:
+    """Every name to which code gives a meaning somewhere, be it in a function: imports and parameters as well."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif not isinstance(node, ast.Global | ast.Nonlocal):
+            found |= _bound(node)
+    return found
+
+
 def renamed(code: str, names: Mapping[str, str]) -> str:
     """The code with other names for functions, parameters and variables; what it does is the same.
 
@@ -73,11 +89,33 @@ def renamed(code: str, names: Mapping[str, str]) -> str:
         raise InvalidInput(f"expected Python that parses, got {code[:80]!r}")
     _check(tree, changed)
     before = ast.dump(tree)
-    after = ast.unparse(_Renaming(changed).visit(tree))
-    back = parsed(after)
-    if back is None or ast.dump(_Renaming({new: old for old, new in changed.items()}).visit(back)) != before:
+    again = Renaming(changed).visit(tree)
+    plain = ast.unparse(again)
+    back = parsed(plain)
+    if back is None or ast.dump(Renaming({new: old for old, new in changed.items()}).visit(back)) != before:
         raise InvalidInput(f"the code cannot be renamed by {changed!r} and stay the same; leave it as it is")
-    return after
+    retold = _retold(code, changed)
+    read = parsed(retold)
+    return retold if read is not None and ast.dump(read) == ast.dump(again) else plain
+
+
+def _retold(code: str, changed: Mapping[str, str]) -> str:
+    """The code with other words for the names, and layout and comments as they were; attributes stay."""
+    lines = code.splitlines(keepends=True)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return ""
+    named = [
+        token
+        for before, token in pairwise(tokens)
+        if token.type == tokenize.NAME and token.string in changed and before.string != "."
+    ]
+    for token in reversed([tokens[0], *named] if tokens[0].string in changed else named):
+        (row, start), (_, end) = token.start, token.end
+        line = lines[row - 1]
+        lines[row - 1] = f"{line[:start]}{changed[token.string]}{line[end:]}"
+    return "".join(lines)
 
 
 def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
@@ -135,11 +173,14 @@ def _bound(node: ast.AST) -> set[str]:
     return set()
 
 
-class _Renaming(ast.NodeTransformer):
+class Renaming(ast.NodeTransformer):
+    """Other names for functions, parameters and variables, wherever they stand."""
+
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
+        """The node, changed."""
         if isinstance(node, ast.Name):
             node.id = self._names.get(node.id, node.id)
         elif isinstance(node, ast.arg):

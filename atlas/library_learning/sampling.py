@@ -20,10 +20,10 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     """
     if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
         return list(terms)
-    kinds = _kinds(terms)
+    groups = kinds(terms)
     chosen: list[str] = []
     n_heads = 0
-    for name in _in_turn(kinds):
+    for name in _in_turn(groups):
         if len(chosen) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
             continue  # a smaller one may still fit
         chosen.append(name)
@@ -32,7 +32,7 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
     return [name for name in terms if name in kept]
 
 
-def _kinds(terms: Mapping[str, Term]) -> list[list[str]]:
+def kinds(terms: Mapping[str, Term]) -> list[list[str]]:
     """Groups of programs, the largest first."""
     n_programs = Counter(head for term in terms.values() for head in _heads(term))
     groups: dict[str, list[str]] = {}

@@ -12,17 +12,20 @@ from functools import partial
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
+from atlas.library_learning.autodoc import LLMAutoDocumenter
 from atlas.library_learning.compressing import Abstraction, Compression, Rewritten, compress
 from atlas.library_learning.documenting import HeuristicDocumenter
 from atlas.library_learning.engines import Engine
 from atlas.library_learning.extracting import programs_of
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
-from atlas.library_learning.normal_forms import normal_form
-from atlas.library_learning.programs import Program, parsed
+from atlas.library_learning.model_engine import ModelEngine
+from atlas.library_learning.normal_forms import shape
+from atlas.library_learning.parsing import parsed
+from atlas.library_learning.programs import Program
 from atlas.library_learning.renaming import function_of, identifiers, renamed, unused
 from atlas.library_learning.running import RunLimits, Sandbox
 from atlas.library_learning.verifying import Verifier
-from atlas.protocols.infra import Progress
+from atlas.protocols.infra import LLMClient, Progress
 from atlas.protocols.strategies import ConceptDocumenter
 
 _log = logging.getLogger(__name__)
@@ -90,12 +93,8 @@ class Proposal:
         return [one.concept for one in self.learned if not one.is_known and one.n_verified]
 
 
-class StitchCompressionStrategy:
-    """Symbolic: functions that several programs have in common (Stitch), named (LILO), each proven by running it.
-
-    Source:
-        Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
-    """
+class ProvenCompression:
+    """Functions that an engine finds in several programs, named, each proven by running the programs with it."""
 
     def __init__(
         self,
@@ -181,14 +180,14 @@ class StitchCompressionStrategy:
         for rewritten in compression.rewritten.values():
             taken |= _identifiers(rewritten.before)
         documenter = self._documenter or HeuristicDocumenter(taken)
-        held = {normal_form(concept.code): concept for concept in library if concept.language == "python"}
+        held = {shape(concept.code): concept for concept in library if concept.language == "python"}
         concepts: dict[str, CodeConcept] = {}
         known: set[str] = set()
         for abstraction in compression.abstractions:
             if cancelled is not None and cancelled():
                 raise Cancelled("naming what was found was cancelled; nothing was changed")
             found = _concept(abstraction, concepts)
-            there = held.get(normal_form(found.code))
+            there = held.get(shape(found.code))
             if there is not None:
                 known.add(abstraction.name)
                 concepts[abstraction.name] = there
@@ -199,6 +198,37 @@ class StitchCompressionStrategy:
                 concepts[abstraction.name] = _with_free_name(named, taken)
             taken.add(concepts[abstraction.name].name)
         return concepts, known
+
+
+class StitchCompressionStrategy(ProvenCompression):
+    """Symbolic: what programs have in common is found by Stitch, and named as in LILO.
+
+    Source:
+        Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
+    """
+
+
+class LLMCompressionStrategy(ProvenCompression):
+    """A language model proposes the functions, and names those that hold; they are held to the same as Stitch's."""
+
+    def __init__(
+        self,
+        llm: LLMClient,
+        documenter: ConceptDocumenter | None = None,
+        *,
+        limits: Limits | None = None,
+        run_limits: RunLimits | None = None,
+    ) -> None:
+        """Ask later.
+
+        Args:
+            documenter: Names what is found; the same model where there is none.
+            limits: Of the questions' time, and of how many functions may be proposed.
+            run_limits: Of each program that is run to prove that it still does the same.
+        """
+        super().__init__(
+            documenter or LLMAutoDocumenter(llm), engine=ModelEngine(llm), limits=limits, run_limits=run_limits
+        )
 
 
 def _verifying(progress: StageProgress | None) -> Progress | None:

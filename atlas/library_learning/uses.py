@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from atlas.core.words import words
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 from atlas.library_learning.renaming import Function, identifiers
 
 MAX_USES = 10

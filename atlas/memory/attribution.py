@@ -13,7 +13,7 @@ from atlas.core.types import Task, Trajectory
 MOST_TASKS = 1_000
 
 Ids = Mapping[str, Sequence[str]]
-"""Ids of records by the memory that holds them: `experience`, `concepts`, `strategies`."""
+"""Ids of records by the memory that holds them: `experience`, `concepts`, `strategies`, `journal`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -276,9 +276,12 @@ class PlainStore:
         if marks:
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
-    async def merge(self, merges: Sequence[Merge], moment: Moment) -> None:
+    async def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
         """Refused: it could not be undone."""
         raise _no_history("merge records")
+
+    async def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
+        """Nothing: it cannot tell whether they have changed."""
 
     async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Refused: what it deletes is gone."""

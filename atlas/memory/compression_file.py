@@ -40,6 +40,9 @@ class FoundCompression:
     """Why functions and programs were left out, with how many."""
 
     notes: tuple[str, ...] = ()
+    engine: str = ""
+    """What searched, for people: `Stitch`, or a language model's name."""
+
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the attempts passed."""
 
@@ -86,7 +89,7 @@ class CompressionFile:
 
 
 _NUMBERS = ("n_attempts", "n_programs", "tokens_before", "tokens_after", "tokens_library", "revision")
-_TEXTS = ("ledger_id", "made_at")
+_TEXTS = ("ledger_id", "made_at", "engine")
 _FIGURES = ("saving", "arity", "n_tasks", "n_verified", "n_checked")
 
 

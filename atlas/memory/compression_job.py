@@ -14,17 +14,26 @@ from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, Experience
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
+from atlas.infra.llm import AnthropicLLM
 from atlas.library_learning.limits import IsCancelled, Limits
-from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
+from atlas.library_learning.strategies import (
+    LLMCompressionStrategy,
+    Proposal,
+    ProvenCompression,
+    StitchCompressionStrategy,
+)
 from atlas.memory.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts import COLLECTION
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import LLMClient
 
 MAX_ATTEMPTS = 4_000
 """The newest, that are read; the programs among them are sampled further where the limits say so."""
 
 BATCH = 500
+MODEL_SECONDS = 600
+"""In which a language model is asked for functions; what it has answered by then is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +50,8 @@ class CompressPrograms:
     """The filter that the attempts pass."""
 
     max_programs: int = Limits().max_programs
+    with_model: bool = False
+    """Whether a language model proposes the functions, the one that the settings name, rather than Stitch."""
 
     @property
     def key(self) -> str:
@@ -48,10 +59,16 @@ class CompressPrograms:
         return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
+        """Do it.
+
+        Raises:
+            LLMUnavailable: A model was asked for, but there is none.
+        """
         settings = replace(Settings.from_environment(), embedding_model="")  # the store's own, whatever others ask for
+        llm = AnthropicLLM(settings) if self.with_model else None
         with open_memory(self.store, read_only=True, create=False, settings=settings) as memory:
-            found = compressed_now(memory, self.where, max_programs=self.max_programs, on_progress=on_progress)
+            strategy = strategy_of(llm, self.max_programs)
+            found = compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
         CompressionFile(Path(self.out), COLLECTION).save(found)
 
 
@@ -59,23 +76,25 @@ def compressed_now(
     memory: MemorySystem,
     where: Mapping[str, Any] | None = None,
     *,
-    max_programs: int = Limits().max_programs,
     on_progress: OnProgress = lambda done, total, message: None,
     cancelled: IsCancelled | None = None,
-    strategy: StitchCompressionStrategy | None = None,
+    strategy: ProvenCompression | None = None,
 ) -> FoundCompression:
     """What the programs of the successful attempts that pass a filter have in common; nothing is added.
 
+    Args:
+        strategy: That of `strategy_of` without a model where it is None.
+
     Raises:
         Cancelled: `cancelled` said so.
-        EngineFailed: The search ended without an answer.
+        EngineFailed, LLMError: The search ended without an answer.
     """
     where = dict(where or {})
     ledger = memory.storage.ledger
     revision = ledger.revision()
     on_progress(0, 100, "reading attempts")
     ids = successful_ids(memory, where)
-    strategy = strategy or StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
+    strategy = strategy or strategy_of()
     proposal = aio.run(
         strategy.propose(
             read_attempts(memory, ids[:MAX_ATTEMPTS]),
@@ -92,6 +111,13 @@ def compressed_now(
         ledger_id=ledger.position(memory.experience.collection_name).ledger_id,
         made_at=SystemClock().now().isoformat(timespec="seconds"),
     )
+
+
+def strategy_of(llm: LLMClient | None = None, max_programs: int = Limits().max_programs) -> ProvenCompression:
+    """What finds functions: a language model, or Stitch where there is none."""
+    if llm is None:
+        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
+    return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS))
 
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
@@ -150,5 +176,6 @@ def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:
         tokens_library=made.tokens_library,
         dropped=dict(proposal.dropped),
         refused=dict(made.refused),
+        engine=made.engine,
         notes=(*(read if n_attempts > MAX_ATTEMPTS else []), *made.notes),
     )

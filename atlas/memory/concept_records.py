@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
 import json
 import re
@@ -16,7 +17,8 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Usage
 from atlas.library_learning import normal_forms
-from atlas.library_learning.normalising import NotPython, parse
+from atlas.library_learning.parsing import NotPython, parse
+from atlas.library_learning.renaming import bound_names
 from atlas.memory.columns import Entry
 from atlas.memory.extraction import lineage
 
@@ -25,13 +27,15 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 PYTHON = "python"
+ALSO_PYTHON = ("py", "python3")
 
 
 def checked(concept: CodeConcept) -> CodeConcept:
-    """The concept, if it is one that can be kept and found.
+    """The concept, if it is one that can be kept and found; with its language in small letters.
 
     Raises:
-        InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, or it does not parse.
+        InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
+            of texts, or it does not parse.
     """
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
@@ -42,8 +46,20 @@ def checked(concept: CodeConcept) -> CodeConcept:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
     if concept.source not in SOURCES:
         raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+    for example in concept.examples:
+        if not _is_pair(example):
+            raise InvalidInput(f"examples should be pairs of texts, a call and its result, but one is {example!r:.120}")
+    if not isinstance(concept.language, str):
+        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
+    language = concept.language.strip().lower()
+    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
     normal_form(concept)
     return concept
+
+
+def _is_pair(example: Any) -> bool:
+    is_two = isinstance(example, tuple | list) and len(example) == 2
+    return is_two and all(isinstance(text, str) for text in example)
 
 
 def normal_form(concept: CodeConcept) -> str:
@@ -61,13 +77,12 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Names of functions that its Python calls and does not define; none for other languages."""
+    """Names of functions that its Python calls, and that neither it nor Python defines; none for other languages."""
     if concept.language != PYTHON:
         return set()
     tree = parse(concept.code)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
-    return called - defined
+    return called - bound_names(tree) - set(dir(builtins))
 
 
 def defined_names(concept: CodeConcept) -> set[str]:
@@ -88,6 +103,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "language": concept.language,
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
+        "needs": sorted(called_names(concept)),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),

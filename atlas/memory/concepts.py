@@ -11,14 +11,15 @@ from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.concept_merging import ConceptMergePlan
-from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, ConceptVersion
+from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
+from atlas.memory.versions import ItemVersion
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore
 
-__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses", "ConceptVersion"]
+__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses"]
 
 
 class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
@@ -76,9 +77,13 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         """Sync form of `aadd_many`."""
         return aio.run(self.aadd_many(concepts, reason))
 
-    def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
+    def load_primitives(self, loader: PrimitiveLoader, *, update: bool = False) -> list[str]:
         """Sync form of `aload_primitives`."""
-        return aio.run(self.aload_primitives(loader))
+        return aio.run(self.aload_primitives(loader, update=update))
+
+    def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
+        """Sync form of `aprimitive_updates`."""
+        return aio.run(self.aprimitive_updates(loader))
 
     def edit(self, concept_id: str, **changes: Any) -> CodeConcept:
         """Sync form of `aedit`."""
@@ -124,6 +129,6 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         """Sync form of `adependents`."""
         return aio.run(self.adependents(concept_ids))
 
-    def versions(self, concept_id: str) -> list[ConceptVersion]:
+    def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
         """Sync form of `aversions`."""
         return aio.run(self.aversions(concept_id))

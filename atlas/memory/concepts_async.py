@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from atlas.core.concept_codec import decode_concept
@@ -14,12 +13,15 @@ from atlas.core.types import NO_MARKS, CodeConcept, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
+from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import called_names, checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import checked, from_row, made_at, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
+from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore, Restored
@@ -56,18 +58,6 @@ class ConceptUses:
     n_successes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptVersion:
-    """A concept as it was before it was edited."""
-
-    concept: CodeConcept
-    replaced_at: datetime
-    actor: str
-    operation_id: str
-    number: int
-    """Of the change that took its place: one operation may have made several."""
-
-
 class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     """Reusable code, in a vector store."""
 
@@ -94,11 +84,17 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code.
+            InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
+                or name. What is added with others, as by an import, may share a name.
         """
+        if concept.id not in await self._store.present([concept.id]):
+            await self._check_hash(checked(concept))
+            await self._check_name(concept)
         added = await self.aadd_many([concept])
         if not added:
-            raise await self._known_already(concept)
+            raise InvalidInput(
+                f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
+            )
         return added[0]
 
     async def aadd_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
@@ -119,9 +115,33 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
         return await scoped.add_unknown(*given, restored)
 
-    async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Add a loader's concepts as one operation; the ids of those that the library had not."""
-        return await self.aadd_many(list(loader.load().values()), "primitives")
+    async def aload_primitives(self, loader: PrimitiveLoader, *, update: bool = False) -> list[str]:
+        """Add a loader's concepts as one operation; the ids of those that the library had not.
+
+        Args:
+            update: Bring those that `primitive_updates` tells up to date as well; their ids come with the others.
+        """
+        operated = self if self.operation_id else self.within("store", "primitives")
+        updates = await self.aprimitive_updates(loader) if update else []
+        if updates:
+            given = await columns([to_entry(concept) for concept in updates], self._store, self.embedder, {})
+            await operated._store.update(*given)
+        added = await operated.aadd_many([shipped(concept) for concept in loader.load().values()], "primitives")
+        return [*added, *(concept.id for concept in updates)]
+
+    async def aprimitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
+        """The primitives that a loader brings otherwise than the library holds them, as they would become.
+
+        Those that were edited here since they were loaded stay as they are, and are not among them.
+        """
+        brought = {concept.id: shipped(concept) for concept in loader.load().values()}
+        found = []
+        for held in await self.aget_many(list(brought)):
+            is_marked = SHIPPED in held.metadata
+            was_edited = not is_marked and bool(await self._store.versions(held.id))
+            now = update_of(held, brought[held.id], was_edited=was_edited)
+            found += [] if now is None else [checked(now)]
+        return found
 
     # Changing
 
@@ -225,9 +245,10 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """Where a concept was found, who calls it, and how often it was used; `NotFound` where it is not there."""
         concept = await self._whole_concept(concept_id)
         usage = (await self._store.usage([concept_id]))[concept_id]
+        callers = await self.aget_many(await self._naming([concept_id]))
         return ConceptUses(
             found_in=concept.found_in,
-            called_by=tuple(await self._store.ids({"calls": concept_id})),
+            called_by=tuple(one.id for one in callers if concept_id in one.calls),
             part_of=tuple(await self._store.ids({"composed_of": concept_id})),
             n_uses=usage.n_uses,
             n_successes=usage.n_successes,
@@ -255,32 +276,36 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         among = set(concept_ids)
         return await self.aget_many([found for found in await self._naming(concept_ids) if found not in among])
 
-    async def aversions(self, concept_id: str) -> list[ConceptVersion]:
+    async def aversions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
         """A concept as it was before each edit, the last first; none where it was never edited."""
-        return [
-            ConceptVersion(
-                concept=decode_concept(version.content),
-                replaced_at=version.replaced_at,
-                actor=version.actor,
-                operation_id=version.operation_id,
-                number=version.number,
-            )
-            for version in await self._store.versions(concept_id)
-        ]
+        return item_versions(await self._store.versions(concept_id), decode_concept)
 
     # Steps of the above
 
     async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
+        """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
         usage = await self._store.usage([row["id"] for row in rows])
-        return [from_row(row, usage[row["id"]]) for row in rows]
+        found = [from_row(row, usage[row["id"]]) for row in rows]
+        if not any(row["metadata"].get("needs") for row in rows):
+            return found
+        titles = await self._store.column("title")
+        return [linked(concept, titles) for concept in found]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
 
     async def _naming(self, ids: Sequence[str]) -> list[str]:
-        """The ids of the concepts that name one of these as what they call or were composed of."""
+        """The ids of the concepts that name one of these as what they call or were composed of, by id or by name."""
+        if not ids:
+            return []
         among = {"$in": list(ids)}
-        return await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}]}) if ids else []
+        named = {"$in": sorted(set((await self._store.titles(list(ids))).values()))}
+        stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+        return [
+            concept.id
+            for concept in await self.aget_many(stored)
+            if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
+        ]
 
     async def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
         """What merging has to know of those that are there."""
@@ -298,30 +323,32 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         changed = checked(replace(before, **changes))
         if changed.code != before.code:
             changed = (await self._with_calls([replace(changed, calls=())]))[0]
-        entry = to_entry(changed)
-        content_hash = entry.metadata["content_hash"]
-        if (await self._store.known_hashes([content_hash])).get(content_hash, concept_id) != concept_id:
-            raise await self._known_already(changed)
-        given = await columns([entry], self._store, self.embedder, {})
+        if changed.name != before.name:
+            await self._check_name(changed)
+        await self._check_hash(changed)
+        given = await columns([to_entry(changed)], self._store, self.embedder, {})
         await self._store.update(*given, unchanged_since=moment)
         return changed
 
-    async def _known_already(self, concept: CodeConcept) -> InvalidInput:
+    async def _check_hash(self, concept: CodeConcept) -> None:
         content_hash = to_entry(made_at(concept, self._clock.now())).metadata["content_hash"]
         same = (await self._store.known_hashes([content_hash])).get(content_hash, concept.id)
-        return InvalidInput(
-            f"the library has the code of {concept.name!r} already, but for layout and comments: "
-            f"concept {same!r}; edit that one, or delete it first"
-        )
+        if same != concept.id:
+            raise InvalidInput(
+                f"the library has the code of {concept.name!r} already, but for layout and comments: "
+                f"concept {same!r}; edit that one, or delete it first"
+            )
+
+    async def _check_name(self, concept: CodeConcept) -> None:
+        titles = await self._store.column("title")
+        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
+        if same:
+            raise InvalidInput(
+                f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
+                "Give this one another name, or edit that one"
+            )
 
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-        """The concepts with the ids of what they call by name, of the library and of one another."""
-        titles = await self._store.column("title")
-        by_name = {name: record_id for record_id, name in titles.items()}
-        by_name |= {concept.name: concept.id for concept in concepts}
-        return [
-            concept
-            if concept.calls
-            else replace(concept, calls=tuple(by_name[n] for n in sorted(called_names(concept)) if n in by_name))
-            for concept in concepts
-        ]
+        """The concepts with the ids of what they call by name, of one another and of the library."""
+        titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
+        return [concept if concept.calls else linked(concept, titles) for concept in concepts]

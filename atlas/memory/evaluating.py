@@ -92,7 +92,7 @@ def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                by_best_match(memory.experience.with_weights(profile.weights)), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(profile.weights)), id_of, (FUSED,),
             )
             for profile in others
         ),
@@ -111,20 +111,20 @@ def _rows(
     about: str,
     signals: Sequence[str],
 ) -> tuple[Row, ...]:
-    dense = by_best_match(memory.experience.with_weights(replace(BARE, words=0.0), reranked=False))
+    dense = by_best_match(memory.experience.ranked_with(replace(BARE, words=0.0), reranked=False))
     words = by_words(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_of),
         Row("dense", "cosine similarity alone; nothing was tuned", dense, id_of, ("BM25",)),
         Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), id_of),
         Row(
-            FUSED, about, by_best_match(memory.experience.with_weights(full)), id_of,
+            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_of,
             ("BM25", "dense", "RRF"),
         ),
         *(
             Row(
                 f"{FUSED} − {signal}", f"the same without {signal}",
-                by_best_match(memory.experience.with_weights(replace(full, **{signal: 0.0}))), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_of, (FUSED,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -242,7 +242,7 @@ def _remembering(memory: MemorySystem) -> MemorySystem:
     held, storage = memory.experience, memory.storage
     embedder = RememberingEmbedder(held.embedder)
     store = RememberingStore(storage.collection(COLLECTION))
-    return MemorySystem(held.with_weights(held.weights, embedder=embedder, store=store), storage=storage)
+    return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:

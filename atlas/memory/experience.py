@@ -11,6 +11,8 @@ from atlas.infra import aio
 from atlas.memory.experience_async import COLLECTION, AsyncExperienceMemory
 from atlas.memory.merging import MergePlan
 from atlas.memory.pruning import PrunePlan
+from atlas.memory.refinement import ExplainingStrategy
+from atlas.memory.refinement_plan import RefinePlan
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.protocols.infra import Progress
 
@@ -72,6 +74,20 @@ class ChromaExperienceMemory(AsyncExperienceMemory, RetrievalMemory[Experience])
     def merge(self, ids: Sequence[str]) -> Experience:
         """Sync form of `amerge`."""
         return aio.run(self.amerge(ids))
+
+    def plan_refine(
+        self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
+    ) -> RefinePlan:
+        """Sync form of `aplan_refine`."""
+        return aio.run(self.aplan_refine(ids, strategy, on_progress))
+
+    def check_refine(self, plan: RefinePlan) -> None:
+        """Sync form of `acheck_refine`."""
+        aio.run(self.acheck_refine(plan))
+
+    def apply_refine(self, plan: RefinePlan) -> int:
+        """Sync form of `aapply_refine`."""
+        return aio.run(self.aapply_refine(plan))
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
         """Sync form of `aexport`."""

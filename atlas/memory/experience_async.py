@@ -30,7 +30,8 @@ from atlas.memory.extraction import SimpleExperienceExtractor, from_metadata, to
 from atlas.memory.merging import MergePlan, check_groups, merge_of, plan_merge
 from atlas.memory.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.records_async import retried
-from atlas.memory.refinement import PassthroughRefineStrategy
+from atlas.memory.refinement import ExplainingStrategy, PassthroughRefineStrategy
+from atlas.memory.refinement_plan import Judging, RefinePlan, alike_sets
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
@@ -259,6 +260,60 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
             return (await self.aapply_merge(await self.aplan_merge([ids])))[0]
 
         return await retried(plan_and_apply)
+
+    async def aplan_refine(
+        self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
+    ) -> RefinePlan:
+        """What a strategy would make of these experiences, judged in sets that are alike; nothing is touched.
+
+        A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
+        holds as long as none of the experiences that it touches changes.
+
+        Args:
+            ids: In the order in which they are read now, such as newest first; what is not there is left out.
+            on_progress: Told after each set how many experiences are judged, and of how many.
+        """
+        moment = await self._store.moment()
+        subjects = await merge_subjects(self._store, list(dict.fromkeys(ids)))
+        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+        vectors = await first_vectors(there, self._store, self.embedder.dimension)
+        judged = Judging(strategy, subjects)
+        for given in alike_sets(there, vectors, strategy.set_size):
+            await judged.judge(given)
+            if on_progress:
+                on_progress(len(judged.decisions), len(there))
+        return RefinePlan(
+            decisions=tuple(judged.decisions),
+            made_by=strategy.name,
+            moment=moment,
+            n_total=await self._store.count(),
+            n_in_scope=len(there),
+            failures=tuple(judged.failures),
+        )
+
+    async def acheck_refine(self, plan: RefinePlan) -> None:
+        """Raise `PlanOutdated` where `apply_refine` would refuse, for what it touches has changed since."""
+        await self._store.check_unchanged(plan.touched, plan.moment)
+
+    async def aapply_refine(self, plan: RefinePlan) -> int:
+        """Merge and drop exactly what a plan says, as one transaction; how many experiences went.
+
+        The order in which those that stay would be read is not kept: a search orders by what it is asked.
+
+        Raises:
+            PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
+        """
+        if not plan.going:
+            return 0
+        await self.acheck_refine(plan)
+        groups = plan.groups
+        subjects = await merge_subjects(self._store, [record_id for group in groups for record_id in group])
+        merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
+        rows = {row["id"]: row for row in await self._store.get([group.kept_id for group in merging.groups])}
+        merges = [merge_of(group, rows.get(group.kept_id)) for group in merging.groups]
+        scoped = self._store if self.operation_id else self._store.within("refine", plan.reason)
+        await scoped.merge(merges, plan.moment, [decision.id for decision in plan.dropped])
+        return len(plan.going)
 
     async def aprune(self, criteria: dict[str, Any]) -> int:
         """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""

@@ -91,6 +91,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "task_id": experience.task.id,
         "domain": experience.task.domain,
         "agent_id": experience.agent_id,
+        "trajectory_id": experience.trajectory_id,
         "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "n_steps": len(experience.steps),
         "merged_from": lineage(experience.metadata) or None,

@@ -46,6 +46,7 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
             self.collection_name,
             keep_noise=self.keep_noise,
             keep_repetitions=self.keep_repetitions,
+            llm=self.llm,
             weights=self._weights,
             clock=self._clock,
         )
@@ -126,6 +127,10 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
         """Sync form of `arefuse_link`."""
         aio.run(self.arefuse_link(suggestion))
+
+    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
+        """Sync form of `anote_promotion`."""
+        aio.run(self.anote_promotion(entry_ids, name))
 
     def context_for_evolution(self, limit: int | None = 10, *, token_budget: int | None = None) -> list[JournalEntry]:
         """Sync form of `acontext_for_evolution`."""

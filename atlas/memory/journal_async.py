@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from atlas.core.codec import dump
+from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
@@ -15,8 +18,10 @@ from atlas.memory.journal_entries_async import LIVE
 from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_links_async import AsyncLinkedEntries
 from atlas.memory.journal_records import changed_row, from_row
+from atlas.memory.journal_summarising import Summariser
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Row
+from atlas.protocols.infra import LLMClient
 
 BATCH = 1_000
 """Entries that are read whole at once."""
@@ -83,7 +88,8 @@ class AsyncJournal(AsyncLinkedEntries):
         """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
-        of a type and period go out of prompts, a summary of the sentences that say most of it is drafted.
+        of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
+        the sentences that say most of it. Each draft says which, and why where the model should have written it.
 
         Args:
             keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
@@ -96,7 +102,7 @@ class AsyncJournal(AsyncLinkedEntries):
         await self._store.write_retrievals()
         rows = await self._store.scan(order_by="created_at", descending=True)
         subjects = await self._subjects(rows)
-        return await asyncio.to_thread(
+        plan = await asyncio.to_thread(
             plan_compact,
             subjects,
             self.types,
@@ -106,6 +112,7 @@ class AsyncJournal(AsyncLinkedEntries):
             keep_types=keep_types,
             moment=moment,
         )
+        return plan if self.llm is None else replace(plan, summaries=await self._told(plan.summaries, self.llm))
 
     async def aapply_compact(self, plan: CompactPlan) -> str | None:
         """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
@@ -117,6 +124,7 @@ class AsyncJournal(AsyncLinkedEntries):
             return None
         reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
         scoped = self if self.operation_id else self.within("compact", reason)
+        await self._check_sources(plan)
         rows = await self._store.get([move.id for move in plan.moves])
         tiers = {move.id: move.to_tier for move in plan.moves}
         moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
@@ -134,6 +142,21 @@ class AsyncJournal(AsyncLinkedEntries):
             return plan
 
         return await retried(plan_and_apply)
+
+    async def _told(self, drafts: Sequence[SummaryDraft], llm: LLMClient) -> tuple[SummaryDraft, ...]:
+        """The drafts, as far as a language model writes them."""
+        summariser = Summariser(llm)
+        sources = [await self.aget_many(draft.source_ids) for draft in drafts]
+        return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
+
+    async def _check_sources(self, plan: CompactPlan) -> None:
+        """Raise `PlanOutdated` where an entry is gone that would move or be summed up; changes show when writing."""
+        concerned = {move.id for move in plan.moves}.union(*(draft.source_ids for draft in plan.summaries))
+        n_gone = len(concerned - await self._store.present(list(concerned)))
+        if n_gone:
+            raise PlanOutdated(
+                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
+            )
 
     async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
         """What forgetting has to know of entries, in their order; of their vectors nothing."""
@@ -159,6 +182,7 @@ class AsyncJournal(AsyncLinkedEntries):
         """The entry that stands for others, as old as the last of them."""
         [last] = await self.aget_many(draft.source_ids[-1:])
         return JournalEntry(
+            id=_summary_id(draft),
             entry_type=SUMMARY,
             content=draft.content,
             generation=draft.last_generation,
@@ -168,7 +192,8 @@ class AsyncJournal(AsyncLinkedEntries):
                 "of_type": draft.entry_type,
                 "first_generation": draft.first_generation,
                 "last_generation": draft.last_generation,
-                "written_by": "extraction",
+                "written_by": draft.written_by,
+                **({"not_by_model": draft.problem} if draft.problem else {}),
             },
             links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
         )
@@ -187,6 +212,11 @@ class AsyncJournal(AsyncLinkedEntries):
     async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         usage, now = await self._usage_of(entries), self._clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+
+
+def _summary_id(draft: SummaryDraft) -> str:
+    """The same for all summaries of the same entries, so that processes which compact at once write one."""
+    return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
 
 
 def _targets(row: Row, link_type: str) -> Sequence[str]:

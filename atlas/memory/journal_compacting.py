@@ -6,7 +6,7 @@ Pure: from what is known of each entry to a plan.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +17,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry, Usage, Vectors
 from atlas.memory.journal_choosing import recency_of
-from atlas.memory.journal_judging import with_feedback
+from atlas.memory.journal_judging import telling_words, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import title_of
 from atlas.memory.ranking import maximal_marginal_relevance
@@ -44,6 +44,8 @@ USED, LINKED = 0.5, 0.25
 """How much more an entry is worth that tasks used, and for each entry that links to it, up to `MOST_LINKS`."""
 
 MOST_LINKS = 4
+
+EXTRACTION = "extraction"
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001  (Chinese and Japanese punctuation)
 
@@ -90,6 +92,12 @@ class SummaryDraft:
     source_ids: tuple[str, ...]
     """In the order of their time; they stay, in the cold tier."""
 
+    written_by: str = EXTRACTION
+    """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
+
+    problem: str = ""
+    """Why no language model wrote it although there is one; else empty."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
@@ -107,6 +115,11 @@ class CompactPlan:
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
         return not self.moves and not self.summaries
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why a language model did not write summaries that it should have, each reason once."""
+        return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
 
     @property
     def tiers(self) -> Mapping[str, int]:
@@ -169,25 +182,37 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
 def central_sentences(texts: Sequence[str], encode: Encode, n: int = N_SENTENCES) -> list[str]:
     """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
 
+    Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
+    into every entry, such as how long it ran, would be the most central of all.
+
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
     """
-    sentences = list(dict.fromkeys(part for text in texts for part in sentences_of(text)))
+    alike = Counter[str]()
+    first: dict[frozenset[str], str] = {}
+    for sentence in (part for text in texts for part in sentences_of(text)):
+        alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
+    sentences = [sentence for words, sentence in first.items() if words] or list(first.values())
     if len(sentences) > MOST_SENTENCES:
         picked = np.linspace(0, len(sentences) - 1, MOST_SENTENCES).astype(int)
         sentences = [sentences[position] for position in picked]
-    if len(sentences) <= n:
-        return sentences
-    vectors = encode(sentences)
-    centre = vectors.mean(axis=0)
-    relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-    best = maximal_marginal_relevance(vectors, relevance)[:n]
-    return [sentences[position] for position in sorted(best)]
+    if len(sentences) > n:
+        vectors = encode(sentences)
+        centre = vectors.mean(axis=0)
+        relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
+        best = maximal_marginal_relevance(vectors, relevance)[:n]
+        sentences = [sentences[position] for position in sorted(best)]
+    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in sentences]
 
 
 def sentences_of(text: str) -> list[str]:
     """The sentences and lines of a text, each on one line."""
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
+
+
+def in_lines(head: str, points: Sequence[str]) -> str:
+    """A summary's text."""
+    return "\n".join([head, *(f"- {point}" for point in points)])
 
 
 def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:
@@ -277,6 +302,6 @@ def _summary(group: Sequence[Subject], encode: Encode) -> SummaryDraft:
         entry_type=entries[0].entry_type,
         first_generation=first,
         last_generation=last,
-        content="\n".join([head, *(f"- {sentence}" for sentence in said)]),
+        content=in_lines(head, said),
         source_ids=tuple(entry.id for entry in entries),
     )

@@ -30,7 +30,7 @@ from atlas.memory.journal_records import (
 from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
-from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -98,6 +98,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         *,
         keep_noise: bool = False,
         keep_repetitions: bool = False,
+        llm: LLMClient | None = None,
         weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
@@ -107,11 +108,13 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             refused_store: Keeps what the gates refuse. Without one both gates are open: nothing goes without trace.
             keep_noise: Whether entries that tell nothing are written as well.
             keep_repetitions: Whether entries that say what one of the latest of their type says are written as well.
+            llm: A language model, which writes the summaries of what is forgotten.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self._refused = None if refused_store is None else backing(refused_store, embedder.dimension)
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
+        self.llm = llm
         self.types = EntryTypes()
 
     def register_type(
@@ -190,7 +193,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
     async def aadd_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries past the gates as one operation, without those whose ids are there; the others' ids.
 
-        Their types may be any, and what they are linked to may come later.
+        Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
+        its links to entries that are not: those are new.
 
         Raises:
             InvalidInput: One of them cannot be kept; nothing was written.
@@ -199,13 +203,14 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         for entry in made.values():
             to_entry(entry)
         held = await self._store.present(list(made))
+        scoped = self if self.operation_id else self.within("store", reason)
+        await scoped._gain_links([entry for entry in made.values() if entry.id in held])
         new = [entry for entry in made.values() if entry.id not in held]
         if not new:
             return []
         before = before_each(new, await self._latest())
         records = [to_entry(entry, before[entry.id]) for entry in new]
-        scoped = self._scoped("store", reason)
-        return await scoped.add_unknown(*await columns(records, self._store, self.embedder, {}))
+        return await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
 
     async def aedit(self, entry_id: str, **changes: Any) -> JournalEntry:
         """Change an entry, and embed it anew if what it says has changed; the changed one.
@@ -298,6 +303,26 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         rows = await self._store.scan(order_by="created_at", descending=True, limit=N_COMPARED)
         held = [row["metadata"] for row in rows]
         return [(one["generation"], datetime.fromisoformat(one["created_at"]), one["title"]) for one in held]
+
+    async def _gain_links(self, known: Sequence[JournalEntry]) -> None:
+        """Give entries that are there those of their links which lead to entries that are not there yet."""
+        targets = {link.target_id for entry in known for link in entry.links}
+        coming = targets - await self._store.present(list(targets))
+        gained = {entry.id: [link for link in entry.links if link.target_id in coming] for entry in known}
+
+        async def gain() -> None:
+            moment = await self._store.moment()
+            rows = await self._store.get([entry_id for entry_id, links in gained.items() if links])
+            entries = map(from_row, rows)
+            linked = [replace(e, links=tuple(dict.fromkeys([*e.links, *gained[e.id]]))) for e in entries]
+            changed = [
+                changed_row(row, entry) for row, entry in zip(rows, linked, strict=True) if entry != from_row(row)
+            ]
+            if changed:
+                await self._rewrite(changed, moment, "link", "")
+
+        if coming:
+            await retried(gain)
 
     async def _refusal(self, entry: JournalEntry, kind: EntryType) -> Refusal | None:
         """Why an entry should be kept out, if it should and can."""

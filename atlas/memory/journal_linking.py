@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.core.types import JournalEntry, Vectors
-from atlas.memory.journal_records import REFUSED_LINKS
+from atlas.memory.journal_records import refusals_of
 
 CRASH, REFLECTION = "crash_log", "reflection"
 
@@ -75,12 +75,6 @@ def suggest_fixes(
         ]
         found += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MOST_PER_CRASH]
     return sorted(found, key=lambda suggestion: -suggestion.similarity)
-
-
-def refusals_of(entry: JournalEntry) -> Collection[str]:
-    """The links from an entry that a person refused, as `type:id`."""
-    held = entry.metadata.get(REFUSED_LINKS)
-    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
 
 
 def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -11,8 +12,15 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS, check_link_type
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.columns import first_vectors
 from atlas.memory.journal_entries_async import AsyncJournalEntries
-from atlas.memory.journal_linking import CRASH, REFLECTION, Edge, LinkGraph, LinkSuggestion, refusals_of, suggest_fixes
-from atlas.memory.journal_records import REFUSED_LINKS, changed_row, from_row
+from atlas.memory.journal_linking import CRASH, REFLECTION, Edge, LinkGraph, LinkSuggestion, suggest_fixes
+from atlas.memory.journal_records import (
+    PROMOTED_TO,
+    REFUSED_LINKS,
+    changed_row,
+    from_row,
+    promotions_of,
+    refusals_of,
+)
 from atlas.memory.records_async import retried
 
 MOST_COMPARED = 2_000
@@ -105,10 +113,25 @@ class AsyncLinkedEntries(AsyncJournalEntries):
         refused = f"{suggestion.type}:{suggestion.target_id}"
 
         def refusing(entry: JournalEntry) -> JournalEntry:
-            names = list(dict.fromkeys([*refusals_of(entry), refused]))
-            return replace(entry, metadata={**entry.metadata, REFUSED_LINKS: names})
+            return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
         await retried(lambda: self._change(suggestion.source_id, refusing, "refuse a link"))
+
+    async def anote_promotion(self, entry_ids: Sequence[str], name: str) -> None:
+        """Say of entries what they became a part of.
+
+        Args:
+            name: Such as `experience:id`.
+
+        Raises:
+            NotFound: One of them is not there.
+        """
+
+        def noting(entry: JournalEntry) -> JournalEntry:
+            return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
+
+        for entry_id in entry_ids:
+            await retried(partial(self._change, entry_id, noting, "promote"))
 
     async def _edges_of(self, ids: Sequence[str]) -> list[Edge]:
         """The links from these entries and those to them."""
@@ -135,6 +158,10 @@ class AsyncLinkedEntries(AsyncJournalEntries):
         if changed != before:
             await self._rewrite([changed_row(row, changed)], moment, kind, "")
         return changed
+
+
+def _listing(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:
+    return replace(entry, metadata={**entry.metadata, key: list(dict.fromkeys(names))})
 
 
 def _edges(source_id: str, metadata: Mapping[str, Any]) -> list[Edge]:

@@ -25,6 +25,9 @@ METADATA = "meta."
 REFUSED_LINKS = "refused_links"
 """Under which an entry's metadata lists the links that a person refused, as `type:id`."""
 
+PROMOTED_TO = "promoted_to"
+"""Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
+
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     """What a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
@@ -76,6 +79,16 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
     }
 
 
+def promotions_of(entry: JournalEntry) -> list[str]:
+    """What an entry was promoted to, as `experience:id` or `strategy:id`; it may have been deleted since."""
+    return _texts(entry, PROMOTED_TO)
+
+
+def refusals_of(entry: JournalEntry) -> list[str]:
+    """The links from an entry that a person refused, as `type:id`."""
+    return _texts(entry, REFUSED_LINKS)
+
+
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
     """The targets of links by their type, without types that there are none of."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
@@ -124,6 +137,11 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 def _written(entry: JournalEntry) -> datetime:
     return entry.created_at or datetime.min.replace(tzinfo=UTC)
+
+
+def _texts(entry: JournalEntry, name: str) -> list[str]:
+    held = entry.metadata.get(name)
+    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
 
 
 def _filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:

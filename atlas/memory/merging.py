@@ -128,9 +128,17 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def plan_merge(
-    groups: Sequence[Sequence[str]], subjects: Mapping[str, MergeSubject], *, n_total: int, moment: Moment
+    groups: Sequence[Sequence[str]],
+    subjects: Mapping[str, MergeSubject],
+    *,
+    n_total: int,
+    moment: Moment,
+    keep_first: bool = False,
 ) -> MergePlan:
     """What these groups become.
+
+    Args:
+        keep_first: Whether the first of each group stays, rather than the best.
 
     Raises:
         InvalidInput: There is no record of one of the ids.
@@ -138,7 +146,8 @@ def plan_merge(
     for record_id in (record_id for ids in groups for record_id in ids):
         if record_id not in subjects:
             raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted. Choose anew")
-    planned = tuple(_plan([subjects[record_id] for record_id in ids]) for ids in groups)
+    members = [[subjects[record_id] for record_id in ids] for ids in groups]
+    planned = tuple(_plan(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
     return MergePlan(groups=planned, n_total=n_total, moment=moment)
 
 
@@ -162,8 +171,7 @@ def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
     )
 
 
-def _plan(subjects: Sequence[MergeSubject]) -> MergeGroup:
-    best = max(subjects, key=_worth)
+def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
     others = [subject for subject in subjects if subject is not best]
     merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in others))
     attempts = _attempts([best, *others])

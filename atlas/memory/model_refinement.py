@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Experience, Task
-from atlas.infra.asking import as_data, ask
+from atlas.infra.asking import as_data, ask, model_name
 from atlas.memory.refinement import KEPT_UNJUDGED, Refined, RefineDecision, standing_for
 from atlas.memory.telling import told_experience
 from atlas.protocols.infra import LLMClient
@@ -28,6 +28,11 @@ Give exactly one decision for each experience, each with its reason, a short sen
 failure.
 - drop: it is noise, or has nothing to do with the task at hand.
 A failure whose reason is told is worth keeping: it says what to avoid. Keep at least one experience."""
+
+NO_TASK = (
+    "There is no task at hand: the memory itself is tidied. Drop only what would help with no task of the kind, and "
+    "keep attempts that ended differently apart."
+)
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -62,8 +67,11 @@ class LLMRefineStrategy:
     gives no usable answer, they come back as they were, and `explain` says why.
     """
 
+    set_size = 12
+
     def __init__(self, llm_client: LLMClient) -> None:
         self._llm = llm_client
+        self.name = model_name(llm_client)
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """The experiences worth showing, in the order to show them."""
@@ -91,8 +99,8 @@ class LLMRefineStrategy:
 
 def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
     told = {name: told_experience(experience) for name, experience in given.items()}
-    task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}\n\n" if context else ""
-    return f"{task}The {len(given)} experiences, by id:\n{as_data(told, limit=SET_CHARACTERS)}"
+    task = f"The task at hand:\n{as_data({'task': context.description}, limit=4_000)}" if context else NO_TASK
+    return f"{task}\n\nThe {len(given)} experiences, by id:\n{as_data(told, limit=SET_CHARACTERS)}"
 
 
 def _checked(answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience]) -> list[RefineDecision]:

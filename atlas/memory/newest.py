@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from atlas.core.filters import matches, parse_where
 from atlas.memory.backing import PlainStore
 from atlas.storage.vector_store import LedgerVectorStore
 
 Row = dict[str, Any]
+
+LOOKED_THROUGH = 4
+"""How many times as many of the latest records are looked through, whatever they are, before those that pass a filter
+are: the latest of all come straight from an index, and most filters are passed by many of them."""
+
+AT_LEAST = 50
 
 
 async def newest(store: LedgerVectorStore | PlainStore, where: Mapping[str, Any], limit: int) -> list[Row]:
     """Rows without vectors and content, newest first; of one instant, what was added last is the newest."""
     if limit <= 0:
         return []
-    rows = await store.scan(where, order_by="created_at", descending=True, limit=limit)
-    if len(rows) == limit:  # others of the last instant may have been added later than those that were read
-        last = _instant(rows[-1])
-        rows = [row for row in rows if _instant(row) > last]
-        rows += await store.scan({**where, "created_at": last})
-    last_added_first = rows[::-1]
+    n = LOOKED_THROUGH * max(limit, AT_LEAST)
+    rows = await store.scan(order_by="created_at", descending=True, limit=n)
+    passes = parse_where(where)
+    passing = [row for row in _whole_instants(rows, n) if matches(passes, row["metadata"])]
+    if len(rows) == n and len(passing) < limit:
+        instants = sorted((await store.column("created_at", where)).values(), reverse=True)[:limit]
+        passing = await store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
+    last_added_first = passing[::-1]
     return sorted(last_added_first, key=_instant, reverse=True)[:limit]
+
+
+def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
+    """The rows without those of the last instant where there may be more, because n were asked for and came."""
+    if len(rows) != n:
+        return list(rows)
+    last = min(map(_instant, rows))
+    return [row for row in rows if _instant(row) > last]
 
 
 def _instant(row: Row) -> str:

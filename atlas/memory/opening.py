@@ -44,9 +44,9 @@ def open_memory(
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
         embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
             `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
-        llm: A language model: it names and describes the concepts that compression finds, composes concepts, and
-            abstracts strategies. Without one, names are derived, concepts are composed by their types, and strategies
-            are made by pattern.
+        llm: A language model: it names and describes the concepts that compression finds, composes concepts,
+            abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
+            composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -85,7 +85,7 @@ def open_memory(
         ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
         library,
         ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
-        Journal(embedder, stores[3], refused_store, weights=weights, clock=clock),
+        Journal(embedder, stores[3], refused_store, llm=llm, weights=weights, clock=clock),
         conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
         storage=storage,
     )

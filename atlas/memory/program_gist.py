@@ -7,7 +7,7 @@ import io
 import textwrap
 import tokenize
 
-from atlas.library_learning.programs import parsed
+from atlas.library_learning.parsing import parsed
 
 MAX_CHARACTERS = 20_000
 """Of a program; a longer one is not read."""

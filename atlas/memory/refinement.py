@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -46,6 +47,20 @@ class Refined:
     """Why the set is unrefined, where a language model gave no usable answer; empty otherwise."""
 
 
+class ExplainingStrategy(Protocol):
+    """A refine strategy that says why: what a plan is made with."""
+
+    name: str
+    """What made a decision is called so: `rules`, or the name of a language model."""
+
+    set_size: int
+    """Experiences that it judges together, at most."""
+
+    async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
+        """The refined set, with the reason for each experience's fate."""
+        ...
+
+
 class HeuristicRefineStrategy:
     """Refinement without a language model.
 
@@ -54,10 +69,29 @@ class HeuristicRefineStrategy:
     no solution, no feedback and no step that says anything.
     """
 
-    def __init__(self, embedder: Embedder, *, duplicate_similarity: float = 0.95, diversity: float = 0.3) -> None:
+    name = "rules"
+    set_size = 64
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        duplicate_similarity: float = 0.95,
+        diversity: float = 0.3,
+        mix_outcomes: bool = True,
+    ) -> None:
+        """Choose how it judges.
+
+        Args:
+            duplicate_similarity: Cosine from which two texts say nearly the same.
+            diversity: See `maximal_marginal_relevance`.
+            mix_outcomes: Whether attempts that ended differently may be near-duplicates. What is read now needs one of
+                them; a store that is to learn needs both.
+        """
         self._embedder = embedder
         self._duplicate_similarity = duplicate_similarity
         self._diversity = diversity
+        self._mix_outcomes = mix_outcomes
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """The experiences worth showing, in the order to show them."""
@@ -77,7 +111,11 @@ class HeuristicRefineStrategy:
             return Refined(experiences=[], decisions=decisions)
         tasks = await self._embed([experience.embedding_text for experience in kept])
         deeds = await self._embed([experience.solution_output or experience.feedback or "-" for experience in kept])
-        groups = _groups(np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity)
+        is_same = np.minimum(tasks @ tasks.T, deeds @ deeds.T) >= self._duplicate_similarity
+        if not self._mix_outcomes:
+            outcomes = np.array([experience.outcome.label for experience in kept])
+            is_same &= outcomes[:, None] == outcomes
+        groups = _groups(is_same)
         merged = [_merge([kept[position] for position in group]) for group in groups]
         for group, result in zip(groups, merged, strict=True):
             decisions += [_decision(kept[position], result, len(group)) for position in group]
@@ -131,5 +169,5 @@ def _decision(experience: Experience, result: Experience, size: int) -> RefineDe
     if experience.id == result.id:
         reason = f"the best of {size} near-duplicates" if size > 1 else "nothing else in the set says the same"
         return RefineDecision(experience_id=experience.id, action="keep", reason=reason)
-    reason = f"near-duplicate of {result.id}, the better or newer attempt (outcome: {result.outcome.label})"
+    reason = f"near-duplicate of {result.id[:8]}, the better or newer attempt (outcome: {result.outcome.label})"
     return RefineDecision(experience_id=experience.id, action="merge", reason=reason, into=result.id)

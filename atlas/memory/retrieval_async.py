@@ -67,7 +67,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
         return made
 
-    def with_weights(
+    def ranked_with(
         self,
         weights: Weights,
         *,

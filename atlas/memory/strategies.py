@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from atlas.core.exchange import ExportedStrategy
 from atlas.core.types import Strategy, Task, Trajectory, Use
 from atlas.infra import aio
 from atlas.memory.retrieval import RetrievalMemory
-from atlas.memory.strategies_async import (
+from atlas.memory.strategies_async import AsyncStrategyBank
+from atlas.memory.strategy_merging import StrategyMergePlan
+from atlas.memory.strategy_outcomes_async import (
     BY_HAND,
     BY_OUTCOMES,
     COLLECTION,
-    AsyncStrategyBank,
     RetirementRule,
     StrategyRate,
 )
+from atlas.memory.strategy_writing import StrategyWritePlan
+from atlas.memory.versions import ItemVersion
+from atlas.protocols.infra import Progress
 
 __all__ = ["BY_HAND", "BY_OUTCOMES", "COLLECTION", "ChromaStrategyBank", "RetirementRule", "StrategyRate"]
 
@@ -46,6 +51,10 @@ class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):
         """Sync form of `aattempts`."""
         return aio.run(self.aattempts(strategy_id))
 
+    def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
+        """Sync form of `aattempts_of`."""
+        return aio.run(self.aattempts_of(strategy_ids))
+
     def rate(self, strategy_id: str) -> StrategyRate:
         """Sync form of `arate`."""
         return aio.run(self.arate(strategy_id))
@@ -65,6 +74,38 @@ class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):
     def edit(self, strategy_id: str, **changes: Any) -> Strategy:
         """Sync form of `aedit`."""
         return aio.run(self.aedit(strategy_id, **changes))
+
+    def retired(self) -> dict[str, str]:
+        """Sync form of `aretired`."""
+        return aio.run(self.aretired())
+
+    def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
+        """Sync form of `aplan_write`."""
+        return aio.run(self.aplan_write(trajectories, on_progress))
+
+    def apply_write(self, plan: StrategyWritePlan) -> list[str]:
+        """Sync form of `aapply_write`."""
+        return aio.run(self.aapply_write(plan))
+
+    def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
+        """Sync form of `aplan_merge`."""
+        return aio.run(self.aplan_merge(groups))
+
+    def apply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
+        """Sync form of `aapply_merge`."""
+        return aio.run(self.aapply_merge(plan))
+
+    def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
+        """Sync form of `aversions`."""
+        return aio.run(self.aversions(strategy_id))
+
+    def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
+        """Sync form of `aexport`."""
+        return aio.run(self.aexport(strategy_ids))
+
+    def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
+        """Sync form of `arestore_many`."""
+        return aio.run(self.arestore_many(exported))
 
     def merge(self, ids: Sequence[str]) -> Strategy:
         """Sync form of `amerge`."""

@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Self
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
-from atlas.analysis.statistics import Interval
-from atlas.core.errors import InvalidInput
-from atlas.core.settings import RankingWeights
-from atlas.core.types import Strategy, Task, Trajectory, Usage, Use
-from atlas.infra.clock import SystemClock
-from atlas.memory.backing import PlainStore
-from atlas.memory.columns import columns
+import numpy as np
+
+from atlas.core.errors import AtlasError, InvalidInput, PlanOutdated
+from atlas.core.exchange import ExportedStrategy
+from atlas.core.strategy_codec import decode_strategy
+from atlas.core.types import Strategy, Task, Trajectory, Vectors
 from atlas.memory.editing import Editable, check_changes
-from atlas.memory.marking import MarksChange, merged_marks
 from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
-from atlas.memory.strategy_records import (
-    TextOf,
-    best_first,
-    checked,
-    content_hash,
-    from_row,
-    merged,
-    situation_of,
-    to_entry,
-)
-from atlas.memory.updating import EMASuccessUpdater, credible_interval, lower_bound
-from atlas.protocols.infra import Clock, Embedder, VectorStore
-from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
-from atlas.storage.merging import Merge
-from atlas.storage.vector_store import LedgerVectorStore
-
-COLLECTION = "atlas_strategies"
-
-SAME_SITUATION = 0.92
-"""Cosine from which two situations count as one.
-
-Measured on τ-bench's airline tasks with MiniLM: situations abstracted from attempts at one task are at 0.985 and more,
-those of different tasks at 0.866 and less.
-"""
+from atlas.memory.strategy_merging import StrategyMergePlan, merge_of, plan_strategy_merge
+from atlas.memory.strategy_outcomes_async import AsyncStrategyOutcomes
+from atlas.memory.strategy_records import checked, content_hash
+from atlas.memory.strategy_writing import Abstracted, StrategyWritePlan, grouped, with_sources
+from atlas.memory.updating import UNTRIED_RATE
+from atlas.memory.versions import ItemVersion, item_versions
+from atlas.protocols.infra import Progress
+from atlas.storage.vector_store import Restored
 
 EDITABLE: Editable = {
     "title": str,
@@ -53,103 +34,9 @@ EDITABLE: Editable = {
     "metadata": Mapping,
 }
 
-BY_HAND = "by hand"
-BY_OUTCOMES = "by its outcomes"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetirementRule:
-    """When outcomes alone keep a strategy from being read."""
-
-    floor: float = 0.25
-    """It is retired when its success rate is below this with a probability of 97.5 %.
-
-    Well below what agents reach at all: on τ-bench, where they succeed in 42 %, a floor of 0.4 retired 6 strategies of
-    36, for having been retrieved for hard tasks.
-    """
-
-    min_tries: int = 5
-
-    def holds(self, n_succeeded: int, n: int) -> bool:
-        """Whether so many successes in n tries retire it; with the defaults, 0 of 12 does, and 1 of 19."""
-        return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyRate:
-    """How well a strategy works, on how many tries, and how sure that is."""
-
-    rate: float
-    """As the bank's updater estimates it, in [0, 1]; 0.5 before any try."""
-
-    n: int
-    n_succeeded: int
-    interval: Interval
-    """Where the success rate lies with a probability of 95 %, held for anything before any try."""
-
-    retired: str
-    """`by hand`, `by its outcomes`, or empty for one that is read."""
-
-
-class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
+class AsyncStrategyBank(AsyncStrategyOutcomes):
     """What to do in which situation, in a vector store."""
-
-    noun = "strategy"
-
-    def __init__(
-        self,
-        embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
-        abstractor: StrategyAbstractor,
-        success_updater: SuccessRateUpdater = EMASuccessUpdater(),
-        collection_name: str = COLLECTION,
-        *,
-        weights: Weights = RankingWeights(),
-        clock: Clock = SystemClock(),
-        text_of: TextOf = situation_of,
-        same_situation: float = SAME_SITUATION,
-        retirement: RetirementRule = RetirementRule(),
-    ) -> None:
-        """Open a bank.
-
-        Args:
-            text_of: What of a strategy is embedded.
-            same_situation: Cosine of what is embedded from which `write` takes two strategies for one, in (0, 1].
-            retirement: When outcomes alone retire one.
-
-        Raises:
-            InvalidInput: `same_situation` is not in its range.
-        """
-        if not 0 < same_situation <= 1:
-            raise InvalidInput(f"same_situation should be above 0 and at most 1, but is {same_situation!r}")
-        super().__init__(embedder, vector_store, collection_name, weights, clock)
-        self.abstractor = abstractor
-        self.success_updater = success_updater
-        self.retirement = retirement
-        self._text_of = text_of
-        self._same_situation = same_situation
-        self._retriever.prior = _prior
-
-    def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """This bank with another updater, which gives every rate from the same recorded attempts."""
-        made = self._over(self._store)
-        made.success_updater = success_updater
-        made._retriever = self._retriever
-        return made
-
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self.abstractor,
-            self.success_updater,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-            text_of=self._text_of,
-            same_situation=self._same_situation,
-            retirement=self.retirement,
-        )
 
     # Writing
 
@@ -185,6 +72,58 @@ class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
             raise await self._known_already(made)
         return made.id
 
+    async def aplan_write(
+        self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None
+    ) -> StrategyWritePlan:
+        """What `apply_write` would make of attempts; nothing is touched, but the abstractor is asked.
+
+        Attempts that did not succeed are left out. Those of one situation become one strategy, with all as its
+        sources, or sources of the one that is there for it.
+
+        Args:
+            on_progress: Called after each attempt with how many are done, and of how many.
+        """
+        moment, held = await self._store.moment(), frozenset(await self._store.ids())
+        succeeded = [one for one in trajectories if one.outcome.success is True]
+        known = await self._known_sources()
+        made, problems = list[Strategy](), list[str]()
+        for n_done, trajectory in enumerate(succeeded, start=1):
+            if trajectory.id not in known:
+                try:
+                    abstracted = await self.abstractor.abstract(trajectory)
+                    made += [checked(abstracted, self._clock.now())] if abstracted is not None else []
+                except AtlasError as error:  # one that a model cannot read should not cost all the others
+                    problems.append(f"{trajectory.task.id}: {error}")
+            if on_progress:
+                on_progress(n_done, len(succeeded))
+        placed = await self._placed(made)
+        near = {one.id: one for one in await self.aget_many(list({one.near for one in placed if one.near}))}
+        added, changed = grouped(placed, near, self._same_situation)
+        n_known = sum(one.id in known for one in succeeded)
+        return StrategyWritePlan(
+            added=added,
+            joined=changed,
+            n_attempts=len(succeeded),
+            n_known=n_known,
+            n_nothing=len(succeeded) - n_known - len(made) - len(problems),
+            problems=tuple(problems),
+            held=held,
+            moment=moment,
+        )
+
+    async def aapply_write(self, plan: StrategyWritePlan) -> list[str]:
+        """Write exactly what a plan says, as one operation; the ids of the strategies that were added.
+
+        Raises:
+            PlanOutdated: Strategies came, went or changed since; nothing was done.
+        """
+        if frozenset(await self._store.ids()) != plan.held:
+            raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan anew")
+        scoped = self._store if self.operation_id else self._store.within("store", "from successful attempts")
+        if plan.joined:
+            await scoped.update(*await self._columns(*plan.joined), unchanged_since=plan.moment)
+        return await scoped.add_unknown(*await self._columns(*plan.added)) if plan.added else []
+
     # Finding
 
     async def aread(self, task: Task, k: int = 5) -> list[Strategy]:
@@ -193,58 +132,6 @@ class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
         Retired ones are left out.
         """
         return [hit.item for hit in await self.asearch_hits(task.description, k)]
-
-    # Outcomes
-
-    async def aupdate_stats(
-        self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = ""
-    ) -> None:
-        """Say how an attempt went that this strategy was used for; `NotFound` where it is not there."""
-        await self.arecord_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
-
-    async def aattempts(self, strategy_id: str) -> list[Use]:
-        """Every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
-
-        Raises:
-            NotFound: It is not there.
-        """
-        await self._row(strategy_id)
-        return (await self._store.uses([strategy_id]))[strategy_id]
-
-    async def arate(self, strategy_id: str) -> StrategyRate:
-        """How well a strategy works, and how sure that is; `NotFound` where it is not there."""
-        await self._row(strategy_id)
-        return (await self.arates([strategy_id]))[strategy_id]
-
-    async def arates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
-        """How well each strategy works that is there, by id."""
-        marks, uses = await self._store.marks(strategy_ids), await self._store.uses(strategy_ids)
-        rates = {}
-        for strategy in await self.aget_many(strategy_ids):
-            n_succeeded, n = sum(use.success for use in uses[strategy.id]), len(uses[strategy.id])
-            is_outworn = self.retirement.holds(n_succeeded, n) and not marks[strategy.id].pinned
-            rates[strategy.id] = StrategyRate(
-                rate=strategy.success_rate,
-                n=n,
-                n_succeeded=n_succeeded,
-                interval=credible_interval(n_succeeded, n),
-                retired=BY_HAND if marks[strategy.id].buried else BY_OUTCOMES if is_outworn else "",
-            )
-        return rates
-
-    async def aretire(self, strategy_ids: Sequence[str]) -> int:
-        """Keep strategies from being read, as burying does, without deleting them; how many changed."""
-        return await self.achange_marks(strategy_ids, buried=True)
-
-    async def aunretire(self, strategy_ids: Sequence[str]) -> int:
-        """Let strategies be read again; those that their outcomes retired are pinned, which overrules that."""
-        ids, outworn = list(dict.fromkeys(strategy_ids)), await self._outworn()
-        pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
-        scoped = self._store if self.operation_id else self._store.within("mark", "unretired")
-        changed = 0
-        for change, chosen in ((pin, [i for i in ids if i in outworn]), (unbury, [i for i in ids if i not in outworn])):
-            changed += await scoped.change_marks(chosen, change) if chosen else 0
-        return changed
 
     # Changing
 
@@ -262,33 +149,112 @@ class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
         check_changes(changes, EDITABLE)
         return await retried(lambda: self._edit(strategy_id, changes))
 
-    async def amerge(self, ids: Sequence[str]) -> Strategy:
-        """Merge strategies into the most used of them, else the oldest; that one. `undo` parts them again.
+    async def aplan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
+        """What `apply_merge` would make of groups of strategies that say the same; nothing is touched.
 
-        It stays as it is, and takes over the others' sources, parameters, attempts, tags and notes.
+        The most used of each group stays, else the oldest, as it is. It takes over the others' sources, parameters,
+        attempts, tags and notes, is pinned if one is, and retired by hand if all are.
 
         Raises:
-            InvalidInput: Fewer than two, or one is not there.
-            PlanOutdated: Others changed one each time before this could be written; nothing was done.
+            InvalidInput: A group has fewer than two strategies, one is in two groups, or one is not there.
         """
-        wanted = check_groups([ids])[0]
-        return await retried(lambda: self._merge(wanted))
+        checked_groups = check_groups(groups)
+        moment = await self._store.moment()
+        ids = [strategy_id for group in checked_groups for strategy_id in group]
+        held = {one.id: one for one in await self.aget_many(ids)}
+        marks, n_total = await self._store.marks(ids), await self._store.count()
+        return plan_strategy_merge(checked_groups, held, marks, n_total=n_total, moment=moment)
+
+    async def aapply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
+        """Merge exactly what a plan says, as one operation; the strategies that stay.
+
+        Raises:
+            PlanOutdated: One of the strategies, or its marks, has changed since; nothing was done.
+        """
+        kept = [group.kept_id for group in plan.groups]
+        rows = {row["id"]: row for row in await self._store.get(kept)}
+        merges = [merge_of(group, rows.get(group.kept_id), self._text_of) for group in plan.groups]
+        scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
+        if merges:
+            await scoped.merge(merges, plan.moment)
+        return await self.aget_many(kept)
+
+    async def amerge(self, ids: Sequence[str]) -> Strategy:
+        """Merge strategies into the most used of them; see `plan_merge`. `undo` parts them again."""
+
+        async def plan_and_apply() -> Strategy:
+            return (await self.aapply_merge(await self.aplan_merge([ids])))[0]
+
+        return await retried(plan_and_apply)
+
+    async def aversions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
+        """A strategy as it was before each edit, the last first; none where it was never edited."""
+        return item_versions(await self._store.versions(strategy_id), decode_strategy)
+
+    # Carrying elsewhere
+
+    async def aexport(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
+        """Strategies with their marks and every recorded attempt; `arestore_many` puts them back."""
+        marks, usage = await self._store.marks(strategy_ids), await self._store.usage(strategy_ids)
+        uses, rows = await self._store.uses(strategy_ids), await self._store.get(list(strategy_ids))
+        return [
+            ExportedStrategy(
+                strategy=replace(one, usage_count=0, success_rate=UNTRIED_RATE),
+                marks=marks[one.id],
+                usage=usage[one.id],
+                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                stored_at=datetime.fromisoformat(row["stored_at"]) if row.get("stored_at") else None,
+            )
+            for row, one in zip(rows, await self._read(rows), strict=True)
+        ]
+
+    async def arestore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
+        """Put exported strategies back with their ids, marks and attempts; the ids of those that were put back.
+
+        What the bank holds already, by id or by what it says, stays as it is.
+        """
+        given = {item.strategy.id: item for item in exported}
+        if not given:
+            return []
+        made = [checked(item.strategy, self._clock.now()) for item in given.values()]
+        restored = {
+            one: Restored(
+                marks=item.marks,
+                usage=item.usage,
+                stored_at=item.stored_at.isoformat() if item.stored_at else "",
+                uses=item.uses,
+            )
+            for one, item in given.items()
+        }
+        return await self._store.add_unknown(*await self._columns(*made), restored)
 
     # Steps of the above
 
-    async def _read(self, rows: Sequence[Row]) -> list[Strategy]:
-        uses = await self._store.uses([row["id"] for row in rows])
-        return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
+    async def _known_sources(self) -> set[str]:
+        """The attempts that strategies were abstracted from."""
+        held = await self._store.column("sources")
+        return {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
 
-    async def _columns(self, strategy: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        return await columns([to_entry(strategy, self._text_of)], self._store, self.embedder, {})
+    async def _placed(self, strategies: Sequence[Strategy]) -> list[Abstracted]:
+        """Strategies that are not there yet, each with the one that is there for its situation."""
+        if not strategies:
+            return []
+        vectors = [np.atleast_2d(given)[0] for given in (await self._columns(*strategies))[1]]
+        return [
+            Abstracted(strategy=strategy, vector=vector, near=await self._near(vector))
+            for strategy, vector in zip(strategies, vectors, strict=True)
+        ]
+
+    async def _near(self, vector: Vectors) -> str:
+        """The id of the strategy that is there for a situation; empty where there is none."""
+        near = await self._store.query(vector, 1)
+        return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self._same_situation else ""
 
     async def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """The strategy that is there for its situation, with its sources, else itself, added."""
         given = await self._columns(strategy)
-        near = await self._store.query(given[1][0][0], 1)
-        if near.ids and 1.0 - near.distances[0] >= self._same_situation:
-            return await retried(lambda: self._with_sources(near.ids[0], strategy))
+        if near := await self._near(given[1][0][0]):
+            return await retried(lambda: self._with_sources(near, strategy))
         if not await self._store.add_unknown(*given):  # another process has just written the same
             same = (await self._store.known_hashes([content_hash(strategy)]))[content_hash(strategy)]
             return await retried(lambda: self._with_sources(same, strategy))
@@ -297,7 +263,7 @@ class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
     async def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy:
         moment = await self._store.moment()
         held = (await self._read([await self._row(strategy_id)]))[0]
-        changed = replace(held, sources=tuple(dict.fromkeys([*held.sources, *other.sources])))
+        changed = with_sources(held, other)
         if changed != held:
             scoped = self._store if self.operation_id else self._store.within("edit", f"one more source: {held.title}")
             await scoped.update(*await self._columns(changed), unchanged_since=moment)
@@ -313,51 +279,7 @@ class AsyncStrategyBank(AsyncRetrievalMemory[Strategy]):
         await self._store.update(*await self._columns(changed), unchanged_since=moment)
         return changed
 
-    async def _merge(self, ids: Sequence[str]) -> Strategy:
-        """`amerge`, unless one of them changes between being read and being written."""
-        moment = await self._store.moment()
-        rows = {row["id"]: row for row in await self._store.get(list(ids))}
-        missing = next((strategy_id for strategy_id in ids if strategy_id not in rows), None)
-        if missing is not None:
-            raise InvalidInput(f"there is no strategy {missing!r} to merge; it may have been deleted. Choose anew")
-        kept, *others = best_first(await self._read([rows[strategy_id] for strategy_id in ids]))
-        marks = await self._store.marks(ids)
-        result = merged(kept, others)
-        merge = Merge(
-            kept_id=kept.id,
-            embedding=rows[kept.id]["embedding"],
-            metadata=to_entry(result, self._text_of).metadata,
-            document=rows[kept.id]["document"],
-            removed=[other.id for other in others],
-            marks=merged_marks([marks[one.id] for one in (kept, *others)]),
-        )
-        reason = f"merged {len(ids)} strategies into {kept.id[:8]}"
-        scoped = self._store if self.operation_id else self._store.within("merge", reason)
-        await scoped.merge([merge], moment)
-        return (await self.aget_many([kept.id]))[0]
-
-    async def _withheld(self) -> set[str]:
-        return await self._outworn()
-
-    async def _outworn(self) -> set[str]:
-        """The ids of those that their outcomes retire."""
-        n_uses = await self._store.column("usage.n_uses")
-        n_succeeded = await self._store.column("usage.n_successes")
-        outworn = {i for i, n in n_uses.items() if self.retirement.holds(n_succeeded.get(i, 0), n)}
-        marks = await self._store.marks(list(outworn))
-        return {strategy_id for strategy_id in outworn if not marks[strategy_id].pinned}
-
     async def _known_already(self, strategy: Strategy) -> InvalidInput:
         found = await self._store.known_hashes([content_hash(strategy)])
         same = found.get(content_hash(strategy), strategy.id)
         return InvalidInput(f"the bank says this already, with strategy {same!r}; edit that one, or delete it first")
-
-
-@lru_cache(maxsize=4_096)
-def _lower_bound(n_succeeded: int, n: int) -> float:
-    return lower_bound(n_succeeded, n)
-
-
-def _prior(usage: Usage) -> float:
-    """What a strategy may be counted on for."""
-    return _lower_bound(usage.n_successes, usage.n_uses)

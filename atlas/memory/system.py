@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any
 
 from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.settings import RankingWeights
 from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.context import BUDGET_TOKENS, ContextBlock, build_context, counter_of
+from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, TokenCounter, build_context, counter_of
 from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.gathering import gather
 from atlas.memory.journal import Journal
+from atlas.memory.promoting import Promoter, Promotion
 from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.storage.store import Store
@@ -128,30 +131,58 @@ class MemorySystemImpl:
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        given = {"experience": self._experience, "concepts": self._concepts, "strategies": self._strategies}
+        given: dict[str, AnyMemory | None] = {
+            "experience": self._experience,
+            "concepts": self._concepts,
+            "strategies": self._strategies,
+            "journal": self._journal,
+        }
         return {name: memory for name, memory in given.items() if memory is not None}
 
-    async def query(self, task: Task, k: int = 5, *, threshold: float | None = None) -> MemoryQueryResult:
+    @property
+    def token_counter(self) -> TokenCounter:
+        """What counts the tokens of a context: the embedder's tokenizer where it has one."""
+        return counter_of(next((memory.embedder for memory in self._memories.values()), None))
+
+    def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
+        """The same memories, or only some of them, whose searches rank with other weights.
+
+        It is for looking: what it is asked counts as used only for what it stores itself.
+
+        Args:
+            names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
+        """
+        made = {name: memory.ranked_with(weights) for name, memory in self._memories.items() if name in names}
+        return MemorySystemImpl(**made, storage=self._storage)  # type: ignore[arg-type]
+
+    async def query(
+        self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
+    ) -> MemoryQueryResult:
         """What every memory holds for a task, asked at once; at most k of each, best first.
 
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the ranking's weights.
+            count_retrieval: Whether what is returned counts as retrieved, and as used for the task; a demonstration
+                does not.
 
         Raises:
             InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
         """
-        result = await self._asked(task, k, threshold)
-        self._attribution.note(task, result.ids)
+        result = await self._asked(task, k, threshold, count_retrieval)
+        if count_retrieval:
+            self._attribution.note(task, result.ids)
         return result
 
-    def query_sync(self, task: Task, k: int = 5, *, threshold: float | None = None) -> MemoryQueryResult:
+    def query_sync(
+        self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
+    ) -> MemoryQueryResult:
         """Sync form of `query`."""
-        return aio.run(self.query(task, k, threshold=threshold))
+        return aio.run(self.query(task, k, threshold=threshold, count_retrieval=count_retrieval))
 
     async def abuild_context(
-        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = 8, *, threshold: float | None = None
+        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
         """The part of a prompt that tells an agent what is remembered for a task, within a budget.
 
@@ -159,13 +190,12 @@ class MemorySystemImpl:
         Tokens are counted with the embedder's tokenizer where it has one.
         """
         result = await self._asked(task, k, threshold)
-        embedder = next((memory.embedder for memory in self._memories.values()), None)
-        block = await asyncio.to_thread(lambda: build_context(result, counter_of(embedder), budget_tokens))
+        block = await asyncio.to_thread(lambda: build_context(result, self.token_counter, budget_tokens))
         self._attribution.note(task, block.shown)
         return block
 
     def build_context(
-        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = 8, *, threshold: float | None = None
+        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
         """Sync form of `abuild_context`."""
         return aio.run(self.abuild_context(task, budget_tokens, k, threshold=threshold))
@@ -207,18 +237,57 @@ class MemorySystemImpl:
         """Sync form of `astore`."""
         return aio.run(self.astore(trajectory))
 
-    async def _asked(self, task: Task, k: int, threshold: float | None) -> MemoryQueryResult:
+    async def aplan_promotion(self, entry_id: str) -> Promotion:
+        """What an entry of the journal would become; nothing is touched.
+
+        A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
+        was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
+
+        Raises:
+            NotFound: It is not there, or this system has no memory for what it would become.
+            InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
+        """
+        return await self._promoter.plan(entry_id)
+
+    def plan_promotion(self, entry_id: str) -> Promotion:
+        """Sync form of `aplan_promotion`."""
+        return aio.run(self.aplan_promotion(entry_id))
+
+    async def aapply_promotion(self, promotion: Promotion) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        return await self._promoter.apply(promotion)
+
+    def apply_promotion(self, promotion: Promotion) -> str | None:
+        """Sync form of `aapply_promotion`."""
+        return aio.run(self.aapply_promotion(promotion))
+
+    @property
+    def _promoter(self) -> Promoter:
+        return Promoter(self.journal, self._experience, self._strategies)
+
+    async def _asked(
+        self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
+    ) -> MemoryQueryResult:
         check_k(k)
         check_text(task.description, "the task's description")
         if threshold is not None:
             check_threshold(threshold)
-        asked = {n: m.aretrieve(task.description, k, threshold=threshold) for n, m in self._memories.items()}
-        found = await gather(asked)
+        found = await gather(
+            {
+                name: memory.aretrieve(task.description, k, threshold=threshold, count_retrieval=count_retrieval)
+                for name, memory in self._memories.items()
+            }
+        )
         hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
         return MemoryQueryResult(
             experience_hits=hits.get("experience", ()),
             concept_hits=hits.get("concepts", ()),
             strategy_hits=hits.get("strategies", ()),
+            journal_hits=hits.get("journal", ()),
             n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
             errors=found.errors,
         )
@@ -288,4 +357,4 @@ class MemorySystemImpl:
 
 MemorySystem = MemorySystemImpl
 
-AnyMemory = ChromaExperienceMemory | ChromaConceptLibrary | ChromaStrategyBank
+AnyMemory = ChromaExperienceMemory | ChromaConceptLibrary | ChromaStrategyBank | Journal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -13,6 +13,13 @@ from atlas.core.errors import InvalidInput
 from atlas.protocols.strategies import SuccessRateUpdater
 
 UNTRIED_RATE = 0.5
+
+MIN_TREND = 6
+"""Tries that a trend takes: three before, three after."""
+
+MOST_RECENT = 10
+Z_90 = 1.2816
+"""Standard deviations above which a normal variable lies with a probability of 10 %."""
 
 
 class EMASuccessUpdater:
@@ -133,6 +140,45 @@ def credible_interval(
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
     """The low end of `credible_interval`: what a strategy may be counted on for; few tries make it low."""
     return credible_interval(n_succeeded, n, level=level, prior=prior).low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """How the latest tries went, against those before them."""
+
+    before: float
+    """Share of successes, in [0, 1]."""
+
+    recent: float
+    n_recent: int
+    direction: int
+    """1 or -1 where the success rate has changed with a probability of 90 %, else 0."""
+
+
+def trend(outcomes: Sequence[bool]) -> Trend | None:
+    """The trend of outcomes, oldest first; None of fewer than six.
+
+    The recent ones are the later half, at most the last ten. Both rates are held for Beta distributed, and their
+    difference for normal.
+    """
+    if len(outcomes) < MIN_TREND:
+        return None
+    n_recent = min(MOST_RECENT, len(outcomes) // 2)
+    before, recent = outcomes[:-n_recent], outcomes[-n_recent:]
+    (mean, spread), (late_mean, late_spread) = _beta(before), _beta(recent)
+    z = (late_mean - mean) / math.sqrt(spread + late_spread)
+    return Trend(
+        before=sum(before) / len(before),
+        recent=sum(recent) / len(recent),
+        n_recent=n_recent,
+        direction=(z > Z_90) - (z < -Z_90),
+    )
+
+
+def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
+    """Mean and variance of the success rate after these outcomes, with a uniform prior."""
+    alpha, n = 1 + sum(outcomes), 2 + len(outcomes)
+    return alpha / n, alpha * (n - alpha) / (n * n * (n + 1))
 
 
 def _check_prior(alpha: float, beta: float) -> None:

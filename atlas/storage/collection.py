@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from atlas.core.settings import Settings
-from atlas.core.types import Marks, Usage
+from atlas.core.types import Marks, Usage, Use
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
@@ -20,6 +21,9 @@ class Restored:
     usage: Usage
     stored_at: str = ""
     """When it was stored there, as ISO 8601; now, where empty."""
+
+    uses: Sequence[Use] = ()
+    """Oldest first; they are counted in the usage already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,19 +33,25 @@ class Merge:
 
 
 def merge(
-    collection: Collection, merges: Sequence[Merge], operation: OperationDraft, *, unchanged_since: Moment
+    collection: Collection,
+    merges: Sequence[Merge],
+    operation: OperationDraft,
+    *,
+    unchanged_since: Moment,
+    dropped: Sequence[str] = (),
 ) -> None:
     """Write every merge, or none.
 
     Args:
         unchanged_since: A `moment`; refuse if one of the records, or its marks, has changed since.
+        dropped: Records that go besides, and that no other takes the place of.
 
     Raises:
         NotFound: One of them is not there.
         PlanOutdated: One of them has changed.
     """
     check_marks({item.kept_id: item.marks for item in merges})
-    ids = [record_id for item in merges for record_id in (item.kept_id, *item.removed)]
+    ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
     ledger, name = collection.ledger, collection.name
     records = as_records(
         [item.kept_id for item in merges],
@@ -63,6 +69,8 @@ def merge(
             writer.put("changed", name, record)
             for record_id in item.removed:
                 writer.remove("removed", name, record_id)
+        for record_id in dropped:
+            writer.remove("removed", name, record_id)
         held = collection.marks.read_within(connection, name, [item.kept_id for item in merges])
         changed = {item.kept_id: item.marks for item in merges if item.marks != held[item.kept_id]}
         collection.marks.write_within(connection, writer, name, changed)

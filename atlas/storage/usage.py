@@ -43,7 +43,7 @@ def record_use(
     trajectory_id: str = "",
 ) -> None:
     """Add one use and its outcome, durably."""
-    kind = f"{USE}{BY}{trajectory_id}" if trajectory_id else USE
+    kind = _kind(trajectory_id)
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
         connection.execute(
@@ -135,6 +135,25 @@ def restore_usage(connection: sqlite3.Connection, collection: str, usage: Mappin
     )
 
 
+def restore_uses(connection: sqlite3.Connection, collection: str, uses: Mapping[str, Sequence[Use]]) -> None:
+    """Write the uses of records that were imported with theirs; records of which uses are known already keep those."""
+    held = connection.execute(
+        "SELECT DISTINCT record_id FROM events WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
+        (collection, json.dumps(list(uses))),
+    ).fetchall()
+    known = {record_id for (record_id,) in held}
+    connection.executemany(
+        "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            (collection, record_id, _kind(use.trajectory_id), use.success, use.task_id, use.at.isoformat(), use.actor)
+            for record_id, of in uses.items()
+            for use in of
+            if record_id not in known
+        ],
+    )
+
+
 def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
     """What happened to each record, and to those that were merged into it; nothing where nobody used or found it."""
     wanted = json.dumps(list(ids))
@@ -193,6 +212,10 @@ def _absorbed(
         f"CROSS JOIN {table} u ON u.collection = k.collection AND u.record_id = gone.id WHERE {FIRST_TO_NAME}",
         (ids, collection, key[0]),
     ).fetchall()
+
+
+def _kind(trajectory_id: str) -> str:
+    return f"{USE}{BY}{trajectory_id}" if trajectory_id else USE
 
 
 def _use(record_id: str, kind: str, success: int, task_id: str, created_at: str, actor: str) -> Use:

@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +17,7 @@ from atlas.core.types import NO_MARKS, Candidates, Marks, QueryResult, TrashedRe
 from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored
-from atlas.storage.history import Moment, OperationDraft, check_unchanged
+from atlas.storage.history import Moment, OperationDraft, check_records_unchanged, check_unchanged
 from atlas.storage.ledger import Also
 from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
@@ -274,10 +275,24 @@ class LedgerVectorStore:
         operation = self._operation or self._draft("delete")
         return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, check=check)
 
-    async def merge(self, merges: Sequence[merging.Merge], moment: Moment) -> None:
-        """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`."""
+    async def merge(self, merges: Sequence[merging.Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+        """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`.
+
+        Args:
+            dropped: Records that go besides, in the same transaction.
+        """
         operation = self._operation or self._draft("merge")
-        await asyncio.to_thread(merging.merge, self._collection, merges, operation, unchanged_since=moment)
+        merge = partial(merging.merge, self._collection, merges, operation, unchanged_since=moment, dropped=dropped)
+        await asyncio.to_thread(merge)
+
+    async def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
+        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a `moment`."""
+
+        def check() -> None:
+            with self._ledger.database.read() as connection:
+                check_records_unchanged(connection, self._name, ids, moment, with_marks=True)
+
+        await asyncio.to_thread(check)
 
     async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Deleted records, the last deleted first."""
@@ -317,6 +332,7 @@ class LedgerVectorStore:
             marks = {record_id: given.marks for record_id, given in known.items() if given.marks != NO_MARKS}
             book.write_within(connection, writer, self._name, marks)
             usage.restore_usage(connection, self._name, {record_id: given.usage for record_id, given in known.items()})
+            usage.restore_uses(connection, self._name, {record_id: given.uses for record_id, given in known.items()})
 
         added = self._add(records, skip_known=True, also=write_known)
         book.settle()

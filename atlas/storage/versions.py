@@ -10,7 +10,7 @@ from typing import Any
 from atlas.storage.history import RECORD
 from atlas.storage.ledger import SqliteLedger
 
-WHOLE = ("merge", "undo")
+WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""
 
 
@@ -32,7 +32,7 @@ class Version:
 def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:
     """Each state of a record that another one took the place of, the last first; deleting is no new version.
 
-    Nor is what a merge or an undo has changed: that is taken back as a whole, in the history.
+    Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history.
     """
     with ledger.database.read() as connection:
         rows = connection.execute(

@@ -53,6 +53,7 @@ KNOBS: Mapping[str, Knob] = {
         Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
         Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
         Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
+        Knob("importance", "Importance", 0.2, 0.005, f"Times that of a journal's entry, in place of success; {_NUDGE}"),
         Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
     )
 }
@@ -110,7 +111,7 @@ def compare(
 ) -> Comparison:
     """The best hits for a query with either weights; nothing counts as retrieved."""
     embedder = RememberingEmbedder(memory.experience.embedder)
-    memories = [memory.experience.with_weights(weights, embedder=embedder) for weights in (left, right)]
+    memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
     found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
     one = _side(memories[0], query, found[0], found[1])
     other = _side(memories[1], query, found[1], found[0])
@@ -126,8 +127,8 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
         ComparedHit(
             id=hit.item.id,
             rank=rank,
-            move=_move(rank, ranks.get(hit.item.id)),
-            card=card_of(memory, query, hit, hit.item),
+            move=move_of(rank, ranks.get(hit.item.id)),
+            card=card_of(memory, query, hit, hit.item, memory.weights),
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
     )
@@ -135,7 +136,8 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
     return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
 
 
-def _move(rank: int, other: int | None) -> str:
+def move_of(rank: int, other: int | None) -> str:
+    """`▲ 2` where a hit stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.library_learning.annotations import typed
+from atlas.library_learning.composing import obstacle
 from atlas.memory.system import MemorySystem
 from atlas.views.concept import Example, example_view
 from atlas.views.overview import Done
@@ -61,7 +62,9 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
     parts = tuple(concept.name for concept in concepts)
     if found is not None:
         return Composition(parts=parts, concept=found)
-    return Composition(parts=parts, concept=None, why_not=_why_not(concepts), types=tuple(map(_types, concepts)))
+    return Composition(
+        parts=parts, concept=None, why_not=_why_not(memory, concepts), types=tuple(map(_types, concepts))
+    )
 
 
 def add_composed(memory: MemorySystem, composition: Composition) -> Done:
@@ -76,10 +79,9 @@ def add_composed(memory: MemorySystem, composition: Composition) -> Done:
     return Done(str(scoped.operation_id), "Added a composed concept")
 
 
-def _why_not(concepts: Sequence[CodeConcept]) -> str:
-    others = [concept.name for concept in concepts if concept.language != "python"]
-    if others:
-        return f"Only Python is composed, but {', '.join(others)} is written in something else."
+def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
+    if why := obstacle(concepts, memory.concepts.get):
+        return why
     untyped = [concept.name for concept in concepts if _returned(concept) is None]
     if untyped:
         return f"Nothing says what {', '.join(untyped)} returns. Give the signature a type for it, then try again."

@@ -11,8 +11,11 @@ from typing import Any
 
 from atlas.analysis.source import n_changed
 from atlas.analysis.worker import Worker
+from atlas.core.settings import Settings
+from atlas.infra.llm import is_configured
 from atlas.library_learning.extracting import programs_of
 from atlas.library_learning.limits import Limits
+from atlas.library_learning.stitch import StitchEngine
 from atlas.library_learning.strategies import Learned, Rewriting
 from atlas.memory.compression_file import CompressionFile, FoundCompression
 from atlas.memory.compression_job import CompressPrograms, add_found, read_attempts, succeeded, successful_ids
@@ -99,6 +102,7 @@ class Asked:
 
     where: Mapping[str, Any] = field(default_factory=dict)
     max_programs: int = MAX_PROGRAMS[-1]
+    with_model: bool = False
 
 
 class LiveCompression(LiveResult[FoundCompression]):
@@ -108,20 +112,32 @@ class LiveCompression(LiveResult[FoundCompression]):
         super().__init__(memory, worker)
         self._asked = Asked()
 
-    def ask(self, where: Mapping[str, Any], max_programs: int) -> None:
+    def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
         """Have the worker compress the programs of the successful attempts that pass a filter."""
         self.cancel()
-        self._asked = Asked(where=dict(where), max_programs=max_programs)
+        self._asked = Asked(where=dict(where), max_programs=max_programs, with_model=with_model)
         self.run()
 
     def make_job(self, directory: Path) -> CompressPrograms:
         """What compresses."""
         path, asked = str(self.memory.storage.path.resolve()), self._asked
-        return CompressPrograms(store=path, out=str(directory), where=asked.where, max_programs=asked.max_programs)
+        return CompressPrograms(
+            store=path,
+            out=str(directory),
+            where=asked.where,
+            max_programs=asked.max_programs,
+            with_model=asked.with_model,
+        )
 
     def file(self, directory: Path) -> CompressionFile:
         """Where it is kept."""
         return CompressionFile(directory, COLLECTION)
+
+
+def searches(settings: Settings) -> dict[bool, str]:
+    """What can look for functions, by whether it is a language model: Stitch, and the model where one is set up."""
+    model = {True: settings.llm_model} if is_configured(settings) else {}
+    return {False: StitchEngine.name} | model
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
@@ -187,12 +203,13 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 
 def made_caption(found: FoundCompression) -> str:
-    """When it was found, and on which state of the store; empty where that cannot be read."""
+    """By what it was found, when, and on which state of the store; empty where that cannot be read."""
     try:
         at = moment(datetime.fromisoformat(found.made_at))
     except ValueError:
         return ""
-    return f"Found {at} at revision {found.revision:,}."
+    by = f" by {found.engine}" if found.engine else ""
+    return f"Found{by} {at} at revision {found.revision:,}."
 
 
 def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:

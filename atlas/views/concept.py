@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 import doctest
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput
 from atlas.core.types import NO_MARKS, NO_USAGE, CodeConcept, Marks, Usage
-from atlas.memory.concepts import ConceptVersion
 from atlas.memory.concepts_async import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concept_lineage import Lineage, lineage_of
 from atlas.views.concepts import rate_of
+from atlas.views.editable import EditableTexts
 from atlas.views.experience import Fact, Part
 from atlas.views.grids import Grid, grid_in, grids_in_call
 from atlas.views.rates import rate_line
 from atlas.views.texts import LANGUAGES, Text, as_json, text_of
+from atlas.views.versions import VersionView, version_changes, version_views
 from atlas.views.wording import counted, moment
 
 FOUND_SHOWN = 10
@@ -48,25 +48,7 @@ class FoundIn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VersionView:
-    """A concept as it was before an edit."""
-
-    number: int
-    when: str
-    """In words of our own."""
-
-    actor: str
-    """Who replaced it: untrusted text."""
-
-    difference: Text
-    """From this version to what came after it."""
-
-    is_now: bool
-    """Whether the concept says all of this now."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditableConcept:
+class EditableConcept(EditableTexts):
     """What a person can change of a concept by hand, as texts."""
 
     name: str
@@ -89,19 +71,8 @@ class EditableConcept:
         Raises:
             InvalidInput: The examples are not as a Python session has them.
         """
-        changes: dict[str, Any] = self.differing_by_field(begun)
-        if "examples" in changes:
-            changes["examples"] = examples_in(self.examples)
-        return changes
-
-    def differing(self, other: EditableConcept) -> dict[str, str]:
-        """What this says where another says something else, by our own words for it."""
-        return {name.capitalize(): text for name, text in self.differing_by_field(other).items()}
-
-    def differing_by_field(self, other: EditableConcept) -> dict[str, str]:
-        """The same, by the names of the fields."""
-        texts = {field.name: str(getattr(self, field.name)) for field in fields(self)}
-        return {name: text for name, text in texts.items() if text != getattr(other, name)}
+        changes = EditableTexts.changes(self, begun)
+        return changes | {"examples": examples_in(self.examples)} if "examples" in changes else changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,21 +125,13 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
         lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
         found_in=_found_in(memory, concept),
         n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
-        versions=_versions(concept, memory.concepts.versions(concept_id)),
+        versions=version_views(concept, memory.concepts.versions(concept_id), [*EDITABLE], _texts),
     )
 
 
-def version_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
-    """What `edit` takes to make a concept what it was before a change; nothing where it says all of that now.
-
-    Raises:
-        NotFound: The concept, or that version of it, is not there.
-    """
-    concept = memory.concepts.get(concept_id)
-    found = {version.number: version.concept for version in memory.concepts.versions(concept_id)}
-    if concept is None or number not in found:
-        raise NotFound("this version is not in the store any more")
-    return _changes(concept, found[number])
+def concept_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
+    """What `edit` takes to make a concept what it was before a change; see `version_changes`."""
+    return version_changes(memory.concepts.get(concept_id), memory.concepts.versions(concept_id), number, [*EDITABLE])
 
 
 def examples_text(examples: tuple[tuple[str, str], ...]) -> str:
@@ -225,31 +188,8 @@ def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[FoundIn, ...]
     return tuple(FoundIn(found, titles.get(found, "")) for found in ids)
 
 
-def _versions(concept: CodeConcept, versions: list[ConceptVersion]) -> tuple[VersionView, ...]:
-    after = [concept, *(version.concept for version in versions)]
-    return tuple(
-        VersionView(
-            number=version.number,
-            when=moment(version.replaced_at),
-            actor=version.actor,
-            difference=_difference(version.concept, later),
-            is_now=not _changes(concept, version.concept),
-        )
-        for version, later in zip(versions, after, strict=False)
-    )
-
-
-def _changes(now: CodeConcept, wanted: CodeConcept) -> dict[str, Any]:
-    return {name: getattr(wanted, name) for name in EDITABLE if getattr(wanted, name) != getattr(now, name)}
-
-
-def _difference(before: CodeConcept, after: CodeConcept) -> Text:
-    lines = difflib.unified_diff(_lines(before), _lines(after), "before", "after", lineterm="")
-    return Text("\n".join(lines) or "(only what is not shown here differs)", "diff")
-
-
-def _lines(concept: CodeConcept) -> list[str]:
-    named = {
+def _texts(concept: CodeConcept) -> dict[str, str]:
+    return {
         "name": concept.name,
         "description": concept.description,
         "signature": concept.signature,
@@ -258,4 +198,3 @@ def _lines(concept: CodeConcept) -> list[str]:
         "code": concept.code,
         "metadata": text.whole if (text := as_json(concept.metadata)) else "",
     }
-    return [line for name, text in named.items() if text for line in (f"# {name}", *text.splitlines())]

@@ -50,12 +50,12 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
     """The concepts around one, nearest first."""
     kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
     found = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
-    n_named = len(concept.calls) + len(concept.composed_of)
+    named = {*concept.calls, *concept.composed_of}
     relations = tuple(_relation(how, other) for how, others in found.items() for other in others)
     n_hidden = sum(max(0, len(others) - DRAWN) for others in found.values())
     return Lineage(
         relations=relations,
-        n_missing=n_named - len(found[CALLS]) - len(found[COMPOSED_OF]),
+        n_missing=len(named - {other.id for other in (*found[CALLS], *found[COMPOSED_OF])}),
         dot="\n".join(_dot(concept, {how: others[:DRAWN] for how, others in found.items()})) if relations else "",
         caption=f"The picture leaves out {n_hidden:,} more; the table has them all." if n_hidden else "",
     )

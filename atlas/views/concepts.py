@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,11 +11,11 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.types import NO_MARKS, CodeConcept, Hit, Usage
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experiences import PAGE_ROWS, marks_text
+from atlas.views.experiences import PAGE_ROWS, marks_text, within_pages
 from atlas.views.finding import SEARCH_ROWS
 from atlas.views.rates import rate_line
 from atlas.views.scope import known_tags
-from atlas.views.wording import counted
+from atlas.views.wording import counted, found_caption
 
 NEWEST, MOST_USED = "Newest first", "Most used first"
 
@@ -191,14 +190,9 @@ def _rows(memory: MemorySystem, found: Sequence[tuple[CodeConcept, float | None,
 
 def _offset(page: int, n: int) -> int:
     """Where a page begins, or the nearest that there is, for an address may name any."""
-    last = max(1, math.ceil(n / PAGE_ROWS))
-    return (min(max(page, 1), last) - 1) * PAGE_ROWS
+    return (within_pages(page, n) - 1) * PAGE_ROWS
 
 
 def _search_caption(memory: MemorySystem, query: ConceptQuery, n_found: int) -> str:
     among = counted(memory.concepts.count(query.where()), "concept")
-    if query.with_irrelevant:
-        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
-    if not n_found:
-        return f"Nothing relevant among {among}"
-    return f"{n_found:,} of {among} {'has' if n_found == 1 else 'have'} to do with it, best first"
+    return found_caption(n_found, among, with_irrelevant=query.with_irrelevant)

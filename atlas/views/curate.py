@@ -24,7 +24,10 @@ from atlas.views.health import (
 from atlas.views.wording import OUTCOMES, counted, signed
 
 RULE = "rule"
-"""The last tab but one: pruning by criteria."""
+"""The first tab after the queues: pruning by criteria."""
+
+REFINE = "refine"
+"""The next one: judging experiences in sets that are alike."""
 
 COMPRESS = "compress"
 """The last tab: functions that programs have in common."""
@@ -41,6 +44,7 @@ TITLES = {
     UNKNOWN: "Outcome unknown",
     BURIED: "Buried",
     RULE: "By rule",
+    REFINE: "Refine",
     COMPRESS: "Compress",
 }
 
@@ -55,6 +59,10 @@ MEANINGS = {
     UNKNOWN: "Nobody said how these ended. They are in no success rate, and no rate prunes them.",
     BURIED: "Agents do not find these. They are kept, and can be unburied.",
     RULE: "Prune by rule. Nothing goes before you have seen exactly what would.",
+    REFINE: (
+        "Experiences that are alike are judged together: kept, merged or dropped, each with a reason. "
+        "You see it all before anything is done."
+    ),
     COMPRESS: (
         "Functions that successful programs have in common, proven by running the programs' own tests. "
         "Those that you choose become concepts; no experience is changed."
@@ -136,7 +144,7 @@ def tabs(counts: Mapping[str, int]) -> dict[str, str]:
     """The queues by what they are called, those first that hold something; what is none comes last."""
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
     counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
-    return counted_titles | {tab: TITLES[tab] for tab in (RULE, COMPRESS)}
+    return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:

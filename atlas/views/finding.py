@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Hit
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
@@ -69,11 +70,19 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
         hit: None where the search ranked by words alone: then no passage is looked for by meaning.
     """
     experience = memory.experience.get(experience_id)
-    return None if experience is None else card_of(memory.experience, text, hit, experience)
+    held = memory.experience
+    return None if experience is None else card_of(held, text, hit, experience, held.weights)
 
 
-def card_of(memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, experience: Experience) -> HitCard:
-    """`experience_card`, of an experience that is at hand, from the memory that found it."""
+def card_of(
+    memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
+) -> HitCard:
+    """`experience_card`, of an experience that is at hand.
+
+    Args:
+        memory: The one that found it.
+        weights: What it was ranked with.
+    """
     window = memory.passage(experience.id, text) if hit else None
     return hit_card(
         hit,
@@ -82,7 +91,7 @@ def card_of(memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, exp
         outcome=signed(experience.outcome.label),
         sources=_sources(experience, window),
         query=text,
-        weights=memory.weights,
+        weights=weights,
     )
 
 

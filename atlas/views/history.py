@@ -11,7 +11,7 @@ from atlas.core.types import Operation, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.texts import Text
-from atlas.views.wording import counted, moment, signed
+from atlas.views.wording import counted, moment, plural, signed
 
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 10
@@ -24,23 +24,24 @@ MEANINGS = {
     "delete": "Experiences were deleted",
     "prune": "Experiences were pruned",
     "merge": "Near-identical experiences were merged",
+    "refine": "Experiences were refined: some merged, some dropped",
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
 }
 """What kinds of operations mean."""
 
-CONCEPT_MEANINGS = {
-    "store": "Concepts were added",
-    "import": "Concepts were imported",
-    "edit": "A concept was edited",
-    "delete": "Concepts were deleted",
-    "merge": "Concepts were merged",
+KIND_MEANINGS = {
+    "store": "{Nouns} were added",
+    "import": "{Nouns} were imported",
+    "edit": "A {noun} was edited",
+    "delete": "{Nouns} were deleted",
+    "merge": "{Nouns} were merged",
     "compress": "Functions that programs have in common were added",
     "compose": "A concept that was composed of others was added",
-    "restore": "Concepts were taken back from the trash",
+    "restore": "{Nouns} were taken back from the trash",
 }
-"""The same, of operations on concepts alone."""
+"""The same, of operations on one kind of memory alone that is not experiences."""
 
 OTHER_MEANING = "Something else was done"
 """Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
@@ -179,10 +180,9 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
     except NotFound:
         return None
     n_changes, first = sum(operation.counts.values()), _first(memory, operation)
-    meanings = MEANINGS | (CONCEPT_MEANINGS if _is_concept(memory, operation, first) else {})
     return OperationDetail(
         row=_row(memory, operation, first),
-        meaning=meanings.get(operation.kind, OTHER_MEANING),
+        meaning=_meaning(operation, _kind_alone(memory, operation, first)),
         facts=_facts(operation),
         undo_label="Do it again" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
@@ -240,20 +240,30 @@ def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
-def _is_concept(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> bool:
-    """Whether an operation was about concepts alone; all changes are looked at only where the first is of one."""
-    collection = memory.concepts.collection_name
-    if first is None or first.collection != collection:
-        return False
-    return memory.storage.collections_of(operation.id) == {collection}
+def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
+    """The kind that an operation was about, where that is not experiences and it was about nothing else.
+
+    All changes are looked at only where the first is of another kind.
+    """
+    kind = kind_of(memory, first.collection) if first else EXPERIENCE
+    if first is None or kind is EXPERIENCE:
+        return None
+    return kind if memory.storage.collections_of(operation.id) == {first.collection} else None
+
+
+def _meaning(operation: Operation, kind: Kind | None) -> str:
+    if kind is None or operation.kind not in KIND_MEANINGS:
+        return MEANINGS.get(operation.kind, OTHER_MEANING)
+    return KIND_MEANINGS[operation.kind].format(noun=kind.noun, Nouns=plural(kind.noun).capitalize())
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
+    kind = _kind_alone(memory, operation, first)
     return OperationRow(
         id=operation.id,
         at=operation.created_at,
         what=operation.kind,
-        counts=_concept_counts(operation, first) if _is_concept(memory, operation, first) else _counts(operation),
+        counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
         actor=operation.actor,
         reason=operation.reason,
         state="undone" if operation.undone_by else "",
@@ -264,11 +274,11 @@ def _counts(operation: Operation) -> str:
     return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
 
 
-def _concept_counts(operation: Operation, first: RecordChange | None) -> str:
+def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """`concept crop added`, or how many of them."""
     if first is not None and list(operation.counts.values()) == [1]:
-        return f"concept {first.title} {first.kind}"
-    return ", ".join(f"{counted(n, 'concept')} {name}" for name, n in operation.counts.items())
+        return f"{kind.noun} {first.title} {first.kind}"
+    return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
 
 
 def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:

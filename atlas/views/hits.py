@@ -28,6 +28,7 @@ SIGNAL_COLOURS = {
     "success": PALETTE[2],
     "use": PALETTE[3],
     "recency": PALETTE[4],
+    "importance": PALETTE[5],
     "pin": PALETTE[6],
 }
 """By name, so that a signal has one colour on every card; others are grey."""

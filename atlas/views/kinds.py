@@ -27,7 +27,7 @@ class Kind:
 EXPERIENCE = Kind("experience", "experiences", lambda memory: memory.experience)
 CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts)
 STRATEGY = Kind("strategy", "strategies", lambda memory: memory.strategies)
-KINDS = (EXPERIENCE, CONCEPT)
+KINDS = (EXPERIENCE, CONCEPT, STRATEGY)
 """Those that have a page."""
 
 

@@ -13,6 +13,7 @@ from atlas.importers.sample import load_sample, n_sample, remove_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history import OperationRow, operation_rows
 from atlas.views.rates import interval_text, rate_text
+from atlas.views.strategy_overview import StrategyOverview, strategy_overview
 from atlas.views.wording import NOT_SAID, OUTCOMES, counted, import_command
 
 GROUPS_SHOWN = 50
@@ -57,6 +58,7 @@ class Overview:
     """Experiences that are sample data."""
 
     n_concepts: int
+    strategies: StrategyOverview
 
     import_command: str
     """What to type to fill the store."""
@@ -81,6 +83,7 @@ def overview(memory: MemorySystem) -> Overview:
         operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
+        strategies=strategy_overview(memory),
         import_command=import_command(memory),
     )
 

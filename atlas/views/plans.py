@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from atlas.memory.merging import MergeGroup, MergePlan
 from atlas.memory.pruning import PruneDecision, PrunePlan
+from atlas.memory.refinement_plan import RefinePlan
 from atlas.views.wording import counted
 
 TYPED_SHARE = 0.05
@@ -83,6 +84,34 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
         n_going=plan.n_removed,
         share=plan.share,
     )
+
+
+def refine_plan_view(plan: RefinePlan) -> PlanView:
+    """What applying a refinement would do: what goes, each with the reason; what stays as it is has no row."""
+    merged, dropped = len(plan.merged), len(plan.dropped)
+    return PlanView(
+        headline=(
+            f"{merged:,} would be merged into others and {dropped:,} dropped: "
+            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%})."
+        ),
+        notes=(),
+        rows=tuple(_refine_rows(plan)),
+        n_going=len(plan.going),
+        share=plan.share,
+    )
+
+
+def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
+    """What is dropped, then each kept one before those that it takes the place of."""
+    by_id = {decision.id: decision for decision in plan.decisions}
+    for one in plan.dropped:
+        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped, {one.outcome}: {one.reason}")
+    for kept, *others in plan.groups:
+        stays = by_id[kept]
+        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays, {stays.outcome}: {stays.reason}")
+        for one in (by_id[other] for other in others):
+            why = f"merged into {kept[:8]}, {one.outcome}: {one.reason}"
+            yield PlanRow(id=one.id, title=one.title, goes=True, why=why)
 
 
 def _prune_notes(plan: PrunePlan) -> Iterator[str]:

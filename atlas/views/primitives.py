@@ -9,6 +9,7 @@ from atlas.core.errors import NotFound
 from atlas.memory.primitives.discovery import discover, known_primitives
 from atlas.memory.primitives.examples import run_examples
 from atlas.memory.system import MemorySystem
+from atlas.protocols.strategies import PrimitiveLoader
 from atlas.views.grids import Grid, grid_in
 from atlas.views.overview import Done
 from atlas.views.texts import Text
@@ -32,21 +33,46 @@ def loader_names() -> tuple[str, ...]:
     return tuple(discover())
 
 
-def load_primitives(memory: MemorySystem, name: str) -> Done | None:
+def load_primitives(memory: MemorySystem, name: str, *, update: bool = False) -> Done | None:
     """Add what a loader brings, as one operation; None where the library has all of it.
+
+    Args:
+        update: Bring those up to date as well that `n_updates` counts.
 
     Raises:
         NotFound: There is no such loader, or none any more.
     """
+    loader = _loader(name)
+    n_before = memory.concepts.count()
+    scoped = memory.concepts.within("store", f"primitives of {name}")
+    done = scoped.load_primitives(loader, update=update)
+    if not done:
+        return None
+    n_added = memory.concepts.count() - n_before
+    n_updated = len(done) - n_added
+    said = [f"loaded {counted(n_added, 'primitive')}"] if n_added else []
+    said += [f"updated {counted(n_updated, 'primitive')}"] if n_updated else []
+    sentence = " and ".join(said)
+    return Done(str(scoped.operation_id), f"{sentence[:1].upper()}{sentence[1:]}")
+
+
+def n_updates(memory: MemorySystem, name: str) -> int:
+    """How many of the library's primitives a loader brings otherwise by now, those left out that a person has edited.
+
+    Raises:
+        NotFound: There is no such loader.
+    """
+    return len(memory.concepts.primitive_updates(_loader(name)))
+
+
+def _loader(name: str) -> PrimitiveLoader:
     loaders = discover()
     if name not in loaders:
         raise NotFound(
             f"there is no loader of primitives called {name!r}, only {', '.join(loaders)}; "
             "install the package that brings it"
         )
-    scoped = memory.concepts.within("store", f"primitives of {name}")
-    added = scoped.load_primitives(loaders[name])
-    return Done(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+    return loaders[name]
 
 
 def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:

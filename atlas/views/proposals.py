@@ -9,12 +9,14 @@ from typing import Any
 from atlas.analysis.statistics import SuccessRate
 from atlas.memory.merging import MergePlan
 from atlas.memory.pruning import PrunePlan
+from atlas.memory.refinement_plan import RefinePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.plans import PlanView, merge_plan_view, prune_plan_view
+from atlas.views.plans import PlanView, merge_plan_view, prune_plan_view, refine_plan_view
 from atlas.views.rates import rate_text
 from atlas.views.wording import counted
 
 KEEP_DIVERSE = "keep_diverse"
+DONE = {"Prune": "Pruned", "Merge": "Merged", "Refine:": "Refined:"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +81,31 @@ class MergeRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RefineRequest:
+    """A plan for refining that a person wants applied."""
+
+    plan: RefinePlan
+
+    verb = "Refine"
+    subject = "Task"
+    caption = "What goes, and what it is merged into"
+
+    def propose(self, memory: MemorySystem) -> Proposal:
+        """What it would do, which is what it would have done when it was made.
+
+        Raises:
+            PlanOutdated: An experience that it touches has changed since.
+        """
+        memory.experience.check_refine(self.plan)
+        return _proposal(memory, self, self.plan, refine_plan_view(self.plan), self.plan.going)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """A plan, and all that a person should see of it before it is applied."""
 
-    request: PruneRequest | MergeRequest
-    plan: PrunePlan | MergePlan
+    request: PruneRequest | MergeRequest | RefineRequest
+    plan: PrunePlan | MergePlan | RefinePlan
     view: PlanView
     going: tuple[str, ...]
     """The ids of what would go."""
@@ -97,6 +119,8 @@ class Proposal:
         if isinstance(self.plan, MergePlan):
             n_merged = self.plan.n_removed + len(self.plan.groups)
             return f"Merge {counted(n_merged, 'experience')} into {len(self.plan.groups):,}"
+        if isinstance(self.plan, RefinePlan):
+            return f"Refine: {len(self.plan.merged):,} merged, {len(self.plan.dropped):,} dropped"
         return f"Prune {counted(len(self.going), 'experience')}"
 
     @property
@@ -116,11 +140,14 @@ class Proposal:
         if isinstance(self.plan, MergePlan):
             scoped = memory.experience.within("merge", self.plan.reason)
             scoped.apply_merge(self.plan)
+        elif isinstance(self.plan, RefinePlan):
+            scoped = memory.experience.within("refine", self.plan.reason)
+            scoped.apply_refine(self.plan)
         else:
             scoped = memory.experience.within("prune", self.plan.reason)
             scoped.apply_prune(self.plan)
         verb, rest = self.button.split(" ", 1)
-        return str(scoped.operation_id), f"{ {'Prune': 'Pruned', 'Merge': 'Merged'}[verb] } {rest}"
+        return str(scoped.operation_id), f"{DONE[verb]} {rest}"
 
 
 def criteria_of(
@@ -152,8 +179,8 @@ def criteria_of(
 
 def _proposal(
     memory: MemorySystem,
-    request: PruneRequest | MergeRequest,
-    plan: PrunePlan | MergePlan,
+    request: PruneRequest | MergeRequest | RefineRequest,
+    plan: PrunePlan | MergePlan | RefinePlan,
     view: PlanView,
     going: Sequence[str],
 ) -> Proposal:

@@ -10,6 +10,7 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.exchange import encode_line
 from atlas.memory.records import RecordMemory
 from atlas.memory.system import MemorySystem
+from atlas.views.kinds import Kind
 from atlas.views.rates import interval_text, rate_text
 from atlas.views.texts import Text, text_of
 from atlas.views.wording import counted, moment, signed
@@ -84,14 +85,15 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
     return _chosen(memory.experience, ids, kept, rate, origin)
 
 
-def chosen_concepts(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
-    """What a selection of concepts is now; its rate is that of the tasks that they were used for."""
-    there = memory.concepts.titles(ids)
+def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> Chosen:
+    """What a selection of concepts or strategies is now; its rate is that of the tasks that they were used for."""
+    records = kind.records(memory)
+    there = records.titles(ids)
     kept = tuple(record_id for record_id in ids if record_id in there)
-    usage = memory.concepts.usage(kept).values()
+    usage = records.usage(kept).values()
     n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
     rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
-    return _chosen(memory.concepts, ids, kept, rate, origin)
+    return _chosen(records, ids, kept, rate, origin)
 
 
 def _chosen(records: RecordMemory, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:

@@ -32,8 +32,28 @@ def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """`1,204 experiences`, `1 experience`."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    """`1,204 experiences`, `1 experience`, `3 strategies`."""
+    return f"{n:,} {noun if n == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """`strategies` of `strategy`, `tries` of `try`; an `s` after every other noun that the pages use."""
+    is_ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
+
+
+def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
+    """What a list that a question found says of itself.
+
+    Args:
+        among: What was searched: `36 strategies`.
+        with_irrelevant: Whether it also holds what has nothing to do with the question.
+    """
+    if with_irrelevant:
+        return f"The {n_found:,} nearest among {among}, relevant or not, best first"
+    if not n_found:
+        return f"Nothing relevant among {among}"
+    return f"{n_found:,} of {among} {'has' if n_found == 1 else 'have'} to do with it, best first"
 
 
 def signed(outcome: str) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -18,8 +17,6 @@ from atlas.views.comparison import (
     RankingWeights,
     Side,
     compare,
-    knobs,
-    nudges_sentence,
     profile_names,
     profile_problems,
 )
@@ -27,24 +24,11 @@ from atlas.views.state import StoreState, store_state
 from pages.components.acts import Act, announce_act, announcing_problems, taken_back
 from pages.components.editing import READ_ONLY
 from pages.components.hits import hit_card
+from pages.components.profiles import Chosen, Name, called, draw_weights, first_profile, warn_of_problems
 from pages.components.scope import URL, current_where, digest
 
-Name = Literal["left", "right"]
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 """Colours of how a hit has moved, by the first letter of the words for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """What one side ranks with."""
-
-    profile: Profile
-    weights: RankingWeights
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the weights are others than the profile's."""
-        return self.weights != self.profile.weights
 
 
 def draw_comparison(memory: MemorySystem) -> None:
@@ -53,10 +37,7 @@ def draw_comparison(memory: MemorySystem) -> None:
     for problem in profile_problems(memory):
         st.warning("The profile that searches should use cannot be used.", icon=":material/error:")
         st.text(problem)
-    for profile in profiles:
-        if profile.problem:
-            st.warning("A profile cannot be used. Save it anew under its name, or delete it.", icon=":material/error:")
-            st.text(f"{profile.name}: {profile.problem}")
+    warn_of_problems(profiles)
     query = st.text_input(
         "Query", key="evaluation_query", type="search", placeholder="Describe a task to see both rankings", bind=URL
     )
@@ -81,12 +62,11 @@ def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], 
     """The profile of a side, its weights, which can be turned, and what can be done with them."""
     names, key = profile_names(profiles), f"evaluation_profile_{side}"
     if st.session_state.get(key) not in names:
-        st.session_state[key] = _first(side, names, in_use)
-    name = st.selectbox("Profile", names, key=key, format_func=lambda name: _called(name, in_use))
+        st.session_state[key] = first_profile(side, names, in_use)
+    name = st.selectbox("Profile", names, key=key, format_func=lambda name: called(name, in_use))
     profile = next(profile for profile in profiles if profile.name == name)
     with st.expander("Weights", key=f"evaluation_weights_{side}"):
-        weights = _draw_weights(side, profile)
-    chosen = Chosen(profile, weights)
+        chosen = Chosen(profile, draw_weights("evaluation", side, profile))
     with st.container(horizontal=True, vertical_alignment="center"):
         _draw_acts(memory, side, chosen, in_use)
     return chosen
@@ -115,28 +95,6 @@ def _compared(
     state: StoreState, query: str, left: RankingWeights, right: RankingWeights, scope: str, *, _memory: Any, _where: Any
 ) -> Comparison:
     return compare(_memory, query, left, right, where=_where)
-
-
-def _draw_weights(side: Name, profile: Profile) -> RankingWeights:
-    """Sliders that begin at the profile's weights."""
-    of = digest(profile)
-    values = {}
-    for knob in knobs():
-        value = float(getattr(profile.weights, knob.name))
-        least = min(value, 1.0) if knob.name == "recency_half_life_days" else 0.0
-        values[knob.name] = st.slider(
-            knob.label,
-            least,
-            max(knob.most, value),
-            value,
-            step=knob.step,
-            format="%.3f" if knob.step < 0.05 else "%.2f",
-            key=f"evaluation_{knob.name}_{side}_{of}",
-            help=knob.help or None,
-        )
-    weights = replace(profile.weights, **values)
-    st.caption(nudges_sentence(weights))
-    return weights
 
 
 def _draw_acts(memory: MemorySystem, side: Name, chosen: Chosen, in_use: str) -> None:
@@ -193,13 +151,3 @@ def _announce(earlier: Earlier, sentence: str) -> None:
 def _take_back(memory: MemorySystem, earlier: Earlier, sentence: str) -> None:
     with announcing_problems():
         _announce(memory.storage.profiles.put_back(earlier), sentence)
-
-
-def _first(side: Name, names: Sequence[str], in_use: str) -> str:
-    """What a side begins with: the profile in use, and another one beside it."""
-    others = [name for name in names if name != in_use]
-    return others[0] if others and (side == "right" or in_use not in names) else in_use
-
-
-def _called(name: str, in_use: str) -> str:
-    return f"{name} (in use)" if name == in_use else name

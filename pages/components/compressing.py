@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import MemorySystem, Settings
 from atlas.views.compression import (
     MAX_PROGRAMS,
     BeforeAfter,
@@ -27,6 +27,7 @@ from atlas.views.compression import (
     headline,
     made_caption,
     notes,
+    searches,
     staleness,
 )
 from atlas.views.state import StoreState, store_state
@@ -74,6 +75,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
                             help="Of more, a sample of different ones is taken.")  # fmt: skip
+        with_model = _draw_search()
         st.button(
             "Compress" if is_first else "Compress anew",
             key="compress_run",
@@ -82,8 +84,26 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             disabled=not ahead.can_run,
             on_click=live.ask,
             args=(scope, most),
+            kwargs={"with_model": with_model},
             help="Takes up to some minutes, in a process of its own. It adds nothing: you see first what it finds.",
         )
+
+
+def _draw_search() -> bool:
+    """Whether a language model is to propose the functions; nothing to choose where there is none."""
+    titles = searches(Settings.from_environment())
+    if len(titles) == 1:
+        return False
+    return bool(
+        st.selectbox(
+            "Functions proposed by",
+            list(titles),
+            format_func=titles.__getitem__,
+            key="compress_by",
+            width=200,
+            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
+        )
+    )
 
 
 def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:

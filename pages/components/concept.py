@@ -5,19 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concept import ConceptDetail, FoundIn, concept_detail
+from atlas.views.concept import ConceptDetail, FoundIn, concept_changes, concept_detail
 from atlas.views.concept_lineage import Lineage
 from atlas.views.concept_proposals import ConceptDeleteRequest
 from atlas.views.concepts import similar_concepts
-from atlas.views.experience import Fact
 from atlas.views.kinds import CONCEPT
-from atlas.views.texts import Text
-from pages.components.concept_editing import draw_edit, draw_versions
+from pages.components.concept_editing import FORM
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
 from pages.components.examples import draw_example, draw_ran, draw_run
+from pages.components.facts import draw_facts
 from pages.components.plans import propose
 from pages.components.tables import close_opened, experience_table
+from pages.components.text_forms import draw_text_form
 from pages.components.texts import draw_code, draw_prose
+from pages.components.versions import draw_versions
 
 
 def concept_panel(memory: MemorySystem, concept_id: str) -> None:
@@ -36,7 +37,7 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
         return
     draw_prose(detail.name, key=f"concept_name_{detail.id}")
     draw_prose(detail.description, key=f"concept_description_{detail.id}")
-    _draw_facts(detail.facts, key=detail.id)
+    draw_facts(detail.facts, key=f"concept_{detail.id}")
     draw_tags(memory, detail.id, detail.marks.tags, CONCEPT)
     _draw_tabs(memory, detail)
 
@@ -56,11 +57,11 @@ def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
         if similar.open:  # what is near takes seconds to find the first time
             _draw_similar(memory, detail)
     with versions:
-        draw_versions(memory, detail)
+        draw_versions(memory, detail.id, detail.versions, CONCEPT, concept_changes)
     with noted:
         draw_note(memory, detail.id, detail.marks.note, CONCEPT)
     with edited:
-        draw_edit(memory, detail)
+        draw_text_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_code(detail: ConceptDetail) -> None:
@@ -131,11 +132,3 @@ def _draw_similar(memory: MemorySystem, detail: ConceptDetail) -> None:
     st.caption("The nearest in meaning; click one to open it.")
     columns = ("name", "relevance", "description")
     experience_table(rows, columns=columns, key=f"concept_similar_{detail.id}_{memory.revision()}", kind=CONCEPT)
-
-
-def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:
-    with st.container(horizontal=True, gap="medium"):
-        for fact in facts:
-            with st.container(width="content", gap=None):
-                st.caption(fact.name)
-                draw_prose(Text(fact.value), key=f"concept_{fact.name}_{key}")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from atlas import CodeConcept, Hit, MemorySystem
@@ -21,12 +18,12 @@ from atlas.views.concepts import (
 )
 from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
-from atlas.views.primitives import load_primitives, loader_names
-from atlas.views.scope import offered
+from atlas.views.primitives import load_primitives, loader_names, n_updates
 from atlas.views.state import StoreState, store_state
-from atlas.views.wording import import_command
+from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
+from pages.components.filters import draw_choice, turn_to_first_page
 from pages.components.listing import SEARCHING
 from pages.components.scope import URL, digest
 from pages.components.tables import selectable_table
@@ -47,9 +44,9 @@ def ask(memory: MemorySystem) -> ConceptQuery:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input("Search", key="concepts_text", type="search", placeholder="What should it do?", bind=URL,
                              width=250)  # fmt: skip
-        sources = _choice("Source", options.sources, key="concepts_source")
-        languages = _choice("Language", options.languages, key="concepts_language")
-        tags = _choice("Tag", options.tags, key="concepts_tag")
+        sources = draw_choice("Source", options.sources, key="concepts_source")
+        languages = draw_choice("Language", options.languages, key="concepts_language")
+        tags = draw_choice("Tag", options.tags, key="concepts_tag")
         is_search = bool(text and text.strip())
         order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
         with_irrelevant = is_search and st.toggle(
@@ -64,8 +61,7 @@ def ask(memory: MemorySystem) -> ConceptQuery:
         order=order or NEWEST,
         with_irrelevant=bool(with_irrelevant),
     )
-    if st.session_state.setdefault("concepts_asked", query) != query:
-        st.session_state.update(concepts_asked=query, concepts_page=1)
+    turn_to_first_page(query, "concepts")
     return query
 
 
@@ -100,35 +96,33 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """A button for each library of primitives that is installed."""
+    """A button for each library of primitives that is installed, and one for what of it came newer."""
     is_off = memory.storage.read_only
+    hint = READ_ONLY if is_off else "It can be undone."
+    newer = _newer(store_state(memory), _memory=memory)
     with st.container(horizontal=True):
         for number, name in enumerate(loader_names()):
             st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
-                      on_click=_load, args=(memory, name),
-                      help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+                      on_click=_load, args=(memory, name), help=hint)  # fmt: skip
+            if newer.get(name):
+                st.button(f"Update {counted(newer[name], 'primitive')} of {name}", key=f"concepts_update_{number}",
+                          icon=":material/upgrade:", disabled=is_off, on_click=_load, args=(memory, name),
+                          kwargs={"update": True},
+                          help=f"They are newer here than in the library. {hint}")  # fmt: skip
 
 
-def _load(memory: MemorySystem, name: str) -> None:
+def _load(memory: MemorySystem, name: str, *, update: bool = False) -> None:
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
-        done = load_primitives(memory, name)
+        done = load_primitives(memory, name, update=update)
         if done is None:
             say_problem("The library has all of them already.")
         else:
             announce(done.operation_id, done.sentence)
 
 
-def _choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]:
-    """A choice of several values; none means all. A box for what no concept says is left out."""
-    options = offered(held, [*st.session_state.get(key, []), *_asked(key, held)])
-    if not options:
-        return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=160))
-
-
-def _asked(key: str, held: Mapping[Any, int]) -> list[Any]:
-    """What the address asks for beyond what a box offers."""
-    return [value for value in held if str(value) in st.query_params.get_all(key)]
+@st.cache_data(max_entries=4, show_spinner=False)
+def _newer(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
+    return {name: n_updates(_memory, name) for name in loader_names()}
 
 
 def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from atlas import Marks, MemorySystem, NotFound
 from atlas.views.experience import Editable, ExperienceDetail
-from atlas.views.kinds import EXPERIENCE, Kind
+from atlas.views.kinds import EXPERIENCE, STRATEGY, Kind
 from atlas.views.scope import offered
-from atlas.views.wording import OUTCOMES, signed
+from atlas.views.wording import OUTCOMES, plural, signed
 from pages.components.acts import announce_problem
 from pages.components.forms import Begun, act, begin, draw_conflict, forget, form_key
 from pages.components.scope import page_tags
@@ -32,15 +32,29 @@ def draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
     """Buttons that pin and bury."""
     is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    pin = ("Unpin", "Unpinned") if marks.pinned else ("Pin", "Pinned")
+    draw_pin(memory, record_id, marks, kind)
     bury = ("Unbury", "Unburied") if marks.buried else ("Bury", "Buried")
-    st.button(pin[0], key=f"{kind.noun}_pin", icon=":material/push_pin:", disabled=is_off, on_click=change_marks,
-              args=(memory, [record_id], f"{pin[1]} 1 {kind.noun}", kind), kwargs={"pinned": not marks.pinned},
-              help=why or f"Pinned {kind.page} are never pruned.")  # fmt: skip
     st.button(bury[0], key=f"{kind.noun}_bury", icon=":material/visibility_off:", disabled=is_off,
               on_click=change_marks, args=(memory, [record_id], f"{bury[1]} 1 {kind.noun}", kind),
               kwargs={"buried": not marks.buried},
-              help=why or f"Agents do not find buried {kind.page}. They are kept, and you still see them.")  # fmt: skip
+              help=why or f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them.",
+              )  # fmt: skip
+
+
+def draw_pin(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
+    """The button that pins, or takes the pin away."""
+    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    pin = ("Unpin", "Unpinned") if marks.pinned else ("Pin", "Pinned")
+    st.button(pin[0], key=f"{kind.noun}_pin", icon=":material/push_pin:", disabled=is_off, on_click=change_marks,
+              args=(memory, [record_id], f"{pin[1]} 1 {kind.noun}", kind), kwargs={"pinned": not marks.pinned},
+              help=why or pin_help(kind))  # fmt: skip
+
+
+def pin_help(kind: Kind) -> str:
+    """What a pin keeps from."""
+    if kind is STRATEGY:
+        return "Outcomes alone never retire pinned strategies."
+    return f"Pinned {plural(kind.noun)} are never pruned."
 
 
 def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:

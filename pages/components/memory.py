@@ -11,6 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import MemorySystem, Settings, open_memory
+from atlas.views.language_model import LanguageModel, language_model
 from atlas.views.state import ledger_file
 
 _is_routed: ContextVar[bool] = ContextVar("is_routed", default=False)
@@ -54,12 +55,24 @@ def opening_notices() -> tuple[str, ...]:
     return _current().notices
 
 
+def opening_model() -> LanguageModel:
+    """The language model that the memory was opened with, or that there is none."""
+    return _current().model
+
+
 @dataclass(frozen=True, slots=True)
 class _Opened:
     memory: MemorySystem
     notices: tuple[str, ...]
+    model: LanguageModel
     file: tuple[int, int] | None
     """The file that was opened, by its device and its number there; another one where the store was made anew."""
+
+    def close(self) -> None:
+        """Let go of the store's files, and of the connections to the language model."""
+        self.memory.close()
+        if self.model.client is not None:
+            self.model.client.close()
 
 
 def _current() -> _Opened:
@@ -80,8 +93,9 @@ def _file(path: Path) -> tuple[int, int] | None:
     return held.st_dev, held.st_ino
 
 
-@st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.memory.close())
+@st.cache_resource(show_spinner="Opening the memory …", on_release=lambda opened: opened.close())
 def _open(path: str, read_only: bool, *, _settings: Settings) -> _Opened:
     notices: list[str] = []
-    memory = open_memory(path, read_only=read_only, settings=_settings, announce=notices.append)
-    return _Opened(memory, tuple(notices), _file(memory.storage.path))
+    model = language_model(_settings)
+    memory = open_memory(path, llm=model.client, read_only=read_only, settings=_settings, announce=notices.append)
+    return _Opened(memory, tuple(notices), model, _file(memory.storage.path))

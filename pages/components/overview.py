@@ -13,6 +13,7 @@ from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import FAILING, Health, health_lines
 from atlas.views.history import OperationRow
 from atlas.views.overview import Day, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.strategy_overview import RatedRow, StrategyOverview
 from atlas.views.wording import counted
 from pages.components.operation import OPERATION_COLUMNS
 from pages.components.scope import narrow_to
@@ -25,6 +26,12 @@ _GO_TO, _OPENED = "overview_go_to", "overview_domain_opened"
 COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=110)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+RATED_COLUMNS = {
+    "title": st.column_config.TextColumn("Situation", width=200),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
+    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
+    "retired": st.column_config.TextColumn("Retired", width=100),
+}
 CHART = {"displayModeBar": False, "scrollZoom": False}
 
 
@@ -51,6 +58,41 @@ def draw_concepts(n_concepts: int) -> None:
     """How much reusable code there is; it leads to the library."""
     if n_concepts:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
+
+
+def draw_strategies(view: StrategyOverview) -> None:
+    """How many strategies there are, and the best and worst of those that were tried enough; a click opens one."""
+    if not view.n:
+        return
+    st.subheader("Strategies", anchor=False)
+    st.page_link("pages/strategies.py", label=view.sentence, icon=":material/lightbulb:")
+    sides = {"Surely best": view.best, "Surely worst": view.worst}
+    for column, (name, rows) in zip(st.columns(2, gap="medium"), sides.items(), strict=True):
+        if rows:
+            with column:
+                st.caption(name)
+                _draw_rated(rows, key=f"overview_{name.split()[1]}")
+
+
+def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
+    ids = tuple(row.id for row in rows)
+    key = f"{key}_{hash(rows)}_{st.session_state.get(_OPENED, 0)}"
+    st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=RATED_COLUMNS,
+        column_order=[name for name in RATED_COLUMNS if name != "retired" or any(row.retired for row in rows)],
+        hide_index=True,
+        key=key,
+        on_select=partial(_open_strategy, ids, key),
+        selection_mode="single-cell",
+        alt="Strategies that were tried enough",
+    )
+
+
+def _open_strategy(ids: tuple[str, ...], key: str) -> None:
+    row = clicked_row(key, len(ids))
+    if row is not None:
+        _go_to("pages/strategies.py", id=ids[row])
 
 
 def draw_growth(days: Sequence[Day]) -> None:
@@ -121,14 +163,19 @@ def _open_domain(numbers: tuple[int, ...], key: str) -> None:
     row = clicked_row(key, len(numbers))
     if row is not None:
         narrow_to(domains=[numbers[row]])
-        st.session_state[_GO_TO] = "pages/map.py"
-        st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+        _go_to("pages/map.py")
+
+
+def _go_to(page: str, **asked: str) -> None:
+    st.session_state[_GO_TO] = (page, asked)
+    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
 
 
 def go_on() -> None:
     """Go to the page that a click on a table asked for; no callback can do that itself."""
-    if page := st.session_state.pop(_GO_TO, None):
-        st.switch_page(page)
+    if wanted := st.session_state.pop(_GO_TO, None):
+        page, asked = wanted
+        st.switch_page(page, query_params=asked)
 
 
 def draw_sources(groups: Groups) -> None:

@@ -9,7 +9,8 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.plans import PlanRow
-from atlas.views.proposals import MergeRequest, Proposal, PruneRequest
+from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
+from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.selection import unselect
 from pages.components.tables import close_opened, opened_id
@@ -21,8 +22,16 @@ _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
 SHOWN = ("sign", "title", "why")
 
-Request = PruneRequest | MergeRequest | ConceptMergeRequest | ConceptDeleteRequest
-AnyProposal = Proposal | ConceptProposal
+Request = (
+    PruneRequest
+    | MergeRequest
+    | RefineRequest
+    | ConceptMergeRequest
+    | ConceptDeleteRequest
+    | StrategyMergeRequest
+    | StrategyDeleteRequest
+)
+AnyProposal = Proposal | ConceptProposal | StrategyProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:

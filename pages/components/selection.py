@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from atlas.views.kinds import CONCEPT, EXPERIENCE, KINDS, Kind
-
-_KEYS = {EXPERIENCE: "selection", CONCEPT: "selection_concepts"}
+from atlas.views.kinds import EXPERIENCE, KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +24,13 @@ class Selection:
 
 def current_selection(kind: Kind = EXPERIENCE) -> Selection:
     """What is selected now; nothing at first."""
-    selection: Selection = st.session_state.get(_KEYS[kind], Selection())
+    selection: Selection = st.session_state.get(_key(kind), Selection())
     return selection
 
 
 def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPERIENCE) -> None:
     """Select these, in place of what was selected."""
-    st.session_state[_KEYS[kind]] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
+    st.session_state[_key(kind)] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
 
 
 def unselect(ids: Sequence[str]) -> None:
@@ -42,9 +40,13 @@ def unselect(ids: Sequence[str]) -> None:
         now = current_selection(kind)
         if gone & {*now.ids}:
             left = tuple(record_id for record_id in now.ids if record_id not in gone)
-            st.session_state[_KEYS[kind]] = replace(now, ids=left)
+            st.session_state[_key(kind)] = replace(now, ids=left)
 
 
 def clear_selection(kind: Kind = EXPERIENCE) -> None:
     """Select nothing."""
-    st.session_state.pop(_KEYS[kind], None)
+    st.session_state.pop(_key(kind), None)
+
+
+def _key(kind: Kind) -> str:
+    return "selection" if kind is EXPERIENCE else f"selection_{kind.page}"

@@ -13,14 +13,15 @@ from atlas.views.concept_lineage import Relation
 from atlas.views.concepts import ConceptRow
 from atlas.views.experiences import ExperienceRow
 from atlas.views.kinds import EXPERIENCE, Kind
+from atlas.views.strategies import StrategyRow
 from pages.components.selection import current_selection, select
 
-TableRow = ExperienceRow | ConceptRow | Relation
+TableRow = ExperienceRow | ConceptRow | Relation | StrategyRow
 
 RANKED = ("relevance", "why")
 """Columns of lists that are ranked by best match."""
 
-OPTIONAL = ("domain", "source", "marks")
+OPTIONAL = ("domain", "source", "marks", "trend", "without", "retired", "bar")
 """Columns that are left out where they say nothing."""
 
 OPENED = "id"
@@ -55,6 +56,28 @@ COLUMNS = {
         "Succeeded", width=165, help="Of the tasks that it was used for, with the 95 % interval (Wilson)"
     ),
     "how": st.column_config.TextColumn("How", width=95),
+    "title": st.column_config.TextColumn("Situation", width=300),
+    "suggestion": st.column_config.TextColumn("What to do", width=260),
+    "tries": st.column_config.TextColumn(
+        "Succeeded", width=165, help="Of its tries, with where the rate lies with a probability of 95 %"
+    ),
+    "bar": st.column_config.ImageColumn(
+        "0 – 50 – 100 %",
+        width=140,
+        help="The rate of its tries and its 95 % interval; in grey, of attempts at its tasks without it, where nobody "
+        "has tried it",
+    ),
+    "trend": st.column_config.TextColumn(
+        "Trend", width=105, help="Earlier tries against the latest; an arrow up or down where that is hardly chance"
+    ),
+    "without": st.column_config.TextColumn(
+        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from; its sources are among them"
+    ),
+    "n_sources": st.column_config.NumberColumn(
+        "Sources", format="localized", width=65, help="Successful attempts that it was abstracted from"
+    ),
+    "retired": st.column_config.TextColumn("Retired", width=110, help="Kept and shown, but not given to agents"),
+    "written_by": st.column_config.TextColumn("Written by", width=90),
 }
 """Of all tables of memories, by the fields of their rows."""
 

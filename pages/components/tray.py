@@ -10,7 +10,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
-from atlas.views.kinds import CONCEPT, EXPERIENCE, Kind, kind_on
+from atlas.views.kinds import CONCEPT, EXPERIENCE, STRATEGY, Kind, kind_on
 from atlas.views.proposals import MergeRequest, PruneRequest
 from atlas.views.scope import offered
 from atlas.views.selection import (
@@ -19,16 +19,18 @@ from atlas.views.selection import (
     Chosen,
     Compared,
     chosen,
-    chosen_concepts,
     chosen_rows,
+    chosen_used,
     compared,
     exported_lines,
 )
 from atlas.views.state import store_state
-from atlas.views.wording import counted
+from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
+from atlas.views.wording import counted, plural
 from pages.components.composing import compose, draw_composition
-from pages.components.editing import READ_ONLY, change_marks
+from pages.components.editing import READ_ONLY, change_marks, pin_help
 from pages.components.plans import draw_plan, propose
+from pages.components.retiring import draw_retire, is_all_retired
 from pages.components.scope import page_tags
 from pages.components.selection import Selection, clear_selection, current_selection
 from pages.components.texts import draw_code, draw_prose
@@ -53,8 +55,12 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            draw = _draw_concepts if kind is CONCEPT else partial(_draw, is_planning=is_planning)
-            draw(memory, _now(memory, selection, kind))
+            draw = {CONCEPT: _draw_concepts, STRATEGY: _draw_strategies}.get(kind)
+            now = _now(memory, selection, kind)
+            if draw is None:
+                _draw(memory, now, is_planning)
+            else:
+                draw(memory, now)
 
 
 def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
@@ -62,8 +68,8 @@ def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
     asked = (store_state(memory), selection, kind.noun)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
-        choose = chosen_concepts if kind is CONCEPT else chosen
-        held = (asked, choose(memory, selection.ids, selection.origin))
+        ids, origin = selection.ids, selection.origin
+        held = (asked, chosen(memory, ids, origin) if kind is EXPERIENCE else chosen_used(memory, ids, origin, kind))
         st.session_state[_CHOSEN] = held
     return held[1]
 
@@ -84,6 +90,22 @@ def _draw_concepts(memory: MemorySystem, now: Chosen) -> None:
                   on_click=propose, args=(memory, ConceptDeleteRequest(ids=now.ids)),
                   help=help_text or "You see first what would lack them.")  # fmt: skip
         st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(CONCEPT,))
+
+
+def _draw_strategies(memory: MemorySystem, now: Chosen) -> None:
+    _draw_figures(now)
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _draw_tagging(memory, now, STRATEGY)
+        _draw_pin(memory, now, STRATEGY)
+        draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
+        st.button("Merge …", key="tray_merge", icon=":material/merge:", disabled=is_off or len(now.ids) < 2,
+                  on_click=propose, args=(memory, StrategyMergeRequest(ids=now.ids)),
+                  help=help_text or "Into the most tried one. You see first what it would do.")  # fmt: skip
+        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
+                  on_click=propose, args=(memory, StrategyDeleteRequest(ids=now.ids)),
+                  help=help_text or "You see first what would go.")  # fmt: skip
+        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(STRATEGY,))
 
 
 def _draw_figures(now: Chosen) -> None:
@@ -128,21 +150,9 @@ def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
 
 
 def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
+    _draw_tagging(memory, now, kind)
+    _draw_pin(memory, now, kind)
     is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
-    many = counted(len(now.ids), kind.noun)
-    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off, help=help_text):
-        _draw_tags(memory, now, many, kind)
-    pin = "Unpin" if now.is_all_pinned else "Pin"
-    st.button(
-        pin,
-        key="tray_pin",
-        icon=":material/push_pin:",
-        disabled=is_off,
-        on_click=change_marks,
-        args=(memory, now.ids, f"{pin}ned {many}", kind),
-        kwargs={"pinned": pin == "Pin"},
-        help=help_text or f"Pinned {kind.page} are never pruned.",
-    )
     bury, buried = ("Unbury", "Unburied") if now.is_all_buried else ("Bury", "Buried")
     st.button(
         bury,
@@ -150,9 +160,30 @@ def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
         icon=":material/visibility_off:",
         disabled=is_off,
         on_click=change_marks,
-        args=(memory, now.ids, f"{buried} {many}", kind),
+        args=(memory, now.ids, f"{buried} {counted(len(now.ids), kind.noun)}", kind),
         kwargs={"buried": bury == "Bury"},
-        help=help_text or f"Agents do not find buried {kind.page}. They are kept, and you still see them.",
+        help=help_text or f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them.",
+    )
+
+
+def _draw_tagging(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
+    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
+    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off, help=help_text):
+        _draw_tags(memory, now, counted(len(now.ids), kind.noun), kind)
+
+
+def _draw_pin(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
+    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
+    pin = "Unpin" if now.is_all_pinned else "Pin"
+    st.button(
+        pin,
+        key="tray_pin",
+        icon=":material/push_pin:",
+        disabled=is_off,
+        on_click=change_marks,
+        args=(memory, now.ids, f"{pin}ned {counted(len(now.ids), kind.noun)}", kind),
+        kwargs={"pinned": pin == "Pin"},
+        help=help_text or pin_help(kind),
     )
 
 

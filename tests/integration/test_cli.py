@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -85,12 +86,32 @@ def test_an_export_imported_elsewhere_is_the_same_store(store, tmp_path, capsys,
         first = memory.experience.browse(order_by="", descending=False)[0]["id"]
         memory.experience.mark({first: atlas.Marks(tags=("good",), pinned=True, note="see §2")})
         memory.experience.record_use(first, True)
+        strategy = memory.strategies.add(atlas.Strategy(situation="sort", suggestion="use sorted"))
+        memory.strategies.update_stats(strategy, True, task_id="t")
     run(capsys, "export", str(tmp_path / "one.jsonl"), "--vectors")
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "other"))
-    assert "4 read, 4 added, 0 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
-    assert "4 read, 0 added, 4 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    imported = run(capsys, "import", str(tmp_path / "one.jsonl"))
+    assert "5 read, 5 added (4 experiences and 1 strategy), 0 skipped" in imported
+    assert "5 read, 0 added, 5 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
     run(capsys, "export", str(tmp_path / "two.jsonl"), "--vectors")
     assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
+
+
+def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    steps = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
+    task = atlas.Task("t1", "", "Refund the cancelled flight of a customer")
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(True)))
+    said = run(capsys, "strategies", "--write", "--dry-run")
+    assert "1 successful attempt would become 1 strategy." in said
+    assert "Nothing was touched" in said
+    assert run(capsys, "strategies") == ""
+    assert "Wrote 1 strategy. To take it back: atlas undo" in run(capsys, "strategies", "--write")
+    assert "not tried  Refund the cancelled flight" in run(capsys, "strategies")
+    assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
+    run(capsys, "undo")
+    assert run(capsys, "strategies") == ""
 
 
 def test_importing_attempts_embeds_them_and_a_bad_row_stops_no_other(tmp_path, capsys, monkeypatch):
@@ -388,3 +409,109 @@ def test_a_profile_that_cannot_be_kept_or_used_is_told_why(store, capsys):
     assert "threshold should be from 0 to 1" in run(capsys, "profiles", "save", "x", "--threshold", "2", status=1)
     assert "names the built-in profile" in run(capsys, "profiles", "save", "default", status=1)
     assert "there is no profile 'x'; see: atlas profiles" in run(capsys, "profiles", "use", "x", status=1)
+
+
+@pytest.fixture
+def journal(store):
+    """A journal with a task, a crash at it and what fixed that; ids by what they are."""
+    with atlas.open_memory() as memory:
+        add = memory.journal.add
+        return {
+            "task": add("task", "User asked: count the vowels of a word", generation=4),
+            "crash": add("crash_log", "Gen 4 died: KeyError in \x1b[31mcount_vowels of a word", generation=4),
+            "fix": add("reflection", "The KeyError in count_vowels of a word needs lower case", generation=6),
+        }
+
+
+def test_the_journal_is_listed_searched_and_printed(journal, capsys):
+    fix, crash, task = run(capsys, "journal").splitlines()
+    assert crash == f"{journal['crash'][:8]}      4  crash_log    Gen 4 died: KeyError in [31mcount_vowels of a word"
+    assert (fix[:8], task[:8]) == (journal["fix"][:8], journal["task"][:8])
+    assert run(capsys, "journal", "recent", "--type", "task").splitlines() == [task]
+    assert "newest 1 of 3" in said_beside(capsys, "journal", "recent", "-n", "1")
+    found = run(capsys, "journal", "search", "KeyError in count_vowels", "--type", "crash_log")
+    assert found.startswith(crash)
+    assert "importance +" in found
+    assert run(capsys, "journal", "search", "KeyError", "--words", "-k", "1").split()[0] in (crash[:8], fix[:8])
+    assert "nothing" in said_beside(capsys, "journal", "search", "quarterly tax of a ship")
+    shown = run(capsys, "journal", "show", journal["crash"][:6])
+    assert "type: crash_log of generation 4" in shown
+    assert "\x1b" not in shown
+    assert "no entry begins with" in run(capsys, "journal", "show", "nothing", status=1)
+
+
+def test_a_suggested_link_is_accepted_or_refused_once_and_shown_from_both_sides(journal, capsys):
+    crash, fix = journal["crash"], journal["fix"]
+    assert f"{crash[:8]} fixed_by {fix[:8]}: a reflection 2 generations later" in run(capsys, "journal", "suggest")
+    said = run(capsys, "journal", "suggest", "--refuse", crash[:8], fix[:8])
+    assert "Refused. 1 changed. To take it back: atlas undo " in said
+    assert run(capsys, "journal", "suggest") == ""
+    run(capsys, "undo", said.rsplit(" ", 1)[1].strip())
+    assert "Linked." in run(capsys, "journal", "suggest", "--accept", crash[:8], fix[:8])
+    assert f"{crash[:8]} fixed_by {fix[:8]}" in run(capsys, "journal", "show", fix)
+    assert "is suggested" in run(capsys, "journal", "suggest", "--accept", crash, fix, status=1)
+
+
+def test_entries_are_linked_and_unlinked(journal, capsys):
+    crash, task = journal["crash"], journal["task"]
+    run(capsys, "journal", "link", crash[:8], task[:8], "--type", "refers_to")
+    assert f"{crash[:8]} refers_to {task[:8]}" in run(capsys, "journal", "show", task)
+    assert "Nothing had to change" in run(capsys, "journal", "link", crash, task, "--type", "refers_to")
+    assert "taken back" in run(capsys, "journal", "link", crash, task, "--type", "refers_to", "--remove")
+    assert "--- links" not in run(capsys, "journal", "show", task)
+
+
+def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
+    crash = journal["crash"]
+    assert "linked to nothing that fixed it" in run(capsys, "journal", "promote", crash, status=1)
+    run(capsys, "journal", "link", crash, journal["fix"], "--type", "fixed_by")
+    assert "Nothing was touched" in run(capsys, "journal", "promote", crash, "--dry-run")
+    said = run(capsys, "journal", "promote", crash[:8])
+    assert "Promoted to experience " in said
+    assert "1 added, 2 changed" in said
+    assert "experiences      5" in run(capsys, "status")
+    assert "was promoted already" in run(capsys, "journal", "promote", crash, status=1)
+    assert "promoted_to: ['experience:" in run(capsys, "journal", "show", crash)
+    assert "It counts as not tried" in run(capsys, "journal", "promote", journal["fix"])
+
+
+def test_compacting_the_journal_is_shown_before_it_is_done_and_undone_as_a_whole(store, capsys):
+    long_ago = datetime(2020, 1, 1, tzinfo=UTC)
+    with atlas.open_memory() as memory:
+        memory.journal.add_entries(
+            [
+                atlas.JournalEntry(
+                    entry_type="observation", content=f"{name} survived", generation=1, created_at=long_ago
+                )
+                for name in ("Ann", "Ben", "Cat", "Dan", "Eve")
+            ]
+        )
+    said = run(capsys, "journal", "compact", "--keep-recent", "0")
+    assert "Entries that would move: 5 of 5 (5 to cold). Summaries that would be written: 1." in said
+    assert "summary, by sentences of its entries:\n  Generations 1 to 1, 5 entries of type observation:" in said
+    assert "Nothing was touched" in said
+    assert "5 stay: it is among the latest 5 of type observation" in run(
+        capsys, "journal", "compact", "--keep-recent", "0", "--keep", "observation=5"
+    )
+    said = run(capsys, "journal", "compact", "--keep-recent", "0", "--apply")
+    assert "Done. 1 added, 5 changed." in said
+    assert [line.split()[2] for line in run(capsys, "journal").splitlines()] == ["summary"]
+    assert "[cold]" in run(capsys, "journal", "recent", "--all")
+    run(capsys, "undo")
+    assert "summary" not in run(capsys, "journal")
+    assert "no key" in run(capsys, "journal", "compact", "--with-model", status=1).lower()
+
+
+def test_what_the_gates_kept_out_of_the_journal_is_listed_and_let_in(store, capsys):
+    with atlas.open_memory() as memory:
+        assert memory.journal.add("observation", "all fine", generation=1) is None
+    line = run(capsys, "journal", "rejected")
+    assert "noise           all fine  (2 different words" in line
+    assert "Written as" in run(capsys, "journal", "rejected", "--accept", line[:8])
+    assert "all fine" in run(capsys, "journal")
+
+
+def said_beside(capsys, *arguments):
+    """What a command says on its error stream, although it did what it should."""
+    assert main(arguments) == 0
+    return capsys.readouterr().err

@@ -45,6 +45,15 @@ def test_compress_prints_what_it_would_add_and_adds_it_when_told(store, capsys):
     assert n_concepts(store) == 0
 
 
+def test_compress_by_a_model_needs_one(store, capsys, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    assert "there is no key for a language model" in run(capsys, "compress", "--by", "model", status=1)
+
+
+def test_compress_says_what_proposed_the_functions(store, capsys):
+    assert "Found by Stitch " in run(capsys, "compress")
+
+
 def test_compress_without_programs_says_why(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path))
     make_store(tmp_path, [attempt("Talk to a customer", steps=())])

@@ -117,6 +117,27 @@ def ask(path: str, is_indexed: str = "") -> None:
         say("found" if record_id in [hit.item.id for hit in hits] else f"missed {record_id} {name}")
 
 
+def note(path: str, worker: str, n_writes: str = "") -> None:
+    """Write a crash, what fixed it with a link, and a turn of a conversation, again and again; each is said at once.
+
+    Without a number it has no end.
+    """
+    wait_for_word()
+    memory = opened(path)
+    memory.journal.keep_repetitions = True  # numbers alone tell these apart
+    for i in range(int(n_writes) if n_writes else 10**9):
+        name = f"{worker}-{i}"
+        crash = memory.journal.add("crash_log", f"crash {name} of {worker} at {i}", generation=i, metadata={"n": i})
+        say("entry", crash, name)
+        fix = memory.journal.add(
+            "reflection", f"lesson {name} of {worker} at {i}", generation=i, links=[("refers_to", str(crash))]
+        )
+        say("entry", fix, name)
+        memory.journal.link(str(crash), str(fix), "fixed_by")
+        say("linked", crash, fix)
+        say("turn", memory.conversations.add(f"ask {name}", f"answer {name}", worker), name)
+
+
 def create(path: str) -> None:
     """Open a store that is not there yet, at the same moment as others, and write into it."""
     wait_for_word()
@@ -124,7 +145,7 @@ def create(path: str) -> None:
         say(memory.experience.store(attempt(str(time.time_ns()))))
 
 
-JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, create)}
+JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, note, create)}
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]](*sys.argv[2:])

@@ -22,7 +22,7 @@ def concept(number: int = 0, **given: Any) -> atlas.CodeConcept:
 def make_library(path: Path, *concepts: atlas.CodeConcept) -> list[str]:
     """A store with these concepts at a path; their ids."""
     with opened_library(path) as memory:
-        return [memory.concepts.add(one) for one in concepts]
+        return [memory.concepts.add_many([one])[0] for one in concepts]
 
 
 def opened_library(path: Path) -> atlas.MemorySystem:

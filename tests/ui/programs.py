@@ -26,6 +26,65 @@ RESULTS = ("found", "len(found)", "sorted(found)", "max(found.values())")
 CALLS = ("{'a': 2}", "1", "['a']", "2")
 
 
+SHARED = {
+    "prime": """def is_prime({n}):
+    if {n} < 2:
+        return False
+    for {d} in range(2, int({n} ** 0.5) + 1):
+        if {n} % {d} == 0:
+            return False
+    return True
+
+
+{use}
+""",
+    "runs": """def runs({n}):
+    found = []
+    for {d} in {n}:
+        if found and found[-1][0] == {d}:
+            found[-1][1] += 1
+        else:
+            found.append([{d}, 1])
+    return found
+
+
+{use}
+""",
+}
+USES = {
+    "prime": (
+        ("def primes(xs):\n    return [x for x in xs if is_prime(x)]", "primes([1, 2, 9]) == [2]"),
+        (
+            "def following(n):\n    n += 1\n    while not is_prime(n):\n        n += 1\n    return n",
+            "following(8) == 11",
+        ),
+        ("def total(xs):\n    return sum(x for x in xs if is_prime(x))", "total([2, 3, 4]) == 5"),
+        ("def both(a, b):\n    return is_prime(a) and is_prime(b)", "both(3, 7)"),
+    ),
+    "runs": (
+        ("def encoded(text):\n    return ''.join(f'{n}{c}' for c, n in runs(text))", "encoded('aab') == '2a1b'"),
+        ("def longest(text):\n    return max(n for _, n in runs(text))", "longest('abb') == 2"),
+        ("def squeezed(text):\n    return ''.join(c for c, _ in runs(text))", "squeezed('aab') == 'ab'"),
+        ("def n_runs(text):\n    return len(runs(text))", "n_runs('aba') == 3"),
+    ),
+}
+
+
+def dozen() -> list[atlas.Trajectory]:
+    """Twelve attempts at different tasks, whose programs share three functions, four each."""
+    planted = [
+        attempt(
+            f"Task {number} about {what}",
+            task_id=f"{what}-{number}",
+            solution=SHARED[what].format(n="nmkx"[number], d="ijdp"[number], use=use),
+            context={"tests": f"assert {check}"},
+        )
+        for what, uses in USES.items()
+        for number, (use, check) in enumerate(uses)
+    ]
+    return [*programs(), *planted]
+
+
 def programs(*, tested: bool = True, **given: Any) -> list[atlas.Trajectory]:
     """Four attempts whose programs count words, each with its test where they are tested."""
     return [

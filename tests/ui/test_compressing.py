@@ -125,6 +125,20 @@ def test_a_read_only_store_can_be_compressed_too(dashboard: Dashboard, store):
     assert_no_problem(app)
 
 
+def test_what_proposes_can_be_chosen_where_there_is_a_model(dashboard: Dashboard, store, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    compress_store(store)
+    app = dashboard(store, "curate", **COMPRESS)
+    assert "compress_by" not in [box.key for box in app.selectbox]
+    assert "Found by Anti-unification " in said(app)
+    monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://localhost:9")
+    monkeypatch.setenv("ATLAS_LLM_MODEL", "some-model")
+    app = dashboard(store, "curate", **COMPRESS)
+    assert app.selectbox(key="compress_by").options == ["Stitch", "some-model"]
+    assert app.selectbox(key="compress_by").value is False
+    assert_no_problem(app)
+
+
 def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):
     save(store, FoundCompression(learned=(), rewritings=(), n_attempts=4, n_programs=4, tokens_before=9,
                                  tokens_after=9, tokens_library=0, made_at="2026-03-01T00:00:00+00:00"))  # fmt: skip

@@ -49,7 +49,7 @@ def said(app: AppTest) -> list[str]:
 def test_the_fullest_queues_come_first_and_the_address_opens_one(dashboard: Dashboard, tmp_path, memory):
     app = dashboard(tmp_path, "curate")
     assert tabs(app)[:2] == ["Near-duplicates 1", "Outcome unknown 4"]
-    assert tabs(app)[-2:] == ["By rule", "Compress"]
+    assert tabs(app)[-3:] == ["By rule", "Refine", "Compress"]
     app = dashboard(tmp_path, "curate", curate_queue="unknown")
     assert set(app.dataframe[0].value["outcome"]) == {"? unknown"}
     assert len(app.dataframe[0].value) == 4

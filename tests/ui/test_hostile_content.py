@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
 import atlas
+from atlas.core.types import JournalEntry, Strategy
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, opened_library
@@ -71,6 +72,19 @@ def test_it_is_shown_as_text_in_what_a_search_finds(dashboard: Dashboard, tmp_pa
     assert_only_text(app)
 
 
+def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashboard, tmp_path, hostile):
+    make_store(tmp_path, [everywhere(f"another {hostile}")])
+    said = f"another {hostile}"
+    with opened_library(tmp_path) as memory:
+        memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
+        memory.concepts.add(concept(name="another", description=said, guidance=hostile))
+        memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
+    app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000", ask_two="true")
+    assert [element.type for element in showing(app)].count("bidi_component") == 8
+    assert [element.type for element in showing(app)].count("code") == 2
+    assert_only_text(app)
+
+
 @pytest.mark.parametrize("asked", [{"curate_queue": "duplicates"}, {"curate_queue": "unknown"}, {}], ids=str)
 def test_it_is_shown_as_text_in_the_queues_the_tray_and_its_plans(dashboard: Dashboard, tmp_path, hostile, asked):
     said = replace(everywhere(hostile), outcome=atlas.Outcome(success=None, error_info=hostile))
@@ -104,7 +118,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
         said = {"description": whole, "guidance": whole, "signature": whole, "language": short, "found_in": (found,)}
         said |= {"metadata": {short: whole}, "examples": ((whole, whole), (f"f([[1]], {whole})", "[[1]]"))}
         first = memory.concepts.add(concept(name=short, code=whole, **said))
-        second = memory.concepts.add(concept(name=short, code=f"{whole} ...", calls=(first,), **said))
+        (second,) = memory.concepts.add_many([concept(name=short, code=f"{whole} ...", calls=(first,), **said)])
         memory.concepts.mark({first: atlas.Marks(tags=(hostile[:50],), note=hostile)})
         memory.concepts.edit(first, description=f"now {whole}")
     app = dashboard(tmp_path, "concepts", id=first)

@@ -17,7 +17,7 @@ from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.library import concept, make_library
 from tests.ui.stores import attempts, make_store
 
-PAGES = ["overview", "map", "experiences", "evaluation", "curate", "history"]
+PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
 SLOW = {"chromadb", "sentence_transformers", "torch", "umap"}
 
 
@@ -112,25 +112,25 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
     assert max(opened[6:]) <= max(opened[:6])
 
 
-@pytest.mark.parametrize("query", ["", "&scope_text=report&scope_by=Words"])
-@pytest.mark.parametrize("page", [*PAGES, "concepts"])
-def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, page, query):
-    ids = make_store(tmp_path, attempts(5))
-    if page == "concepts":
-        ids = make_library(tmp_path, concept(1))
+@pytest.mark.parametrize("query", [{}, {"scope_text": "report", "scope_by": "Words"}], ids=["browsing", "searching"])
+def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
+    (shown,) = make_store(tmp_path, attempts(1))
+    (known,) = make_library(tmp_path, concept(1))
+    opened = [*((page, {**query, "id": shown}) for page in PAGES), ("concepts", {**query, "id": known})]
     program = f"""
 import sys
 from streamlit.testing.v1 import AppTest
-app = AppTest.from_file({str(REPOSITORY / "app.py")!r}, default_timeout=120)
-app.query_params.update(pair.split("=") for pair in "id={ids[0]}{query}".split("&"))
-app.switch_page("pages/{page}.py").run()
-assert not app.exception and not app.error, app
-print("shown", *{SLOW} & {{*sys.modules}})
+for page, query in {opened!r}:
+    app = AppTest.from_file({str(REPOSITORY / "app.py")!r}, default_timeout=120)
+    app.query_params.update(query)
+    app.switch_page(f"pages/{{page}}.py").run()
+    assert not app.exception and not app.error, app
+    print("shown", page, *{SLOW} & {{*sys.modules}})
 """
     environment = {**os.environ, "ATLAS_STORE": str(tmp_path)}
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, cwd=REPOSITORY, env=environment, check=True, capture_output=True, text=True)
-    assert run.stdout.split() == ["shown"]
+    assert run.stdout.splitlines() == [f"shown {page}" for page, _ in opened]
 
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "pages").rglob("*.py")), ids=lambda path: path.name)

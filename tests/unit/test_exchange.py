@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import ExportedExperience, decode_line, encode_line
-from atlas.core.types import Experience, Marks, Outcome, Step, Task, Trajectory, Usage, VerificationSpec
+from atlas.core.exchange import ExportedExperience, ExportedStrategy, decode_line, encode_line
+from atlas.core.types import Experience, Marks, Outcome, Step, Strategy, Task, Trajectory, Usage, Use, VerificationSpec
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
@@ -109,7 +109,7 @@ def test_marks_usage_and_vectors_may_be_left_out():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "note"}, "kind should be 'experience' or 'trajectory', but is 'note'"),
+        ({"kind": "note"}, "kind should be 'experience', 'strategy' or 'trajectory', but is 'note'"),
         ({"kind": None}, "kind should be"),
         ({"experience": None}, "experience should be an object, but is missing"),
         ({"marks": []}, "marks should be an object, but is of type list"),
@@ -156,3 +156,36 @@ def test_what_json_cannot_hold_is_not_written():
         encode_line(replace(EXPORTED, vectors=np.array([[np.nan]], dtype=np.float32)))
     with pytest.raises(InvalidInput, match="last_used_at has no time zone"):
         encode_line(replace(EXPORTED, usage=Usage(last_used_at=datetime(2026, 1, 1))))
+
+
+STRATEGY = ExportedStrategy(
+    strategy=Strategy(
+        id="s1", title="t", situation="s", suggestion="d", parameters=({"name": "x"},), sources=("r1",), created_at=NOON
+    ),
+    marks=Marks(tags=("a",), buried=True),
+    usage=Usage(n_uses=2, n_successes=1, last_used_at=NOON),
+    uses=(
+        Use(record_id="s1", success=True, task_id="t1", trajectory_id="r2", at=NOON, actor="gpt"),
+        Use(record_id="s1", success=False, task_id="", trajectory_id="", at=NOON, actor=""),
+    ),
+    stored_at=NOON,
+)
+
+
+def test_a_strategy_comes_back_equal_with_every_attempt():
+    assert decode_line(json.loads(encode_line(STRATEGY))) == STRATEGY
+
+
+@pytest.mark.parametrize(
+    ("uses", "said"),
+    [
+        ({}, "uses should be a list"),
+        ([3], "uses.0. should be an object"),
+        ([{"success": True}], "should say `at` and `success`"),
+        ([{"at": "2026-05-01", "success": 1}], "uses.0..success should be true or false"),
+        ([{"at": "soon", "success": True}], "uses.0..at should be an ISO 8601 time"),
+    ],
+)
+def test_attempts_of_a_strategy_that_cannot_be_are_refused(uses, said):
+    with pytest.raises(InvalidInput, match=said):
+        decode_line(json.loads(encode_line(STRATEGY)) | {"uses": uses})

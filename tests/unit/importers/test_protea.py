@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -69,6 +70,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ({"entry_type": None}, "entry_type should be a text, but is missing"),
         ({"content": "  "}, "content should say something"),
         ({"content": b"\xff"}, "content is not UTF-8"),
+        ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
         ({"metadata": "[1]"}, "metadata should be an object"),
@@ -86,11 +88,22 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
     assert reason in said
 
 
-def test_a_missing_column_is_reported_and_the_rows_come_in(memory, tmp_path):
-    columns = {name: kind for name, kind in EARLY.items() if name != "timestamp"}
-    report, _ = run(memory, protea(tmp_path / "a.sqlite", [{}, {}], columns=columns))
+@pytest.mark.parametrize("name", ["generation", "metadata", "timestamp"])
+def test_a_missing_column_is_reported_and_the_rows_come_in(memory, tmp_path, name):
+    columns = {column: kind for column, kind in LATE.items() if column != name}
+    path = protea(tmp_path / "a.sqlite", [{}, {}], [(1, 2, "related")], columns)
+    report, _ = run(memory, path)
     assert (report.added, report.rejected) == (2, 1)
-    assert "has no column `timestamp`" in report.rejections[0].reason
+    assert f"has no column `{name}`" in report.rejections[0].reason
+    assert sorted(len(entry.links) for entry in memory.journal.recent(2)) == [0, 1]
+    again, _ = run(memory, path)
+    assert (again.added, again.skipped) == (0, 2)
+
+
+def test_a_table_without_what_makes_a_row_an_entry_is_refused(tmp_path):
+    columns = {column: kind for column, kind in EARLY.items() if column != "content"}
+    with pytest.raises(ImportFailed, match="without a Protea table"):
+        list(FORMATS["protea"].read(protea(tmp_path / "a.sqlite", columns=columns), Limits()))
 
 
 def test_an_odd_link_is_reported(tmp_path):
@@ -133,6 +146,45 @@ def test_it_is_read_while_protea_runs_and_importing_again_adds_only_what_is_new(
         second, _ = run(memory, tmp_path / "run")
     assert (first.added, first.rejected, first.files) == (2, 0, 1)
     assert (second.added, second.skipped) == (1 + wal, 2)
+
+
+def test_whatever_protea_writes_during_imports_has_come_in_once_it_is_done(memory, tmp_path):
+    path, n_rows = protea(tmp_path / "a.sqlite", wal=True), 200
+
+    def write():
+        with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as running:
+            for number in range(2, n_rows + 1):
+                put(running, row(number))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    reports = []
+    while writer.is_alive():
+        reports.append(run(memory, path)[0])
+    writer.join()
+    reports.append(run(memory, path)[0])
+    assert sum(report.added for report in reports) == len(memory.journal) == n_rows
+    assert [report.rejected for report in reports] == [0] * len(reports)
+
+
+def test_a_link_from_an_entry_that_came_before_to_one_that_is_new_comes_in(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{}, {}], [(1, 2, "related")], LATE)
+    run(memory, path)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        put(connection, row(3), LATE)
+        connection.execute("INSERT INTO memory_links VALUES (1, 3, 'fixed_by')")
+    third, second, first = memory_rows(memory, path)
+    assert first.links == (Link("related", second.id), Link("fixed_by", third.id))
+    memory.journal.unlink(first.id, third.id)
+    assert memory_rows(memory, path)[-1].links == (Link("related", second.id),), (
+        "taken back by a person, and no new one"
+    )
+
+
+def memory_rows(memory, path):
+    """The entries, newest row first, after an import."""
+    run(memory, path)
+    return sorted(memory.journal.recent(10), key=lambda entry: -entry.metadata["row"])
 
 
 def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMError, LLMRepl
 from atlas.core.settings import Settings
 from atlas.infra import aio
 from atlas.infra.asking import ask
-from atlas.infra.llm import AnthropicLLM
+from atlas.infra.llm import AnthropicLLM, is_configured
 from atlas.protocols.infra import LLMClient
 from tests.unit.infra.messages_server import Reply, call, error, message, serving, text
 
@@ -261,6 +261,26 @@ def test_without_a_key_it_says_which_variable_to_set(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with pytest.raises(LLMUnavailable, match="set ANTHROPIC_API_KEY"):
         AnthropicLLM(Settings(llm_forbidden=False))
+
+
+@pytest.mark.parametrize(
+    ("key", "url", "forbidden", "configured"),
+    [
+        ("", "", False, False),
+        ("key", "", False, True),
+        ("key", "", True, False),
+        ("", "http://localhost:8080", True, True),
+        ("", "http://10.0.0.1", True, False),
+        ("", "http://10.0.0.1", False, True),
+        ("key", "localhost", False, False),
+    ],
+)
+def test_whether_there_is_a_model_is_told_as_connecting_would(monkeypatch, key, url, forbidden, configured):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    settings = Settings(llm_base_url=url, llm_forbidden=forbidden)
+    assert is_configured(settings) == configured
+    with nullcontext() if configured else pytest.raises((LLMUnavailable, InvalidInput)):
+        AnthropicLLM(settings).close()
 
 
 def test_the_key_is_read_from_the_environment(monkeypatch):

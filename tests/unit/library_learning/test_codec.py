@@ -15,7 +15,8 @@ from atlas.core.errors import InvalidInput
 from atlas.library_learning.codec import decode, encode
 from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.heads import cost_of, read_head
-from atlas.library_learning.normalising import NotPython, normalise, parse
+from atlas.library_learning.normalising import normalise
+from atlas.library_learning.parsing import NotPython, parse
 from atlas.library_learning.terms import Term, read_term
 
 SYNTAX = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 
 from atlas.core.types import CodeConcept
 from atlas.library_learning.annotations import fits, typed
-from atlas.library_learning.composing import PipelineCompositionStrategy
+from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found, obstacle
 from atlas.protocols.strategies import CompositionStrategy
 from tests.unit.library_learning.making import concept
 
@@ -142,3 +143,53 @@ def test_a_signature_counts_before_the_code_and_defaults_are_not_needed():
     )
     assert [parameter.name for parameter in found.parameters] == ["a"]
     assert fits(found.returns, found.parameters[0].type)
+
+
+KEYED = concept(
+    "def repeated(text: str, *, times: int) -> str:\n    return text * times", ("repeated('a', times=2)", "'aa'")
+)
+NUMBERED = concept("def taking(*, number: int) -> int:\n    return number + 1", ("taking(number=1)", "2"))
+
+
+def test_parameters_that_are_passed_by_name_only_are():
+    found = compose(KEYED, WORDS)
+    assert found is not None
+    assert "words_of(repeated(text_2, times=times))" in found.code or "repeated(text, times=times)" in found.code
+    assert found.examples == (("repeated_then_words_of('a', 2)", "['aa']"),)
+    after = compose(DOUBLE, NUMBERED)
+    assert after is not None
+    assert "return taking(number=double(number" in after.code
+    assert after.examples == (("double_then_taking(4)", "9"),)
+
+
+def test_what_two_concepts_define_in_different_ways_cannot_stand_in_one_program():
+    helper = (
+        "def _helper(x: int) -> int:\n    return x + {n}\n\n\n"
+        "def {name}(number: int) -> int:\n    return _helper(number)\n"
+    )
+    first = concept(helper.format(n=1, name="plus_one"), ("plus_one(1)", "2"))
+    same = concept(helper.format(n=1, name="plus_one_too"), ("plus_one_too(1)", "2"))
+    other = concept(helper.format(n=2, name="plus_two"), ("plus_two(1)", "3"))
+    assert compose(first, same) is not None
+    assert compose(first, other) is None
+    assert obstacle([first, other], nothing_found) == (
+        "plus_one and plus_two define _helper in different ways. Rename one of these functions, then try again."
+    )
+
+
+def test_two_concepts_of_one_name_are_refused_with_why():
+    other = replace(concept("def double(number: int) -> int:\n    return number << 1"), id="another")
+    assert compose(DOUBLE, other) is None
+    assert obstacle([DOUBLE, other], nothing_found).startswith("Two concepts named double define double in different")
+
+
+def test_what_has_to_be_waited_for_is_refused_with_why():
+    waiting = concept("async def fetch(number: int) -> int:\n    return number")
+    assert compose(DOUBLE, waiting) is None
+    assert obstacle([DOUBLE, waiting], nothing_found).startswith("fetch is async")
+
+
+def test_a_concept_whose_code_has_another_name_is_refused_with_why():
+    named = replace(DOUBLE, name="twice")
+    assert compose(COUNT, named) is None
+    assert "twice is called double in its code" in obstacle([COUNT, named], nothing_found)

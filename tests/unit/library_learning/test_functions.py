@@ -183,3 +183,72 @@ def test_one_variable_for_two_is_refused_for_that_use_only() -> None:
     assert "shared_0" not in rewritten[1]
     assert same(second, rewritten[1], "f([0], [2])")
     assert code.endswith("return (a, b)")
+
+
+REFUSED_ARGUMENTS = [
+    # what the argument changes, the function has looked at before it
+    ("def f(xs):\n    return len(xs) + xs.pop()", "len(xs) + xs.pop()", "xs.pop()", "f([1, 2])"),
+    ("def f(xs):\n    return (xs[0], xs.pop(0))", "(xs[0], xs.pop(0))", "xs.pop(0)", "f([1, 2])"),
+    ("def f(xs):\n    it = iter(xs)\n    return (sum(it), list(it))", "(sum(it), list(it))", "list(it)", "f([1, 2])"),
+    ("def f(xs):\n    it = iter(xs)\n    return (2 in it, [x for x in it])", "(2 in it, [x for x in it])",
+     "[x for x in it]", "f([1, 2, 3])"),
+    # what looks pure, and is not
+    ("def f(xs, log):\n    return (sorted(xs, key=log), len(xs))", "(sorted(xs, key=log), len(xs))", "len(xs)",
+     "(lambda ys: f(ys, lambda x: ys and 0 or 1))([2, 1])"),
+    ("class Box:\n    def __init__(self):\n        self.n = 0\n    def get(self, k):\n        self.n += k\n"
+     "        return self.n\ndef f(box):\n    return (box.get(1), box.n)", "(box.get(1), box.n)", "box.n", "f(Box())"),
+    ("def f(queue, seen):\n    return (queue.get(), len(seen))", "(queue.get(), len(seen))", "len(seen)", "f({}, [])"),
+    ("def f(sum, xs):\n    return (sum(xs), len(xs))", "(sum(xs), len(xs))", "len(xs)", "f(list.pop, [1, 2])"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("program", "whole", "hole", "call"), REFUSED_ARGUMENTS)
+def test_an_argument_that_would_see_or_make_a_change_too_early_is_refused(program, whole, hole, call) -> None:
+    reason, rewritten = learned([program], carve(program, whole, holes=(hole,)))
+    assert rewritten == [], rewritten
+    assert "would be evaluated" in reason
+
+
+COUNTING = (
+    "counter = 0\ndef bump():\n    global counter\n    counter += 1\n    return 0\n"
+    "def f(bump):\n    return (bump(), counter)"
+)
+
+
+def test_a_global_is_not_read_before_what_changes_it() -> None:
+    reason, rewritten = learned([COUNTING], carve(COUNTING, "(bump(), counter)", holes=("counter",)))
+    assert rewritten == [], rewritten
+    assert "would be evaluated" in reason
+
+
+def test_a_global_that_nothing_changes_may_be_read_at_any_time() -> None:
+    program = "LIMIT = 3\ndef f(act):\n    return (act(), LIMIT)"
+    _, (rewritten,) = learned([program], carve(program, "(act(), LIMIT)", holes=("LIMIT",)))
+    assert "shared_0(act, LIMIT)" in rewritten
+
+
+GUARDED = (
+    "def f(a, i):\n    try:\n        return (int(a), [1][i])\n"
+    "    except ValueError:\n        return 'value'\n    except IndexError:\n        return 'index'"
+)
+
+
+def test_exceptions_come_in_their_order_where_they_are_told_apart() -> None:
+    reason, rewritten = learned([GUARDED], carve(GUARDED, "(int(a), [1][i])", holes=("[1][i]",)))
+    assert rewritten == [], rewritten
+    assert "would be evaluated" in reason
+
+
+def test_outside_of_a_guard_and_first_in_one_arguments_stay_values() -> None:
+    program = "def f(a, i):\n    return (int(a), [1][i])"
+    _, (rewritten,) = learned([program], carve(program, "(int(a), [1][i])", holes=("[1][i]",)))
+    assert "shared_0(a, [1][i])" in rewritten
+    first = GUARDED.replace("(int(a), [1][i])", "([1][i], int(a))")
+    _, (rewritten,) = learned([first], carve(first, "([1][i], int(a))", holes=("[1][i]",)))
+    assert same(first, rewritten, "f('x', 5)", "f('x', 0)", "f('1', 0)")
+
+
+def test_what_has_a_length_is_no_iterator_and_may_be_gone_through_twice() -> None:
+    program = "def f(xs):\n    return sum(xs) / max(xs) if len(xs) else 0"
+    code, _ = learned([program], carve(program, "sum(xs) / max(xs)", holes=("max(xs)",)))
+    assert code == "def shared_0(xs, value):\n    return sum(xs) / value"

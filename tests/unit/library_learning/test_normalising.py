@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from atlas.library_learning.normalising import NotPython, normalise
-from atlas.library_learning.programs import MAX_CHARACTERS
+from atlas.library_learning.normalising import normalise
+from atlas.library_learning.parsing import MAX_CHARACTERS, NotPython
 
 
 def test_what_people_read_beside_the_code_is_left_out() -> None:

@@ -93,3 +93,19 @@ def test_a_name_that_is_taken_gets_a_number():
     assert unused("count", set()) == "count"
     assert unused("list", set()) == "list_2"
     assert not is_free("match")
+
+
+def test_comments_and_layout_stay_where_names_change():
+    code = (
+        "# Cut.\ndef cut(grid,  box):  # of cells\n    # cut is done here, by box\n"
+        "    return (grid[box:],\n            grid.box)\n"
+    )
+    assert renamed(code, {"cut": "crop", "box": "frame"}) == (
+        "# Cut.\ndef crop(grid,  frame):  # of cells\n    # cut is done here, by box\n"
+        "    return (grid[frame:],\n            grid.box)\n"
+    )
+
+
+def test_names_inside_of_f_strings_change_too():
+    after = renamed("# A note\ndef show(box):\n    return f'{box!r}: {len(box)}'\n", {"box": "frame"})
+    assert "f'{frame!r}: {len(frame)}'" in after

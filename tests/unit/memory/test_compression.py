@@ -14,12 +14,12 @@ import pytest
 import atlas
 from atlas.analysis.artefacts import CACHE, save_artefact
 from atlas.analysis.worker import Worker
-from atlas.core.errors import Cancelled, InvalidInput
+from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
 from atlas.library_learning.composing import PipelineCompositionStrategy
 from atlas.library_learning.proposing import LLMCompositionStrategy
 from atlas.library_learning.strategies import Learned, StitchCompressionStrategy
 from atlas.memory.compression_file import CompressionFile, FoundCompression
-from atlas.memory.compression_job import CompressPrograms, add_found, compressed_now
+from atlas.memory.compression_job import CompressPrograms, add_found, compressed_now, strategy_of
 from atlas.memory.concepts import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.library import opened_library
@@ -213,6 +213,35 @@ def test_a_library_compresses_and_composes_by_default(memory):
     composed = memory.concepts.compose(ids)
     assert composed is not None
     assert composed.examples == (("half_of_all_then_total([4, 6])", "5"),)
+
+
+def test_a_language_model_can_propose_what_is_proven_and_kept(memory, tmp_path):
+    code = (
+        "def tidied(text):\n    return ' '.join(text.strip().lower().replace('-', ' ').split())\n",
+        "def three(x):\n    return x + 3\n",
+    )
+    answer = {"functions": [{"code": each, "programs": ["p1", "p2"]} for each in code]}
+    unnamed = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}
+    llm = ScriptedLLM([answer, unnamed])
+    found = compressed_now(memory, strategy=strategy_of(llm))
+    (one,) = found.learned
+    assert (one.n_verified, one.n_checked) == (4, 4)
+    assert found.engine == "scripted"
+    assert "1 of 2 proposed functions stand in no two tasks' programs" in found.notes[0]
+    file = CompressionFile(tmp_path, COLLECTION)
+    file.save(found)
+    assert file.load() == found
+
+
+def test_without_a_model_stitch_searches():
+    assert isinstance(strategy_of(), StitchCompressionStrategy)
+
+
+def test_a_job_for_a_model_says_that_there_is_none(memory, tmp_path, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    job = CompressPrograms(store=str(tmp_path), out=str(tmp_path / CACHE), with_model=True)
+    with pytest.raises(LLMUnavailable, match="no key"):
+        job.run(lambda done, total, message: None)
 
 
 def test_with_a_language_model_it_composes_and_names(tmp_path):

@@ -34,9 +34,14 @@ def caller(name, called):
     return concept(name, f"def {name}(g):\n    return {called}(g, g)\n", f"{name} it")
 
 
+def imported(library, one):
+    """Its id; what is imported may share a name with others."""
+    return library.add_many([one])[0]
+
+
 def test_the_most_used_stays_and_takes_over_what_is_known_of_the_others(memory, library):
-    first = library.add(concept(found_in=("e1",), examples=(("crop([[1]], 0)", "[[1]]"),)))
-    second = library.add(concept(code=OTHER_CROP, found_in=("e2",), examples=(("crop([[2]], 0)", "[[2]]"),)))
+    first = imported(library, concept(found_in=("e1",), examples=(("crop([[1]], 0)", "[[1]]"),)))
+    second = imported(library, concept(code=OTHER_CROP, found_in=("e2",), examples=(("crop([[2]], 0)", "[[2]]"),)))
     library.update_stats(first, success=False)
     for success in (True, False):
         library.update_stats(second, success=success)
@@ -52,15 +57,15 @@ def test_the_most_used_stays_and_takes_over_what_is_known_of_the_others(memory, 
 
 
 def test_of_those_that_nobody_used_the_oldest_stays(library):
-    ids = [library.add(concept()), library.add(concept(code=OTHER_CROP))]
+    ids = [imported(library, concept()), imported(library, concept(code=OTHER_CROP))]
     plan = library.plan_merge([ids[::-1]])
     assert [(group.kept_id, group.why_kept) for group in plan.groups] == [(ids[1], "it is the oldest")]
-    old = library.add(concept("cut", CUT, created_at=FixedClock().now().replace(year=2001)))
+    old = imported(library, concept("cut", CUT, created_at=FixedClock().now().replace(year=2001)))
     assert library.plan_merge([[*ids, old]]).groups[0].kept_id == old
 
 
 def test_callers_by_the_same_name_are_told_of_the_one_that_stays(library):
-    first, second = library.add(concept()), library.add(concept(code=OTHER_CROP))
+    first, second = imported(library, concept()), imported(library, concept(code=OTHER_CROP))
     library.update_stats(first, success=True)
     calling = library.add(caller("crop_twice", "crop"))
     assert library.get(calling).calls == (second,)
@@ -72,7 +77,8 @@ def test_callers_by_the_same_name_are_told_of_the_one_that_stays(library):
 
 
 def test_callers_by_another_name_are_named_in_the_plan_and_left_as_they_are(library):
-    kept, gone = library.add(concept()), library.add(concept("cut", CUT, examples=(("cut([[1]], 0)", "[[1]]"),)))
+    kept = imported(library, concept())
+    gone = imported(library, concept("cut", CUT, examples=(("cut([[1]], 0)", "[[1]]"),)))
     library.update_stats(kept, success=True)
     calling = library.add(caller("cut_twice", "cut"))
     plan = library.plan_merge([[kept, gone]])
@@ -84,24 +90,24 @@ def test_callers_by_another_name_are_named_in_the_plan_and_left_as_they_are(libr
 
 
 def test_what_was_composed_of_one_that_goes_is_composed_of_the_one_that_stays(library):
-    first, second = library.add(concept()), library.add(concept("cut", CUT))
-    made = library.add(concept("both", "def both(g):\n    return g\n", composed_of=(second, first)))
+    first, second = imported(library, concept()), imported(library, concept("cut", CUT))
+    made = imported(library, concept("both", "def both(g):\n    return g\n", composed_of=(second, first)))
     library.update_stats(first, success=True)
     library.merge([first, second])
     assert library.get(made).composed_of == (first,)
 
 
 def test_one_that_calls_its_twin_does_not_call_itself_afterwards(library):
-    twin = library.add(concept())
+    twin = imported(library, concept())
     code = "def crop_all(g):\n    return crop(g, g)\n\ndef crop(g, b):\n    return g\n"
-    calling = library.add(concept("crop_all", code, calls=(twin,)))
+    calling = imported(library, concept("crop_all", code, calls=(twin,)))
     library.update_stats(calling, success=True)
     library.merge([twin, calling])
     assert library.get(calling).calls == ()
 
 
 def test_undo_parts_them_again_exactly(memory, library):
-    first, second = library.add(concept()), library.add(concept(code=OTHER_CROP))
+    first, second = imported(library, concept()), imported(library, concept(code=OTHER_CROP))
     calling = library.add(caller("crop_twice", "crop"))
     library.mark({second: Marks(note="mine")})
     before = library.get_many([first, second, calling]), library.marks([first, second])
@@ -112,13 +118,13 @@ def test_undo_parts_them_again_exactly(memory, library):
 
 
 def test_what_was_merged_away_is_not_added_again(library):
-    first, second = library.add(concept()), library.add(concept(code=OTHER_CROP))
+    first, second = imported(library, concept()), imported(library, concept(code=OTHER_CROP))
     library.merge([first, second])
     assert library.add_many([concept(code=OTHER_CROP), concept()]) == []
 
 
 def test_a_plan_is_refused_once_a_concept_or_a_caller_has_changed(library):
-    first, second = library.add(concept()), library.add(concept(code=OTHER_CROP))
+    first, second = imported(library, concept()), imported(library, concept(code=OTHER_CROP))
     calling = library.add(caller("crop_twice", "crop"))
     library.update_stats(first, success=True)
     plan = library.plan_merge([[first, second]])
@@ -129,7 +135,7 @@ def test_a_plan_is_refused_once_a_concept_or_a_caller_has_changed(library):
 
 
 def test_what_cannot_be_merged_is_refused(library):
-    there = library.add(concept())
+    there = imported(library, concept())
     with pytest.raises(InvalidInput, match="at least two"):
         library.plan_merge([[there]])
     with pytest.raises(InvalidInput, match="no concept 'gone'"):
@@ -137,9 +143,9 @@ def test_what_cannot_be_merged_is_refused(library):
 
 
 def test_it_is_said_who_would_lack_what_is_deleted(library):
-    called = library.add(concept())
+    called = imported(library, concept())
     calling = library.add(caller("crop_twice", "crop"))
-    made = library.add(concept("both", "def both(g):\n    return g\n", composed_of=(called,)))
+    made = imported(library, concept("both", "def both(g):\n    return g\n", composed_of=(called,)))
     assert [one.id for one in library.dependents([called])] == [calling, made]
     assert [one.id for one in library.dependents([called, calling])] == [made]
     assert library.dependents([]) == []

@@ -104,9 +104,68 @@ def test_the_same_code_in_another_dress_is_refused_and_the_one_that_is_there_is_
     dressed = 'def cut(grid: list, box: tuple) -> list:\n    """Cut."""\n    # a comment\n' + CROP.split("\n", 1)[1]
     with pytest.raises(InvalidInput, match=there):
         library.add(concept(description="something else", code=dressed))
-    with pytest.raises(InvalidInput, match=there):
+    with pytest.raises(InvalidInput, match=f"has a concept of the id '{there}' already"):
         library.add(replace(concept(code="def other():\n    return 1\n"), id=there))
     assert len(library) == 1
+
+
+OTHER = "def crop(grid):\n    return grid[1:]\n"
+
+
+def test_a_name_that_another_concept_has_is_refused_and_that_one_is_named(library):
+    there = library.add(concept())
+    with pytest.raises(InvalidInput, match=f"another concept is named 'crop': '{there}'"):
+        library.add(concept(code=OTHER))
+    other = library.add(concept("trim", code=OTHER.replace("crop", "trim")))
+    with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
+        library.edit(other, name="crop")
+    library.edit(there, name="crop", description="cut a box out")
+    (imported,) = library.add_many([concept(code=OTHER.replace("1:", "2:"))])
+    assert library.edit(imported, description="what an import brings may share a name").name == "crop"
+
+
+def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library):
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE))
+    assert library.get(twice).calls == ()
+    first = library.add(concept())
+    assert library.get(twice).calls == (first,)
+    assert library.uses(first).called_by == (twice,)
+    library.delete([first])
+    again = library.add(concept(code=OTHER))
+    assert library.get(twice).calls == (again,)
+    assert library.uses(again).called_by == (twice,)
+    assert [one.id for one in library.depends_on(twice)] == [again]
+    assert [one.id for one in library.dependents([again])] == [twice]
+    assert library.edit(twice, description="cut two times").calls == (again,)
+    library.delete([again])
+    assert library.get(twice).calls == (again,)
+    assert library.depends_on(twice) == []
+
+
+def test_parameters_imports_and_builtins_are_no_calls_of_concepts(library):
+    library.add_many([concept(name, name, f"def {name}(a):\n    return {number}\n")
+                      for number, name in enumerate(("function", "sqrt", "len", "helper"))])  # fmt: skip
+    code = (
+        "from math import sqrt\n\n\ndef apply(function, xs):\n"
+        "    helper = abs\n    return [function(sqrt(helper(len(x)))) for x in xs]\n"
+    )
+    assert library.get(library.add(concept("apply", "apply", code))).calls == ()
+
+
+@pytest.mark.parametrize("language", ["Python", " PYTHON ", "py", "python3"])
+def test_python_is_python_however_it_is_written(library, language):
+    assert library.get(library.add(concept(language=language))).language == "python"
+    with pytest.raises(InvalidInput, match="expected Python"):
+        library.add(concept("bad", code="def (", language=language))
+
+
+def test_examples_that_are_no_pairs_are_refused_when_added_and_when_edited(library):
+    there = library.add(concept())
+    for examples in ([1, 2], [("one",)], [("a", 2)], ["ab"]):
+        with pytest.raises(InvalidInput, match="examples should be pairs of texts"):
+            library.edit(there, examples=examples)
+        with pytest.raises(InvalidInput, match="examples should be pairs of texts"):
+            library.add(concept("trim", code=OTHER, examples=tuple(examples)))
 
 
 def test_code_of_another_language_is_kept_as_text(library):
@@ -175,7 +234,7 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert library.get(concept_id) == changed
     assert library.search("take a rectangle from a picture")[0].name == "cut_out"
     library.edit(concept_id, code="def cut_out(grid):\n    return crop_it(grid)\n")
-    assert [version.concept.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
+    assert [version.item.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
     undo(store.ledger, store.marks, store.history()[0].id, actor="t")
     assert library.get(concept_id).code == CROP
 
@@ -186,7 +245,7 @@ def test_two_edits_of_one_operation_are_two_versions(library):
     scoped.edit(concept_id, description="second")
     scoped.edit(concept_id, description="third")
     versions = library.versions(concept_id)
-    assert [version.concept.description for version in versions] == ["second", "cut a box out of a grid"]
+    assert [version.item.description for version in versions] == ["second", "cut a box out of a grid"]
     assert len({version.number for version in versions}) == 2
 
 
@@ -245,6 +304,50 @@ def test_primitives_are_loaded_once_and_those_that_were_edited_stay(store):
     assert len(again) == 2
     assert again.get("arc_f").description == "fill everything"
     assert store.count_operations() == 2
+
+
+class Shipping:
+    """Brings one primitive, in a version."""
+
+    def __init__(self, version):
+        self.version = version
+
+    def load(self):
+        code = f"def crop(grid):\n    return grid[{self.version}:]\n"
+        return {"crop": concept(id="arc_crop", code=code, source="primitive", metadata={"arity": 1})}
+
+
+def test_primitives_that_come_newer_are_offered_brought_in_and_undone(library, store):
+    library.load_primitives(Shipping(1))
+    library.edit("arc_crop", metadata={**library.get("arc_crop").metadata})
+    assert library.primitive_updates(Shipping(1)) == []
+    (update,) = library.primitive_updates(Shipping(2))
+    assert "grid[2:]" in update.code
+    assert library.load_primitives(Shipping(2)) == []
+    assert "grid[1:]" in library.get("arc_crop").code
+    assert library.load_primitives(Shipping(2), update=True) == ["arc_crop"]
+    assert "grid[2:]" in library.get("arc_crop").code
+    assert library.primitive_updates(Shipping(2)) == []
+    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    assert "grid[1:]" in library.get("arc_crop").code
+    assert len(library.primitive_updates(Shipping(2))) == 1
+
+
+def test_primitives_that_a_person_edited_are_not_offered_a_newer_form(library):
+    library.load_primitives(Shipping(1))
+    library.edit("arc_crop", guidance="for borders")
+    assert library.primitive_updates(Shipping(2)) == []
+    assert library.load_primitives(Shipping(2), update=True) == []
+    assert library.get("arc_crop").guidance == "for borders"
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_primitives_of_before_they_were_marked_are_known_by_their_versions(library, edited):
+    library.add_many(list(Shipping(1).load().values()))
+    assert library.primitive_updates(Shipping(1)) == []
+    if edited:
+        library.edit("arc_crop", guidance="for borders")
+    assert len(library.primitive_updates(Shipping(2))) == (0 if edited else 1)
 
 
 class Joined:

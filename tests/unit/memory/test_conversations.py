@@ -50,13 +50,26 @@ def test_conversations_do_not_mix_and_are_searched_together_or_apart(conversatio
 
 
 def test_conversation_history_not_persisted_a_restart_forgets_nothing(tmp_path):
-    """A problem of seed 003, §7, and its proposal P1, persist conversation history."""
+    """A problem of seed 003, §7."""
     clock, path = FixedClock(), tmp_path / "store"
     with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
         memory.conversations.add("call me Ada", "with pleasure")
     with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
         [turn] = memory.conversations.window()
     assert (turn.user_text, turn.response, turn.created_at) == ("call me Ada", "with pleasure", clock.now())
+
+
+def test_p1_persist_conversation_history_with_the_same_ten_minutes_after_a_restart(tmp_path):
+    """A proposal of seed 003, §8."""
+    clock, path = FixedClock(), tmp_path / "store"
+    with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
+        memory.conversations.add("call me Ada", "with pleasure")
+        clock.advance(timedelta(minutes=9))
+        memory.conversations.add("what is my name?", "Ada")
+    clock.advance(timedelta(minutes=2))
+    with atlas.open_memory(path, embedder=HashEmbedder(), clock=clock) as memory:
+        assert said(memory.conversations.window()) == ["what is my name?"]
+        assert len(memory.conversations.turns()) == 2
 
 
 def test_what_is_no_turn_is_refused(conversations):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.journal_codec import decode_entry, encode_entry
+from atlas.core.journal_codec import TIERS, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link, Usage
 from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
@@ -89,6 +90,31 @@ def test_of_entries_of_one_instant_the_last_added_is_the_newest(journal):
     ids = [journal.add("task", f"task {name} of one instant", generation=1) for name in ("a", "b", "c")]
     assert [row["id"] for row in journal.get_recent(limit=2)] == [ids[2], ids[1]]
     assert [row["id"] for row in journal.get_by_type("task", 1)] == [ids[2]]
+
+
+@pytest.mark.parametrize("per_instant", [1, 7, 400])
+def test_the_latest_are_those_of_all_however_many_came_since_and_however_many_are_of_one_instant(
+    journal, clock, per_instant
+):
+    start = clock.now()
+    entries = [
+        JournalEntry(
+            entry_type="directive" if number % 97 == 0 else "task",
+            content=f"line {number}",
+            generation=1,
+            created_at=start + timedelta(minutes=number // per_instant),
+            tier="cold" if number % 3 == 1 else "hot",
+        )
+        for number in range(300)
+    ]
+    ids = journal.add_entries(entries)
+    live = [one for one in ids[::-1] if entries[ids.index(one)].tier == "hot"]
+    assert [entry.id for entry in journal.recent(10)] == live[:10]
+    assert [entry.id for entry in journal.recent(150)] == live[:150]
+    directives = [entry.content for entry in journal.recent(4, ["directive"], tiers=TIERS)]
+    assert directives == ["line 291", "line 194", "line 97", "line 0"]
+    assert contents(journal.recent(1, ["directive"])) == ["line 291"]
+    assert journal.recent(3, ["reflection"]) == []
 
 
 def test_a_new_type_is_taken_once_it_is_registered(journal):

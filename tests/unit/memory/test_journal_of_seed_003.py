@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
+from atlas.testing import ScriptedLLM
 from tests.unit.memory.journals import write
 
 # §7 Core problems
@@ -83,6 +86,48 @@ def test_p2_keyword_search_takes_any_input_literally(journal):
     assert journal.search_words('"*^') == []
 
 
+def test_p1_memory_summarization_a_model_condenses_each_fifty_generations_into_one_entry(journal, clock):
+    for generation in range(41, 61):
+        letter = chr(56 + generation)
+        write(
+            journal, "crash_log", f"Import of {letter * 4} failed and the heartbeat {letter * 3} was lost", generation
+        )
+    clock.advance(timedelta(days=700))
+    said = [{"points": [{"text": text, "entries": ["1"]}]} for text in ("Imports failed.", "The heartbeat was lost.")]
+    journal.llm = ScriptedLLM(said)
+    journal.compact(keep_recent=0)
+    later, earlier = (entry.content.splitlines() for entry in journal.recent(10))
+    assert earlier == ["Generations 41 to 50, 10 entries of type crash_log:", "- Imports failed."]
+    assert later == ["Generations 51 to 60, 10 entries of type crash_log:", "- The heartbeat was lost."]
+
+
+def test_p2_forgetting_and_decay_keeps_the_latest_so_many_of_a_type_and_every_directive(journal, clock):
+    for generation in range(1, 31):
+        letter = chr(96 + generation % 26 + 1)
+        for entry_type in ("directive", "task", "observation", "crash_log"):
+            write(
+                journal, entry_type, f"{entry_type} {letter * 3} with {letter * 4} in {letter * generation}", generation
+            )
+    clock.advance(timedelta(days=3650))
+    journal.compact(keep_recent=20, keep_types={"task": 30})
+    tiers = {name: journal.values("tier", {"entry_type": name}) for name in ("directive", "task", "observation")}
+    assert tiers["directive"] == tiers["task"] == {"hot": 30}
+    assert tiers["observation"] == {"cold": 25, "hot": 5}
+    assert journal.values("entry_type")["summary"] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "generation"),
+    [("空列表", 1), ("列", 1), ("負の数", 2), ("リスト", 2), ("心跳丢失", 3), ("heartbeat心跳", 3)],
+)
+def test_p2_keyword_search_finds_chinese_and_japanese(journal, query, generation):
+    write(journal, "directive", "关注边界情况,空列表、负数和重复元素", 1)
+    write(journal, "reflection", "リストが空のとき、または負の数のときに失敗する", 2)
+    write(journal, "crash_log", "第三代崩溃:heartbeat心跳丢失", 3)
+    assert journal.search_words(query)[0].generation == generation
+    assert journal.search(query, 1)[0].generation == generation
+
+
 def test_p3_semantic_search_shows_every_signal_and_knows_what_the_entry_was_about(journal, clock):
     write(journal, "task", "User asked: find adverbs in a sentence", 19)
     crash = write(journal, "crash_log", "Gen 19 died after 36s: AssertionError in line 3", 19)
@@ -100,7 +145,6 @@ def test_a_generation_is_not_forgotten_by_the_clock_alone(journal, clock):
 
 
 def test_no_summarization_or_compression_old_entries_become_one_that_says_most_of_them(journal, clock):
-    """Also P1, memory summarization."""
     for generation in range(1, 21):
         word = chr(96 + generation)
         write(journal, "observation", f"Heartbeat {word * 3} was lost. The import of {word * 4} failed", generation)
@@ -113,7 +157,6 @@ def test_no_summarization_or_compression_old_entries_become_one_that_says_most_o
 
 
 def test_no_forgetting_what_goes_into_prompts_stops_growing(journal, clock):
-    """Also P2, forgetting and decay."""
     for generation in range(1, 41):
         word = chr(96 + generation % 26 + 1)
         write(journal, "observation", f"{word * 2} and {word * 3} and {word * 4} passed {'x' * generation}", generation)

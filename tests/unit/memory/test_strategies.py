@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput, LLMError, NotFound, PlanOutdated
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
 from atlas.core.types import Marks, Outcome, Strategy, Task, Trajectory
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
@@ -257,6 +257,96 @@ def test_merging_keeps_the_most_used_with_the_sources_and_attempts_of_all(bank, 
     assert [bank.rate(i).n for i in (old, used)] == [1, 2]
     with pytest.raises(InvalidInput, match="no strategy 'nowhere'"):
         bank.merge([old, "nowhere"])
+
+
+def test_a_merge_does_what_was_planned_or_nothing(bank):
+    old, used = bank.add(strategy(sources=("a",))), bank.add(strategy(suggestion="ask for the reason"))
+    tried(bank, used, True)
+    plan = bank.plan_merge([[old, used]])
+    assert (plan.groups[0].kept_id, plan.groups[0].why_kept) == (used, "it was tried most")
+    assert [one.id for one in plan.groups[0].removed] == [old]
+    assert len(bank) == 2
+    bank.edit(old, title="another one")
+    with pytest.raises(PlanOutdated):
+        bank.apply_merge(plan)
+    assert len(bank) == 2
+    assert bank.apply_merge(bank.plan_merge([[old, used]]))[0].sources == ("a",)
+
+
+def test_each_edit_keeps_what_was_before_and_a_merge_is_none(bank):
+    first, second = bank.add(strategy(title="one")), bank.add(strategy(suggestion="ask for the reason"))
+    bank.edit(first, title="two")
+    bank.edit(first, title="three")
+    bank.merge([first, second])
+    assert [version.item.title for version in bank.versions(first)] == ["two", "one"]
+
+
+def test_what_is_retired_is_named_with_what_retired_it(bank):
+    by_hand, outworn, read = (bank.add(strategy(suggestion=f"do {n}")) for n in range(3))
+    bank.retire([by_hand])
+    tried(bank, outworn, *[False] * 12)
+    tried(bank, read, True)
+    assert bank.retired() == {by_hand: BY_HAND, outworn: BY_OUTCOMES}
+
+
+def test_attempts_that_a_store_has_become_strategies_as_planned(bank, store):
+    there = bank.write(attempt(REFUND))
+    known = bank.get(there.id).sources[0]
+    again, grid, same_grid = attempt(REFUND), attempt("a grid"), attempt("a grid")
+    tries = [again, grid, same_grid, attempt("trivial"), attempt("lost", False), replace(again, id=known)]
+    steps = []
+    plan = bank.plan_write(tries, lambda done, total: steps.append((done, total)))
+    assert (plan.n_attempts, plan.n_known, plan.n_nothing, plan.n_joined_sources) == (5, 1, 1, 2)
+    assert steps[-1] == (5, 5)
+    assert [one.sources for one in plan.added] == [(grid.id, same_grid.id)]
+    assert [one.sources for one in plan.joined] == [(known, again.id)]
+    assert len(bank) == 1
+    added = bank.apply_write(plan)
+    assert [one.situation for one in bank.get_many(added)] == ["a grid"]
+    assert bank.get(there.id).sources == (known, again.id)
+    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    assert bank.ids() == [there.id]
+    assert bank.get(there.id).sources == (known,)
+
+
+def test_a_plan_to_write_is_void_where_strategies_came_since(bank):
+    plan = bank.plan_write([attempt("a grid")])
+    bank.add(strategy())
+    with pytest.raises(PlanOutdated):
+        bank.apply_write(plan)
+    assert len(bank) == 1
+
+
+def test_an_attempt_that_cannot_be_abstracted_costs_no_other(bank):
+    class Picky(ByDescription):
+        async def abstract(self, trajectory):
+            if "odd" in trajectory.task.description:
+                raise LLMError("no usable answer")
+            return await super().abstract(trajectory)
+
+    bank.abstractor = Picky()
+    plan = bank.plan_write([attempt("an odd one"), attempt("a grid")])
+    assert (len(plan.added), plan.n_nothing) == (1, 0)
+    assert "no usable answer" in plan.problems[0]
+
+
+def test_exported_strategies_are_the_same_elsewhere_and_are_put_back_once(bank, tmp_path):
+    kept, gone = bank.add(strategy(title="kept")), bank.add(strategy(suggestion="ask"))
+    tried(bank, kept, True, False, True)
+    tried(bank, gone, True)
+    bank.merge([kept, gone])
+    bank.change_marks([kept], add_tags=["airline"])
+    exported = bank.export([kept])
+    other = Store.open(tmp_path / "other", clock=FixedClock())
+    other.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    elsewhere = ChromaStrategyBank(HashEmbedder(), other.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
+    assert elsewhere.restore_many(exported) == [kept]
+    assert elsewhere.restore_many(exported) == []
+    assert elsewhere.get(kept) == bank.get(kept)
+    assert elsewhere.rate(kept) == bank.rate(kept)
+    assert elsewhere.marks([kept]) == bank.marks([kept])
+    assert elsewhere.export([kept]) == exported
+    other.ledger.close()
 
 
 def test_what_is_embedded_can_be_chosen(store):

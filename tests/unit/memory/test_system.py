@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
+from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Retrieval, Strategy
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.opening import open_memory
@@ -17,6 +18,7 @@ from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedL
 from tests.unit.memory.conftest import attempt, task
 
 REFUND = "refund the cancelled flight of a customer"
+MEMORIES = ("experience", "concepts", "strategies", "journal")
 CODE = "def refund(flight):\n    return flight\n"
 
 
@@ -40,24 +42,24 @@ class Meeting:
     def __init__(self, barrier):
         self._barrier = barrier
 
-    async def aretrieve(self, query, k, *, threshold=None):
+    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
         await self._barrier.wait()
         return Retrieval(hits=[], n_hidden=3, threshold=0.0)
 
 
 class Broken:
-    async def aretrieve(self, query, k, *, threshold=None):
+    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
         raise LLMUnavailable("no model")
 
 
 def test_the_memories_are_asked_at_once():
     async def ask():
-        barrier = asyncio.Barrier(3)  # would wait for ever if they were asked one after another
-        system = MemorySystemImpl(Meeting(barrier), Meeting(barrier), Meeting(barrier))
+        barrier = asyncio.Barrier(4)  # would wait for ever if they were asked one after another
+        system = MemorySystemImpl(*(Meeting(barrier) for _ in range(4)))
         async with asyncio.timeout(30):
             return await system.query(task(REFUND))
 
-    assert asyncio.run(ask()).n_hidden == {"experience": 3, "concepts": 3, "strategies": 3}
+    assert asyncio.run(ask()).n_hidden == dict.fromkeys(MEMORIES, 3)
 
 
 def test_a_memory_that_fails_costs_its_own_part_and_is_reported():
@@ -81,7 +83,7 @@ def test_a_system_of_one_memory_or_none_answers():
     system = MemorySystemImpl(strategies=bank)
     assert set(system.store(attempt(REFUND))) == {"strategies"}
     assert [found.situation for found in system.query_sync(task(REFUND)).strategies] == [REFUND]
-    assert MemorySystemImpl().query_sync(task(REFUND)).ids == {"experience": (), "concepts": (), "strategies": ()}
+    assert MemorySystemImpl().query_sync(task(REFUND)).ids == dict.fromkeys(MEMORIES, ())
     assert MemorySystemImpl().store(attempt(REFUND)) == {}
     assert MemorySystemImpl().build_context(task(REFUND)).text == ""
     with pytest.raises(NotFound, match="no strategy bank"):
@@ -131,6 +133,42 @@ def test_an_outcome_counts_for_what_was_retrieved_for_its_task(memory):
     assert "used" not in memory.store(attempt(REFUND, False)), "it was retrieved for one attempt"
 
 
+def test_the_journal_answers_too_and_its_entries_count_as_used(memory):
+    entry_id = memory.journal.add("reflection", f"to {REFUND}, look at the fare first", generation=3)
+    retry = attempt(REFUND, True)
+    block = memory.build_context(retry.task)
+    assert block.shown["journal"] == (entry_id,)
+    assert f"[entry {entry_id[:8]}] reflection, generation 3" in block.text
+    assert memory.store(retry)["used"] == {"journal": [entry_id]}
+    assert memory.journal.usage([entry_id])[entry_id].n_successes == 1
+
+
+def test_a_journal_that_fails_costs_its_own_part(memory):
+    memory.store(attempt(REFUND))
+    system = MemorySystemImpl(memory.experience, None, memory.strategies, Broken())
+    result = system.query_sync(task(REFUND))
+    assert (len(result.experiences), len(result.strategies), result.journal_entries) == (1, 1, [])
+    assert result.errors == {"journal": "LLMUnavailable: no model"}
+
+
+def test_looking_counts_neither_as_retrieved_nor_as_used(memory):
+    first = memory.store(attempt(REFUND))
+    retry = attempt(REFUND, False)
+    assert memory.query_sync(retry.task, count_retrieval=False).ids["strategies"] == (first["strategies"],)
+    assert memory.experience.usage([first["experience"]])[first["experience"]].n_retrieved == 0
+    assert "used" not in memory.store(retry)
+
+
+def test_memories_can_be_left_out_and_ranked_otherwise(memory):
+    first = memory.store(attempt(REFUND))
+    alone = memory.ranked_with(RankingWeights(success=0.5, threshold=0.0), ["strategies"])
+    result = alone.query_sync(task("cancel a flight"), count_retrieval=False)
+    assert result.ids == dict.fromkeys(MEMORIES, ()) | {"strategies": (first["strategies"],)}
+    never_tried = 0.025  # the bank's prior: the lower bound of its success rate
+    assert result.strategy_hits[0].signals["success"] == pytest.approx(0.5 * never_tried)
+    assert memory.strategies.weights == RankingWeights()
+
+
 def test_an_attempt_may_say_what_it_used_and_is_told_what_nobody_knows(memory):
     first = memory.store(attempt(REFUND))
     retry = attempt(REFUND, True)
@@ -144,7 +182,7 @@ def test_an_attempt_may_say_what_it_used_and_is_told_what_nobody_knows(memory):
 def test_what_was_deleted_meanwhile_and_what_has_no_memory_is_told(memory):
     first = memory.store(attempt(REFUND))
     memory.strategies.delete([first["strategies"]])
-    used = {"strategies": [first["strategies"]], "journal": ["j"]}
+    used = {"strategies": [first["strategies"]], "diary": ["j"]}
     stored = memory.store(replace(attempt(REFUND, False), metadata={"used": used}))
     assert "used" not in stored
     assert f"{first['strategies']!r}, 'j'" in stored["errors"]["used"]

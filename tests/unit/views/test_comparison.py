@@ -37,14 +37,14 @@ def test_a_query_is_embedded_once_and_the_store_measured_once_for_both_sides(mem
     assert memory.experience.embedder.n_queries == 1
     measured = memory.experience._retriever._calibration
     assert measured._measured is not None
-    assert memory.experience.with_weights(RankingWeights())._retriever._calibration is measured
+    assert memory.experience.ranked_with(RankingWeights())._retriever._calibration is measured
 
 
 def test_other_weights_keep_the_clock_and_the_reranker():
     clock, reranker = FixedClock(), ScriptedReranker(dict.fromkeys(TEXTS, 0.0))
     memory = ChromaExperienceMemory(HashEmbedder(), MemoryVectorStore(), clock=clock, reranker=reranker)
-    weighted = memory.with_weights(RankingWeights(words=0.0))
+    weighted = memory.ranked_with(RankingWeights(words=0.0))
     assert (weighted._retriever.clock, weighted._retriever.reranker) == (clock, reranker)
     assert weighted.weights == RankingWeights(words=0.0)
     assert memory.weights == RankingWeights()
-    assert memory.with_weights(RankingWeights(), reranked=False)._retriever.reranker is None
+    assert memory.ranked_with(RankingWeights(), reranked=False)._retriever.reranker is None

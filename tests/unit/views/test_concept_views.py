@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.types import CodeConcept
 from atlas.testing import HashEmbedder
-from atlas.views.concept import concept_detail, examples_in, examples_text, version_changes
+from atlas.views.concept import concept_changes, concept_detail, examples_in, examples_text
 from atlas.views.concept_lineage import quoted
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
 from atlas.views.history import operation_detail, operation_page
-from atlas.views.primitives import load_primitives, loader_names
+from atlas.views.primitives import load_primitives, loader_names, n_updates
 from tests.ui.stores import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -76,12 +78,12 @@ def test_an_earlier_version_is_restored_whole(memory):
     before = memory.concepts.get(crop)
     memory.concepts.edit(crop, description="another", examples=(), guidance="always")
     (first,) = memory.concepts.versions(crop)
-    changes = version_changes(memory, crop, first.number)
+    changes = concept_changes(memory, crop, first.number)
     assert set(changes) == {"description", "examples", "guidance"}
     assert memory.concepts.edit(crop, **changes) == before
-    assert version_changes(memory, crop, first.number) == {}
+    assert concept_changes(memory, crop, first.number) == {}
     with pytest.raises(NotFound):
-        version_changes(memory, crop, 0)
+        concept_changes(memory, crop, 0)
 
 
 def test_a_list_by_use_begins_with_the_most_used(memory):
@@ -152,6 +154,14 @@ class Loader:
 """
 
 
+def newer():
+    code = "def {name}(grid):\n    return grid[{n}:]\n"
+    return {
+        name: concept(name, code.format(name=name, n=n), id=f"test_{name}", source="primitive")
+        for n, name in enumerate(("crop", "trim"), start=2)
+    }
+
+
 def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path, monkeypatch):
     installed = tmp_path / "site" / "some_primitives-1.dist-info"
     installed.mkdir(parents=True)
@@ -163,5 +173,11 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     assert load_primitives(memory, "some").sentence == "Loaded 1 primitive"
     assert memory.concepts.ids() == ["test_crop"]
     assert load_primitives(memory, "some") is None
+    assert n_updates(memory, "some") == 0
+    monkeypatch.setattr(sys.modules["some_primitives"].Loader, "load", lambda self: newer())
+    assert n_updates(memory, "some") == 1
+    assert load_primitives(memory, "some", update=True).sentence == "Loaded 1 primitive and updated 1 primitive"
+    assert load_primitives(memory, "some", update=True) is None
+    assert "grid[2:]" in memory.concepts.get("test_crop").code
     with pytest.raises(NotFound, match="'other'"):
         load_primitives(memory, "other")

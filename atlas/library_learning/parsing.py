@@ -1,0 +1,52 @@
+"""Reading source as Python, whatever it is."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from atlas.core.errors import InvalidInput
+
+MAX_CHARACTERS = 100_000
+"""Of a program; a longer one is not read, because parsing it may take seconds."""
+
+
+class NotPython(InvalidInput):
+    """The source is not Python that can be worked with."""
+
+
+def parse(source: str) -> ast.Module:
+    """The syntax tree of a source.
+
+    Raises:
+        NotPython: It does not parse, is too long, or too deeply nested.
+    """
+    if len(source) > MAX_CHARACTERS:
+        raise NotPython(f"expected at most {MAX_CHARACTERS:,} characters of Python, got {len(source):,}")
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+            return ast.parse(source)
+    except SyntaxError as error:
+        raise NotPython(f"expected Python, got {error.msg!r} in line {error.lineno}") from error
+    except (RecursionError, MemoryError) as error:
+        raise NotPython("expected Python that is nested less deeply") from error
+    except ValueError as error:  # null bytes, or a number of more than 4,300 digits
+        raise NotPython(f"expected Python, got: {error}") from error
+
+
+def parsed(source: str) -> ast.Module | None:
+    """The syntax tree of a source; None where `parse` refuses it."""
+    try:
+        return parse(source)
+    except NotPython:
+        return None
+
+
+def is_runnable(source: str) -> bool:
+    """Whether Python accepts the source as a module: unlike its parser, not with a `return` outside of functions."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            compile(source, "<program>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

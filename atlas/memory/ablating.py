@@ -1,0 +1,383 @@
+"""Ablation: what each memory contributes, by replaying a stream of attempts into memories with parts taken away.
+
+Before an attempt is stored, its task is asked for, so that what is found can only be what came before. Nothing acts on
+what is found: the attempts went as they went. So this measures what an agent would have been shown, and not what would
+have become of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+import numpy as np
+
+from atlas.analysis.metrics import SAME, JudgedRanking, expected_hit
+from atlas.analysis.resampling import Estimate, Values, estimates
+from atlas.core.errors import AtlasError, InvalidInput
+from atlas.core.settings import Settings
+from atlas.core.types import MemoryQueryResult, Trajectory
+from atlas.infra.remembering import RememberingEmbedder
+from atlas.memory.context import BUDGET_TOKENS, TokenCounter, build_context, counter_of
+from atlas.memory.opening import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder, Progress
+
+MEMORIES = ("experience", "concepts", "strategies")
+K = 5
+"""Hits of each memory that are looked at: as many as `query` gives."""
+
+CONFIGURATIONS: Mapping[str, frozenset[str]] = {
+    "full": frozenset(MEMORIES),
+    **{f"{name}-only": frozenset({name}) for name in MEMORIES},
+    **{f"no-{name}": frozenset(MEMORIES) - {name} for name in MEMORIES},
+    "no-memory": frozenset(),
+}
+"""The memories that each has, by its name."""
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+PACE = timedelta(minutes=1)
+"""Between attempts of which nobody knows when they were made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AblationRow:
+    """What one configuration would have shown."""
+
+    name: str
+    memories: tuple[str, ...]
+    hit_1: Estimate | None
+    """Share of the attempts at a task that was tried before for which a memory's first hit is of that task; None where
+    no task was tried twice."""
+
+    hit_k: Estimate | None
+    """The same, of a memory's first `K`."""
+
+    agreement: Estimate | None
+    """Mean share of the outcomes of the experiences that were retrieved that are as the attempt then ended; None where
+    none was retrieved. Strategies come from successes alone, so that they foretell nothing."""
+
+    n_foretold: int
+    """Attempts with a known outcome for which an outcome was retrieved."""
+
+    base_agreement: float | None
+    """What of all earlier attempts would agree with the same attempts: the mark that retrieval has to pass."""
+
+    tokens: Estimate
+    """Of the prompt's block."""
+
+    n_shown: int
+    """Attempts for which the block was not empty."""
+
+    n_held: Mapping[str, int]
+    """What each memory held in the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """What a replay found."""
+
+    model: str
+    """The embedding model."""
+
+    counted_with: str
+    """What counted the tokens."""
+
+    n_attempts: int
+    n_tasks: int
+    n_repeated: int
+    """Attempts at a task that was tried before."""
+
+    n_verbatim: int
+    """Those of them whose task is told word for word as before: finding it is no test of meaning."""
+
+    chance_1: float
+    """`hit_1` of earlier attempts in a random order; exact. 0 where no task was tried twice."""
+
+    chance_k: float
+    success_rate: float | None
+    """Among the known outcomes; None where none is known."""
+
+    is_timed: bool
+    """Whether all attempts say when they were made; else they were replayed in the order in which they were read."""
+
+    budget_tokens: int
+    k: int
+    seed: int
+    rows: tuple[AblationRow, ...]
+
+
+def ablate(
+    trajectories: Sequence[Trajectory],
+    embedder: Embedder,
+    *,
+    configurations: Sequence[str] = tuple(CONFIGURATIONS),
+    settings: Settings,
+    budget_tokens: int = BUDGET_TOKENS,
+    seed: int = 0,
+    limit: int | None = None,
+    on_progress: Progress | None = None,
+) -> Ablation:
+    """Replay attempts, each into one memory system a configuration, in stores that go again.
+
+    Args:
+        configurations: Names in `CONFIGURATIONS`.
+        settings: Of the stores; where they lie is ignored.
+        seed: Of the intervals.
+        limit: The first so many in time are replayed; all of them where it is None.
+        on_progress: Told after each attempt of each configuration.
+
+    Raises:
+        InvalidInput: There is no attempt, or no configuration of a name.
+    """
+    chosen = _checked(configurations)
+    moments, is_timed = in_time(trajectories)
+    moments = list(_first(moments, limit)) if limit is not None else moments
+    trajectories = [trajectory for moment in moments for trajectory in moment]
+    if not moments:
+        raise InvalidInput("there is no attempt to replay; give files that hold some")
+    remembering = RememberingEmbedder(embedder)
+    counter = counter_of(embedder)
+    total, n_done = len(chosen) * len(trajectories), 0
+    rows: list[AblationRow] = []
+    for name in chosen:
+        replayed: list[Replayed] = []
+        with _scratch(CONFIGURATIONS[name], remembering, settings) as (memory, clock):
+            for one in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
+                replayed.append(one)
+                n_done += 1
+                if on_progress:
+                    on_progress(n_done, total)
+            rows.append(_row(name, replayed, _held(memory), seed))
+    known = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
+    tasks = [_task(trajectory) for trajectory in trajectories]
+    return Ablation(
+        model=embedder.model_name,
+        counted_with=counter.name,
+        n_attempts=len(trajectories),
+        n_tasks=len(set(tasks)),
+        n_repeated=sum(one.n_same > 0 for one in replayed),
+        n_verbatim=sum(one.is_verbatim for one in replayed),
+        chance_1=_chance(replayed, 1),
+        chance_k=_chance(replayed, K),
+        success_rate=sum(known) / len(known) if known else None,
+        is_timed=is_timed,
+        budget_tokens=budget_tokens,
+        k=K,
+        seed=seed,
+        rows=tuple(rows),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What was retrieved for one attempt, before it was stored."""
+
+    trajectory: Trajectory
+    rank: int | None
+    """The best place, in any memory's hits, of one that comes from its task; the first is 1."""
+
+    seen: frozenset[str]
+    """Ids of the trajectories that what was retrieved comes from."""
+
+    outcomes: tuple[bool, ...]
+    """Those that are known of the experiences that were retrieved."""
+
+    n_before: int
+    """Attempts that came before."""
+
+    n_same: int
+    """Those of them that were at its task."""
+
+    is_verbatim: bool
+    """Whether one of those tells its task word for word as this one does."""
+
+    base_rate: float | None
+    """Share of successes among all attempts that came before; None where no outcome was known."""
+
+    n_tokens: int
+
+
+@dataclass(slots=True)
+class ReplayClock:
+    """A clock that stands where the replay is."""
+
+    at: datetime = EPOCH
+
+    def now(self) -> datetime:
+        """The instant of the attempt that is replayed."""
+        return self.at
+
+
+def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
+    """Attempts in the order in which they were made, those of one instant together; whether the order is known.
+
+    Where one does not say when it was made, all stay in the order in which they came, each by itself.
+    """
+    if not all(trajectory.timestamp for trajectory in trajectories):
+        return [[trajectory] for trajectory in trajectories], False
+    ordered = sorted(trajectories, key=_instant)
+    return [list(together) for _, together in groupby(ordered, key=_instant)], True
+
+
+def _first(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
+    """The first so many attempts."""
+    for moment in moments:
+        if limit <= 0:
+            return
+        yield list(moment[:limit])
+        limit -= len(moment)
+
+
+def replay(
+    memory: MemorySystem,
+    moments: Sequence[Sequence[Trajectory]],
+    clock: ReplayClock,
+    *,
+    counter: TokenCounter,
+    budget_tokens: int = BUDGET_TOKENS,
+) -> Iterator[Replayed]:
+    """Ask for each attempt's task, then store it; of one instant all are asked for before one is stored."""
+    stored: list[Trajectory] = []
+    for moment in moments:
+        clock.at = moment[0].timestamp or clock.at + PACE
+        for trajectory in moment:
+            yield _asked(memory, trajectory, stored, counter, budget_tokens)
+        for trajectory in moment:
+            # No agent saw what was retrieved here, so nothing of it was used.
+            memory.store(replace(trajectory, metadata={**trajectory.metadata, "used": []}, timestamp=clock.at))
+            stored.append(trajectory)
+
+
+def _asked(
+    memory: MemorySystem, trajectory: Trajectory, stored: Sequence[Trajectory], counter: TokenCounter, budget: int
+) -> Replayed:
+    result = memory.query_sync(trajectory.task, K)
+    if result.errors:
+        raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
+    sources = _sources(result)
+    same = {one.id for one in stored if _task(one) == _task(trajectory)}
+    places = [place for hits in sources for place, ids in enumerate(hits, start=1) if same.intersection(ids)]
+    known = [one.outcome.success for one in stored if one.outcome.success is not None]
+    return Replayed(
+        trajectory=trajectory,
+        rank=min(places, default=None),
+        seen=frozenset(i for hits in sources for ids in hits for i in ids),
+        outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
+        n_before=len(stored),
+        n_same=len(same),
+        is_verbatim=any(one.id in same and _words(one) == _words(trajectory) for one in stored),
+        base_rate=sum(known) / len(known) if known else None,
+        n_tokens=build_context(result, counter, budget).n_tokens,
+    )
+
+
+def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
+    """By memory, for each hit in order, the trajectories that it comes from."""
+    return [
+        [(hit.item.trajectory_id,) for hit in result.experience_hits],
+        [hit.item.found_in for hit in result.concept_hits],
+        [hit.item.sources for hit in result.strategy_hits],
+    ]
+
+
+def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed: int) -> AblationRow:
+    repeated = [one for one in replayed if one.n_same]
+    foretold = [one for one in replayed if one.outcomes and one.trajectory.outcome.success is not None]
+    guessed = [_agreed(one, [one.base_rate]) for one in foretold if one.base_rate is not None]
+    tokens = _estimate([[float(one.n_tokens)] for one in replayed], replayed, seed)
+    hits = _estimates([[float(one.rank == 1), float(one.rank is not None)] for one in repeated], repeated, seed)
+    agreed = _estimates([[_agreed(one, one.outcomes)] for one in foretold], foretold, seed)
+    return AblationRow(
+        name=name,
+        memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
+        hit_1=hits[0] if hits else None,
+        hit_k=hits[1] if hits else None,
+        agreement=agreed[0] if agreed else None,
+        n_foretold=len(foretold),
+        base_agreement=sum(guessed) / len(guessed) if guessed else None,
+        tokens=tokens,
+        n_shown=sum(one.n_tokens > 0 for one in replayed),
+        n_held=dict(held),
+    )
+
+
+def _chance(replayed: Sequence[Replayed], k: int) -> float:
+    """Mean chance that one of k earlier attempts, drawn at random, is at the same task, where there is one."""
+    judged = [
+        JudgedRanking(found=(), grades=(SAME,) * one.n_same, n_records=one.n_before) for one in replayed if one.n_same
+    ]
+    return sum(expected_hit(ranking, k) for ranking in judged) / len(judged) if judged else 0.0
+
+
+def _agreed(one: Replayed, foretold: Sequence[float]) -> float:
+    """The mean share of success that was foretold, of what happened: of the success, or of the failure."""
+    mean = sum(foretold) / len(foretold)
+    return mean if one.trajectory.outcome.success else 1.0 - mean
+
+
+def _estimates(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> list[Estimate]:
+    """The mean of each column with its interval over tasks; none where there is no row."""
+    if not values:
+        return []
+    table: Values = np.array(values, np.float64)
+    return estimates(table, [_task(one.trajectory) for one in replayed], seed=seed)
+
+
+def _estimate(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> Estimate:
+    return _estimates(values, replayed, seed)[0]
+
+
+def _checked(configurations: Sequence[str]) -> list[str]:
+    for name in configurations:
+        if name not in CONFIGURATIONS:
+            raise InvalidInput(f"there is no configuration {name!r}; known: {', '.join(CONFIGURATIONS)}")
+    return list(dict.fromkeys(configurations)) or list(CONFIGURATIONS)
+
+
+@contextmanager
+def _scratch(
+    memories: frozenset[str], embedder: Embedder, settings: Settings
+) -> Iterator[tuple[MemorySystem, ReplayClock]]:
+    """A memory system with these memories alone, over a store that is gone afterwards, and its clock."""
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
+    clock = ReplayClock()
+    with tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory:
+        whole = open_memory(directory, embedder=embedder, settings=exact, clock=clock)
+        try:
+            part = MemorySystem(
+                whole.experience if "experience" in memories else None,
+                whole.concepts if "concepts" in memories else None,
+                whole.strategies if "strategies" in memories else None,
+                storage=whole.storage,
+            )
+            yield part, clock
+        finally:
+            whole.storage.ledger.close()  # closing all of it would make an index that nobody will ask
+
+
+def _held(memory: MemorySystem) -> dict[str, int]:
+    given = {
+        "experience": memory.experience_memory,
+        "concepts": memory.concept_library,
+        "strategies": memory.strategy_bank,
+    }
+    return {name: len(one) for name, one in given.items() if one is not None}
+
+
+def _instant(trajectory: Trajectory) -> datetime:
+    assert trajectory.timestamp is not None
+    return trajectory.timestamp.astimezone(UTC)
+
+
+def _words(trajectory: Trajectory) -> list[str]:
+    return trajectory.task.description.split()
+
+
+def _task(trajectory: Trajectory) -> str:
+    return trajectory.task.id or trajectory.task.description

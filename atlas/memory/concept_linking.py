@@ -1,0 +1,30 @@
+"""Which concepts a concept's code calls, told by the names in it, whoever has these names by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from atlas.core.types import CodeConcept
+from atlas.memory.concept_records import called_names
+
+
+def linked(concept: CodeConcept, titles: Mapping[str, str]) -> CodeConcept:
+    """The concept with the ids of what it calls: those that it names, and for names that none of them has, the last.
+
+    Of those that it names and that are gone, one is left out for each that was found.
+
+    Args:
+        titles: The names of all concepts that there are, by id.
+    """
+    needed = called_names(concept)
+    if not needed:
+        return concept
+    held = {titles[called] for called in concept.calls if called in titles}
+    by_name = {name: one for one, name in titles.items() if name in needed - held and one != concept.id}
+    if not by_name:
+        return concept
+    found = [by_name[name] for name in sorted(by_name)]
+    gone = [called for called in concept.calls if called not in titles]
+    there = [called for called in concept.calls if called in titles]
+    return replace(concept, calls=tuple(dict.fromkeys([*there, *found, *gone[len(found) :]])))

@@ -1,0 +1,304 @@
+"""Recording runs: what an agent did becomes an attempt in its memory, whether it returned or raised.
+
+    @atlas.remember(memory)
+    def solve(task: str) -> str:
+        return act(atlas.current_run().context)
+
+What is remembered of the task is at hand while it runs, and what came of it is stored when it ends.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import logging
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, TypeVar
+
+from atlas.core.codec import check_json, to_text
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.infra import aio
+from atlas.memory.context import BUDGET_TOKENS, ContextBlock
+from atlas.memory.system import MemorySystem
+
+logger = logging.getLogger(__name__)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Judge = Callable[[Any], "Outcome | bool | None"]
+"""How a run went, from its answer; None where that is not known."""
+
+TEXT_CHARACTERS = 20_000
+"""Of an answer, and of each text of a step; of a longer one the beginning is kept."""
+
+ERROR_CHARACTERS = 2_000
+
+_current: ContextVar[Run | None] = ContextVar("atlas_run", default=None)
+
+
+class Run:
+    """One attempt while it is under way. May be used from any thread."""
+
+    def __init__(self, memory: MemorySystem, task: Task, parent: Run | None) -> None:
+        self.task = task
+        self.id = Trajectory(task=task, steps=(), outcome=Outcome(None)).id
+        """That of the trajectory which it becomes."""
+
+        self.answer: Any = None
+        """What the run came to; a decorated function's return value."""
+
+        self.outcome: Outcome | None = None
+        """How it went, where somebody has said so; see `succeeded` and `failed`."""
+
+        self.stored: dict[str, Any] = {}
+        """What `MemorySystem.store` says, once it is over."""
+
+        self.problem = ""
+        """Why it could not be stored; empty where it was."""
+
+        self.parent = parent
+        self._memory = memory
+        self._steps: list[Step] = []
+        self._block: ContextBlock | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def context(self) -> str:
+        """What is remembered for the task, as a part of a prompt; asked for once, and empty where there is nothing."""
+        if self._block is None:
+            self._block = self._memory.build_context(self.task, BUDGET_TOKENS)
+        return self._block.text
+
+    async def acontext(self) -> str:
+        """`context`, awaited."""
+        if self._block is None:
+            self._block = await self._memory.abuild_context(self.task, BUDGET_TOKENS)
+        return self._block.text
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was done so far."""
+        with self._lock:
+            return tuple(self._steps)
+
+    def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
+        """Add a step: what the agent thought, did and saw; what is no text is written as JSON."""
+        held = {name: _plain(value) for name, value in metadata.items()}
+        made = Step(_text(thought), _text(action), _text(observation), held)
+        with self._lock:
+            self._steps.append(made)
+
+    def succeeded(self, score: float | None = None) -> None:
+        """Say that it went well; an exception that follows says otherwise."""
+        self.outcome = Outcome(True, partial_score=score)
+
+    def failed(self, reason: str = "", score: float | None = None) -> None:
+        """Say that it did not go well."""
+        self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
+
+    def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
+        """The attempt that it was."""
+        metadata: dict[str, Any] = {"source": "atlas.remember"}
+        if self._block is not None:
+            metadata["used"] = {name: list(ids) for name, ids in self._block.shown.items() if ids}
+        if self.answer is not None:
+            metadata["solution"] = _text(self.answer)
+        if self.parent is not None:
+            metadata["parent_run"] = self.parent.id
+        outcome = self.outcome or Outcome(None)
+        if error is not None:
+            # What was stopped from outside has not failed; nobody knows how it would have gone.
+            success = False if isinstance(error, Exception) else None
+            outcome = replace(outcome, success=success, error_info=_told(error))
+        return Trajectory(self.task, self.steps, outcome, agent_id, metadata=metadata, id=self.id)
+
+
+def current_run() -> Run:
+    """The innermost run under way: in this thread, or in the task or thread that started it through asyncio.
+
+    A thread of one's own knows it where it was started with `contextvars.copy_context().run`.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    run = _current.get()
+    if run is None:
+        raise InvalidInput(
+            "no run is being remembered here; call this inside of a function under @atlas.remember(memory) or of a "
+            "block `with atlas.remember(memory, task) as run:`, and hand `run` itself to threads of your own"
+        )
+    return run
+
+
+class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
+    """Remember a run: a decorator of functions, and a context manager, each sync and async.
+
+    What was raised is a failure, and is raised again; a return says nothing of success unless `judge`,
+    `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
+    comes through all the same; `run.problem` and the log say why.
+    """
+
+    def __init__(
+        self,
+        memory: MemorySystem,
+        task: Task | str | Callable[..., Task | str] | None = None,
+        *,
+        domain: str = "",
+        agent_id: str = "",
+        judge: Judge | None = None,
+    ) -> None:
+        """Say what is remembered, and where.
+
+        Args:
+            memory: An open memory.
+            task: A task or its description, or what makes it of a decorated function's arguments; that function's first
+                argument where it is None.
+            domain: Of tasks that are given as descriptions.
+            judge: Tells from the answer how it went, where the run did not say so itself.
+        """
+        self._memory = memory
+        self._task = task
+        self._domain = domain
+        self._agent_id = agent_id
+        self._judge = judge
+        self._open: tuple[Run, Token[Run | None]] | None = None
+
+    def __call__(self, function: F) -> F:
+        """The function, each of whose calls is remembered."""
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise InvalidInput(
+                f"{function.__qualname__} is a generator, which has no one answer; "
+                "use `with atlas.remember(memory, task) as run:` in it"
+            )
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def arun(*args: Any, **kwargs: Any) -> Any:
+                async with self._of_call(function, args, kwargs) as run:
+                    run.answer = await function(*args, **kwargs)
+                    return run.answer
+
+            return arun  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def run_it(*args: Any, **kwargs: Any) -> Any:
+            with self._of_call(function, args, kwargs) as run:
+                run.answer = function(*args, **kwargs)
+                return run.answer
+
+        return run_it  # type: ignore[return-value]
+
+    def __enter__(self) -> Run:
+        return self._begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        run = self._end(error)
+        try:
+            run.stored = aio.run(self._memory.astore(self._attempt(run, error)))
+        except Exception as problem:  # noqa: BLE001 - whatever it is, the run's own answer or exception comes first
+            _report(run, problem, error)
+
+    async def __aenter__(self) -> Run:
+        return self._begin()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        run = self._end(error)
+        try:
+            run.stored = await self._memory.astore(self._attempt(run, error))
+        except Exception as problem:  # noqa: BLE001 - as above
+            _report(run, problem, error)
+
+    def _of_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
+        """The same, of one call."""
+        given = self._task
+        if given is None:
+            bound = inspect.signature(function).bind(*args, **kwargs)
+            given = next((value for value in bound.arguments.values() if isinstance(value, Task | str)), None)
+        elif callable(given):
+            given = given(*args, **kwargs)
+        return remember(self._memory, given, domain=self._domain, agent_id=self._agent_id, judge=self._judge)
+
+    def _begin(self) -> Run:
+        if self._open is not None:
+            raise InvalidInput("this block is under way already; call atlas.remember anew for each block")
+        task = self._task
+        if isinstance(task, str) and task.strip():
+            task = Task(_task_id(task), self._domain, task)
+        if not isinstance(task, Task):
+            raise InvalidInput(
+                f"expected a task, or its description, but got {task!r}; give it as atlas.remember(memory, task), or "
+                "as the first argument of the function"
+            )
+        run = Run(self._memory, task, _current.get())
+        self._open = (run, _current.set(run))
+        return run
+
+    def _end(self, error: BaseException | None) -> Run:
+        assert self._open is not None, "a run ends after it has begun"
+        (run, token), self._open = self._open, None
+        _current.reset(token)
+        if run.parent is not None:
+            seen = _told(error) if error is not None else "" if run.answer is None else _text(run.answer)
+            run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
+        return run
+
+    def _attempt(self, run: Run, error: BaseException | None) -> Trajectory:
+        if error is None and run.outcome is None and self._judge is not None:
+            try:
+                run.outcome = _outcome(self._judge(run.answer))
+            except Exception as problem:  # noqa: BLE001 - the run is over, and stored whoever cannot judge it
+                _report(run, problem, None, "judged")
+        return run.trajectory(error, self._agent_id)
+
+
+def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
+    run.problem = f"it was not {what}: {_told(problem)}"
+    logger.error("a run at %r: %s", run.task.id, run.problem)
+    if error is not None:
+        error.add_note(f"ATLAS: {run.problem}")
+
+
+def _outcome(judged: Outcome | bool | None) -> Outcome:
+    return judged if isinstance(judged, Outcome) else Outcome(None if judged is None else bool(judged))
+
+
+def _task_id(description: str) -> str:
+    """The same for every attempt at a task that is given by its description alone."""
+    return f"task-{hashlib.sha256(description.strip().encode('utf-8', 'replace')).hexdigest()[:16]}"
+
+
+def _text(value: Any) -> str:
+    """A value as text: JSON where it is no text, and as Python shows it where JSON cannot hold it."""
+    try:
+        text = value if isinstance(value, str) else to_text(value)
+    except InvalidInput:
+        text = repr(value)
+    return _storable(text)[:TEXT_CHARACTERS]
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold; another one as Python shows it."""
+    try:
+        check_json(value, "value")
+    except InvalidInput:
+        return _storable(repr(value))[:TEXT_CHARACTERS]
+    return value
+
+
+def _told(error: BaseException) -> str:
+    return _storable(f"{type(error).__name__}: {error}")[:ERROR_CHARACTERS]
+
+
+def _storable(text: str) -> str:
+    """A text without lone surrogates, which UTF-8 cannot hold."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

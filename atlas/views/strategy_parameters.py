@@ -1,0 +1,63 @@
+"""Parameters of a strategy as lines that a person can read and change, and back without loss."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from atlas.core.errors import InvalidInput
+from atlas.core.strategy_codec import check_parameters
+
+HOW = "`name (type): what it is`, one a line"
+
+_LINE = re.compile(
+    r"(?P<name>[^\s():][^():]*?)\s*(?:\((?P<type>[^()]+)\))?\s*(?::\s*(?P<description>.+?))??"
+    r"\s*(?:\[such as (?P<example>.+)\])?"
+)
+
+
+def parameters_text(parameters: Sequence[Mapping[str, str]]) -> str:
+    """`reservation_id (text): the booking's number [such as ZFA04Y]`, one a line; JSON where that would lose a part."""
+    return "\n".join(_line(parameter) for parameter in parameters)
+
+
+def parameters_in(text: str) -> tuple[dict[str, str], ...]:
+    """The parameters that lines stand for.
+
+    Raises:
+        InvalidInput: A line cannot be read, or two name the same parameter.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    found = tuple(_read(line) for line in lines)
+    names = [parameter["name"] for parameter in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"a parameter should be named once, but {twice!r} is on several lines; keep one")
+    return found
+
+
+def _line(parameter: Mapping[str, str]) -> str:
+    said = parameter["name"]
+    said += f" ({parameter['type']})" if parameter.get("type") else ""
+    said += f": {parameter['description']}" if parameter.get("description") else ""
+    said += f" [such as {parameter['example']}]" if parameter.get("example") else ""
+    matched = _LINE.fullmatch(said)
+    is_kept = matched is not None and _named(matched) == dict(parameter)
+    return said if is_kept and "\n" not in said else json.dumps(dict(parameter), ensure_ascii=False)
+
+
+def _read(line: str) -> dict[str, str]:
+    if line.startswith("{"):
+        try:
+            return check_parameters([json.loads(line)])[0]
+        except ValueError as error:
+            raise InvalidInput(f"a parameter's line should be {HOW}, but is no JSON: {line[:80]!r}") from error
+    matched = _LINE.fullmatch(line)
+    if matched is None:
+        raise InvalidInput(f"a parameter's line should be {HOW}, but is {line[:80]!r}")
+    return _named(matched)
+
+
+def _named(matched: re.Match[str]) -> dict[str, str]:
+    return {name: text for name, text in matched.groupdict().items() if text}

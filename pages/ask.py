@@ -1,0 +1,17 @@
+"""Ask: what the memories give for a task, why, and the block that an agent is shown of it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.views.wording import import_command
+from pages.components.ask import draw_ask, held_by
+from pages.components.memory import page_memory
+from pages.components.messages import show_empty
+
+memory = page_memory()
+st.title("Ask", anchor=False)
+if any(held_by(memory).values()):
+    draw_ask(memory)
+else:
+    show_empty(import_command(memory))

@@ -1,0 +1,154 @@
+"""Writing strategies: from the successful attempts that the store has, after a preview, or by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas.views.strategy import EditableStrategy
+from atlas.views.strategy_writing import (
+    WriteProposal,
+    WrittenRow,
+    apply_writing,
+    propose_writing,
+    write_by_hand,
+    writer_of,
+)
+from pages.components.acts import announce, announcing_problems
+from pages.components.editing import READ_ONLY
+from pages.components.strategy_editing import FORM
+from pages.components.tables import open_experience
+from pages.components.text_forms import draw_boxes
+
+TABLE_PIXELS, ROW_PIXELS = 320, 35
+
+_PROPOSAL, _PROBLEM, _BY_HAND, _TYPED = "writing_proposal", "writing_problem", "writing_by_hand", "writing_hand"
+
+COLUMNS = {
+    "what": st.column_config.TextColumn("", width=110),
+    "title": st.column_config.TextColumn("Situation", width=260),
+    "suggestion": st.column_config.TextColumn("What to do", width="large"),
+    "n_sources": st.column_config.NumberColumn("Sources", width=65),
+}
+
+
+def draw_from_attempts(memory: MemorySystem) -> None:
+    """The button that shows what the store's successful attempts would become."""
+    is_off = memory.storage.read_only
+    n_succeeded = memory.experience.count({"outcome": "succeeded"})
+    st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
+              disabled=is_off or not n_succeeded, on_click=_propose, args=(memory,),
+              help=READ_ONLY if is_off else f"You see first what would be written, {writer_of(memory)}."
+              if n_succeeded else "No attempt in this store is known to have succeeded.")  # fmt: skip
+
+
+def draw_by_hand(memory: MemorySystem) -> None:
+    """The button that opens a form for a new strategy."""
+    is_off = memory.storage.read_only
+    st.button("Write one by hand …", key="strategies_by_hand", icon=":material/edit_note:", disabled=is_off,
+              on_click=_begin_by_hand, help=READ_ONLY if is_off else None)  # fmt: skip
+
+
+def draw_writing_dialogs(memory: MemorySystem) -> None:
+    """The dialog that was opened, if one was; the page draws it last."""
+    if st.session_state.get(_PROPOSAL) is not None:
+        st.dialog("Write strategies", width="large", on_dismiss=_close)(_draw_proposal)(memory)
+    elif st.session_state.get(_BY_HAND):
+        st.dialog("Write a strategy", width="large", on_dismiss=_close)(_draw_by_hand)(memory)
+
+
+def _propose(memory: MemorySystem) -> None:
+    _close()
+    with announcing_problems(), st.spinner("Reading the successful attempts …"):
+        st.session_state[_PROPOSAL] = propose_writing(memory)
+
+
+def _draw_proposal(memory: MemorySystem) -> None:
+    proposal: WriteProposal | None = st.session_state.get(_PROPOSAL)
+    if proposal is None:  # written, or put away
+        st.rerun()
+        return
+    st.markdown(f"**{proposal.headline}**")
+    for note in proposal.notes:
+        st.caption(note)
+    for problem in proposal.plan.problems[:1]:
+        st.text(problem)
+    if proposal.rows:
+        _draw_rows(proposal.rows)
+    _draw_problem()
+    if proposal.is_empty:
+        st.info("Nothing would be written.", icon=":material/check:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(proposal.button, key="writing_apply", type="primary", icon=":material/check:", on_click=_apply,
+                  args=(memory, proposal), disabled=memory.storage.read_only)  # fmt: skip
+        st.button("Cancel", key="writing_cancel", on_click=_close)
+        st.caption("It can be undone.")
+
+
+def _draw_rows(rows: Sequence[WrittenRow]) -> None:
+    height = min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3)
+    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
+                 height=height, alt="What would be written")  # fmt: skip
+
+
+def _apply(memory: MemorySystem, proposal: WriteProposal) -> None:
+    """Write exactly what was shown."""
+    if st.session_state.get(_PROPOSAL) is not proposal:
+        return
+    try:
+        done = apply_writing(memory, proposal)
+    except PlanOutdated as error:
+        _propose(memory)
+        st.session_state[_PROBLEM] = f"{error}. This is what would be written now"
+        return
+    except AtlasError as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    announce(done.operation_id, done.sentence)
+    _close()
+
+
+def _begin_by_hand() -> None:
+    _close()
+    st.session_state[_BY_HAND] = True
+
+
+def _draw_by_hand(memory: MemorySystem) -> None:
+    if not st.session_state.get(_BY_HAND):
+        st.rerun()
+        return
+    st.caption("When does it apply, and what is to be done then? State it for any task of the kind, with {name} where "
+               "tasks differ.")  # fmt: skip
+    draw_boxes(FORM, _TYPED, EditableStrategy(), is_off=memory.storage.read_only)
+    _draw_problem()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Write it", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
+                  args=(memory,), disabled=memory.storage.read_only)  # fmt: skip
+        st.button("Cancel", key="writing_cancel", on_click=_close)
+
+
+def _save(memory: MemorySystem) -> None:
+    texts = {name: str(st.session_state.get(f"{_TYPED}_{name}") or "") for name in FORM.labels}
+    try:
+        strategy_id, done = write_by_hand(memory, EditableStrategy(**texts))
+    except AtlasError as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    announce(done.operation_id, done.sentence)
+    _close()
+    open_experience(strategy_id)
+
+
+def _draw_problem() -> None:
+    if problem := st.session_state.get(_PROBLEM):
+        st.badge("Not done", icon=":material/error:", color="orange")
+        st.text(problem)
+
+
+def _close() -> None:
+    for key in (_PROPOSAL, _PROBLEM, _BY_HAND):
+        st.session_state.pop(key, None)

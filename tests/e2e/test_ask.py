@@ -1,0 +1,80 @@
+"""A person asks what an agent would be told for a task, why, and what another configuration would change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import atlas
+from atlas.core.types import Strategy
+from tests.e2e.conftest import Serve, settle, shoot, tall
+from tests.ui.library import concept
+from tests.ui.stores import MODEL, attempts
+
+TASK = "mend the web report of a customer"
+HOSTILE = "<img src=x onerror='window.hostile = true'>"
+
+
+@pytest.fixture
+def store(tmp_path) -> Path:
+    """A new store in which each memory holds something about reports."""
+    with atlas.open_memory(tmp_path, settings=atlas.Settings(embedding_model=MODEL)) as memory:
+        memory.experience.store_many(attempts(12))
+        strategy = Strategy(
+            title="Reports", situation="A report of a customer is broken", suggestion=f"Read it {HOSTILE}"
+        )
+        strategy_id = memory.strategies.add(strategy)
+        memory.strategies.record_use(strategy_id, success=True)
+        memory.concepts.add(concept(name="mend_report", description="Mend a report"))
+        memory.journal.add("reflection", f"The web report breaks at midnight {HOSTILE}", generation=3)
+    return tmp_path
+
+
+def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page, serve: Serve, store: Path):
+    address = serve(store)
+    page.goto(address)
+    page.get_by_role("link", name="Ask").click()
+    expect(page.get_by_text("No language model")).to_be_visible()
+    box = page.get_by_role("searchbox", name="Task").or_(page.get_by_label("Task", exact=True))
+    box.first.fill(TASK)
+    box.first.press("Enter")
+    cards = page.locator(".atlas-hit")
+    expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
+    expect(cards.first.locator(".track")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
+    block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")
+    expect(block).to_contain_text("## Journal: what was noted on the way")
+    with tall(page, 1500):
+        shoot(page, "ask")
+
+    page.get_by_text("Compare two configurations").click()
+    expect(page.get_by_text(re.compile("Both configurations are the same"))).to_be_visible()
+    page.locator(".st-key-ask_off_right input").click()
+    page.get_by_role("option", name="Strategies").click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
+    expect(page.get_by_text("Left out here.")).to_be_visible()
+    expect(block).to_have_count(1)
+    with tall(page, 2000):
+        shoot(page, "ask-two")
+    expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
+    assert page.evaluate("window.hostile") is None
+    link = page.url
+
+    page.get_by_text("Compare two configurations").click()
+    box.first.fill("lamb tagine with apricots")
+    box.first.press("Enter")
+    expect(page.get_by_text("The block is empty: nothing here has to do with the task")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Nothing above the threshold of 0\.25"))).to_have_count(4)
+    expect(cards).to_have_count(0)
+    shoot(page, "ask-nonsense")
+
+    page.goto(link)
+    expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
+    settle(page)
+    assert page.url == link
+    page.get_by_role("link", name="Show on the map").first.click()
+    expect(page).to_have_url(re.compile("/map.*scope_text"))

@@ -1,0 +1,191 @@
+"""The Ask page: what each memory gives, the block, two configurations, nonsense; and a link that reproduces it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from atlas.core.types import Strategy
+from atlas.infra.embeddings import SentenceTransformerEmbedder
+from tests.ui.conftest import Dashboard
+from tests.ui.library import concept
+from tests.ui.stores import MODEL, attempt
+from tests.ui.test_cards import cards, text_of
+from tests.ui.test_pages import assert_no_problem
+
+RED = "Rotate the red grid by a quarter"
+HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"
+
+
+@pytest.fixture(scope="module")
+def embedder() -> SentenceTransformerEmbedder:
+    return SentenceTransformerEmbedder(MODEL)
+
+
+def opened(store: Path, embedder: SentenceTransformerEmbedder) -> atlas.MemorySystem:
+    return atlas.open_memory(store, embedder=embedder, settings=atlas.Settings())
+
+
+@pytest.fixture
+def grids(tmp_path, embedder) -> Path:
+    """Each memory holds something about turning grids; the experiences hold more."""
+    blue = attempt("Rotate the blue grid by a quarter", task_id="b")
+    with opened(tmp_path, embedder) as memory:
+        memory.experience.store_many([attempt(RED, success=False, task_id="r"), blue])
+        memory.strategies.add(Strategy(title=HOSTILE, situation="A grid has to be rotated", suggestion=HOSTILE))
+        memory.concepts.add(concept(name="rotate_grid", description="Rotate a grid by a quarter"))
+        memory.journal.add("reflection", f"Rotate the grid before it is cropped. {HOSTILE}", generation=2)
+    return tmp_path
+
+
+@pytest.fixture
+def only_experiences(tmp_path, embedder) -> Path:
+    with opened(tmp_path, embedder) as memory:
+        memory.experience.store_many([attempt(RED, success=False, task_id="r")])
+    return tmp_path
+
+
+def lines(app: AppTest) -> list[str]:
+    return [element.value for element in app.main.text]
+
+
+def infos(app: AppTest) -> list[str]:
+    return [element.value for element in app.info]
+
+
+def badges(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.main.markdown)
+
+
+def blocks(app: AppTest) -> list[str]:
+    return [element.value for element in app.main.code]
+
+
+def test_it_begins_with_a_question_and_offers_nonsense(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask")
+    assert cards(app) == []
+    app.button(key="ask_nonsense").click().run()
+    assert lines(app) == ["Nothing above the threshold of 0.25, the nearest 1 hidden"] * 1 + [
+        "Nothing above the threshold of 0.25, the nearest 2 hidden",
+        "Nothing above the threshold of 0.25, the nearest 1 hidden",
+        "Nothing above the threshold of 0.25, the nearest 1 hidden",
+    ]
+    assert infos(app) == ["The block is empty: nothing here has to do with the task, so an agent is told nothing."]
+    assert blocks(app) == []
+    assert_no_problem(app)
+
+
+def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dashboard: Dashboard, grids, embedder):
+    app = dashboard(grids, "ask", ask_text=RED)
+    assert lines(app)[:4] == ["1 found", "2 found", "1 found", "1 found"]
+    assert [card["outcome"] for card in cards(app)] == [
+        "not tried yet",
+        "✗ failed",
+        "✓ succeeded",
+        "python, imported, not used yet",
+        "reflection, generation 2",
+    ]
+    assert all(card["bar"]["segments"] and card["sentence"] for card in cards(app))
+    with opened(grids, embedder) as memory:
+        assert blocks(app) == [memory.build_context(atlas.Task("t", "", RED)).text]
+    assert any("counted with the tokenizer of all-MiniLM-L6-v2" in element.value for element in app.caption)
+    assert_no_problem(app)
+
+
+def test_looking_counts_as_no_retrieval(dashboard: Dashboard, grids, embedder):
+    dashboard(grids, "ask", ask_text=RED, ask_two="true")
+    with opened(grids, embedder) as memory:
+        for held in (memory.experience, memory.strategies, memory.concepts, memory.journal):
+            assert {usage.n_retrieved for usage in held.usage(held.ids()).values()} == {0}
+
+
+def test_one_memory_s_hits_alone_are_shown_when_they_are_chosen(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask", ask_text=RED)
+    app.segmented_control(key="ask_shown").set_value("Concepts").run()
+    assert [card["title"] or text_of(card) for card in cards(app)] == ["rotate_grid"]
+    assert_no_problem(app)
+
+
+def test_two_configurations_stand_side_by_side_and_say_how_they_differ(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask", ask_text=RED, ask_two="true")
+    assert infos(app)[0].startswith("Both configurations are the same. The same 5 memories found on both sides.")
+    app.multiselect(key="ask_off_right").set_value(["Strategies"]).run()
+    app.slider(key="ask_k_right").set_value(1).run()
+    assert infos(app)[0].startswith(
+        "The configurations differ in: hits of each memory, memories left out. "
+        "3 memories found on both sides, 2 only on the left, 0 only on the right."
+    )
+    assert "Left out here." in lines(app)
+    assert len(cards(app)) == 5 + 3
+    assert badges(app).count("only here") == 2
+    left, right = blocks(app)
+    assert "## Strategies" in left
+    assert "## Strategies" not in right
+    assert_no_problem(app)
+
+
+def test_a_link_reproduces_the_whole_of_it(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        memory.storage.profiles.save("eager", atlas.RankingWeights(success=0.9))
+    asked = {"ask_text": RED, "ask_two": "true", "ask_k_left": "1", "ask_off_right": "Concepts"}
+    app = dashboard(grids, "ask", ask_budget="300", ask_profile_right="eager", ask_shown="Experiences", **asked)
+    assert app.slider(key="ask_budget").value == 300
+    assert app.slider(key="ask_k_left").value == 1
+    assert app.multiselect(key="ask_off_right").value == ["Concepts"]
+    assert app.selectbox(key="ask_profile_right").value == "eager"
+    assert [card["outcome"] for card in cards(app)] == ["✗ failed", "✓ succeeded", "✗ failed"]
+    (weight,) = (one for one in app.slider if str(one.key).startswith("ask_success_right"))
+    assert weight.value == 0.9
+    turned = {"ask_profile_right": "eager", weight.key: "0.0", **asked}
+    linked = dashboard(grids, "ask", **turned)
+    assert linked.slider(key=weight.key).value == 0.0
+    assert "success" not in cards(linked)[-1]["sentence"]
+
+
+def test_a_link_with_a_profile_that_is_gone_uses_another(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask", ask_text=RED, ask_profile_left="gone", ask_off_left="Nonsense")
+    assert app.selectbox(key="ask_profile_left").value == "default"
+    assert len(cards(app)) == 5
+    assert_no_problem(app)
+
+
+def test_a_store_of_experiences_alone_is_asked_and_says_what_the_others_lack(dashboard: Dashboard, only_experiences):
+    app = dashboard(only_experiences, "ask", ask_text=RED)
+    strategies, experiences, concepts, journal = lines(app)[:4]
+    assert strategies.startswith("This store has no strategies: storing an agent's success writes one")
+    assert experiences == "1 found"
+    assert concepts.startswith("This store has no concepts")
+    assert journal.startswith("This store has no journal")
+    assert_no_problem(app)
+
+
+def test_what_was_found_is_selected_and_its_question_is_shown_on_the_map(dashboard: Dashboard, grids, embedder):
+    with opened(grids, embedder) as memory:
+        memory.experience.store(attempt("Boil an egg", task_id="egg"))
+        found = [hit.item.id for hit in memory.experience.retrieve(RED, 8).hits]
+    app = dashboard(grids, "ask", ask_text=RED)
+    app.button(key="ask_select_left").click().run()
+    assert app.session_state["selection"].ids == tuple(found)
+    (link,) = (link for link in app.get("page_link") if link.proto.label == "Show on the map")
+    assert "scope_text=Rotate" in link.proto.query_string
+    assert_no_problem(app)
+
+
+def test_the_scope_is_folded_away_for_it_does_not_narrow_the_page(dashboard: Dashboard, grids):
+    app = dashboard(grids, "ask", ask_text=RED, scope_outcomes="succeeded")
+    assert [card["outcome"] for card in cards(app)][1] == "✗ failed"
+    assert "Scope of the experiences" in [expander.label for expander in app.sidebar.expander]
+
+
+def test_every_page_says_which_language_model_may_be_asked(dashboard: Dashboard, grids, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    app = dashboard(grids, "history")
+    (expander,) = (one for one in app.sidebar.expander if one.label == "No language model")
+    assert any("set ANTHROPIC_API_KEY" in element.value for element in expander.text)
+    monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("ATLAS_LLM_MODEL", "small")
+    app = dashboard(grids.parent / "another", "overview")
+    assert "small" in [one.label for one in app.sidebar.expander]

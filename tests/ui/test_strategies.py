@@ -1,0 +1,251 @@
+"""What the strategies page shows for what it is asked, and what can be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from pages.components.selection import Selection
+from tests.ui.conftest import Dashboard
+from tests.ui.library import opened_library
+from tests.ui.stores import attempt, make_store
+from tests.ui.test_concepts import of_type, texts
+from tests.ui.test_map import assert_no_problem
+
+CALLS = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """A bank, beside the dashboard's own view of it."""
+    with opened_library(tmp_path) as opened:
+        yield opened
+
+
+def strategy(number: int = 0, **given) -> atlas.Strategy:
+    said = {"title": f"refund {number}", "situation": f"refund flight {number}", "suggestion": f"look up {number}"}
+    return atlas.Strategy(**{**said, **given})
+
+
+def add(memory, *strategies):
+    return [memory.strategies.add(one) for one in strategies]
+
+
+def tried(memory, strategy_id, *outcomes):
+    for number, success in enumerate(outcomes):
+        memory.strategies.update_stats(strategy_id, success, task_id=f"task {number}")
+
+
+def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard: Dashboard, tmp_path, memory):
+    refund = "Refund the cancelled flight of a customer"
+    memory.experience.store_many([attempt(refund, steps=CALLS), attempt(refund, steps=CALLS, success=False)])
+    app = dashboard(tmp_path, "strategies")
+    assert [element.value for element in app.info] == ["There is no strategy yet."]
+    app.button(key="strategies_write").click().run()
+    assert "**1 successful attempt would become 1 strategy.**" in [element.value for element in app.markdown]
+    assert memory.strategies.count() == 0
+    app.button(key="writing_apply").click().run()
+    assert "Wrote 1 strategy" in texts(app)
+    assert list(table(app)["tries"]) == ["no tries"]
+    assert list(table(app)["without"]) == ["50 % (9–91 %, n = 2)"]
+    app.button(key="act_undo").click().run()
+    assert memory.strategies.count() == 0
+    assert_no_problem(app)
+
+
+def test_without_a_success_nothing_can_be_written_but_by_hand(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt(success=False)])
+    app = dashboard(tmp_path, "strategies")
+    assert app.button(key="strategies_write").disabled
+    assert not app.button(key="strategies_by_hand").disabled
+
+
+def test_the_list_is_sorted_filtered_and_paged(dashboard: Dashboard, tmp_path, memory):
+    ids = add(memory, *(strategy(number) for number in range(30)))
+    tried(memory, ids[7], True, True, False)
+    app = dashboard(tmp_path, "strategies")
+    assert caption(app) == "30 strategies"
+    assert (titles(app)[0], table(app)["tries"][0]) == ("refund 7", "67 % (19–93 %, n = 3)")
+    app.pagination(key="strategies_page").set_value(2).run()
+    assert len(titles(app)) == 5
+    memory.strategies.retire(ids[3:5])
+    app.selectbox(key="strategies_state").select("Retired").run()
+    assert caption(app) == "2 of 30 strategies"
+    assert set(table(app)["retired"]) == {"by hand"}
+    assert_no_problem(app)
+
+
+def test_a_try_that_is_recorded_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
+    [one] = add(memory, strategy())
+    app = dashboard(tmp_path, "strategies")
+    assert list(table(app)["tries"]) == ["no tries"]
+    tried(memory, one, True)
+    app.run()
+    assert table(app)["tries"][0].startswith("100 %")
+
+
+def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard: Dashboard, tmp_path, memory):
+    source = attempt("Refund a flight")
+    memory.experience.store(source)
+    [one] = add(memory, strategy(sources=(source.id, "gone"), rationale="It worked once."))
+    memory.strategies.update_stats(one, True, task_id="task-1", trajectory_id=source.id)
+    app = dashboard(tmp_path, "strategies", id=one)
+    said = texts(app)
+    assert {"refund flight 0", "look up 0", "It worked once.", "Refund a flight"} <= {*said}
+    assert "**Succeeded in 1 of 1 try; its rate is between 16 and 99 % with a probability of 95 %.**" in [
+        element.value for element in app.markdown
+    ]
+    assert any("Plain average" in frame.value.to_csv() for frame in app.dataframe)
+    assert any(list(frame.value.get("task", [])) == ["Refund a flight"] for frame in app.dataframe)
+    assert "One that is not in the store any more" in [element.value for element in app.caption]
+    assert_no_problem(app)
+
+
+def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
+    [one] = add(memory, strategy())
+    app = dashboard(tmp_path, "strategies", id=one)
+    box(app, "parameters").set_value("booking (text): its number")
+    app.button(key="strategy_edit_save").click().run()
+    kept = {"name": "booking", "type": "text", "description": "its number"}
+    assert memory.strategies.get(one).parameters == (kept,)
+    box(app, "parameters").set_value("(")
+    app.button(key="strategy_edit_save").click().run()
+    assert any("one a line" in said for said in texts(app))
+    assert memory.strategies.get(one).parameters == (kept,)
+    app.button(key="act_undo").click().run()
+    assert memory.strategies.get(one).parameters == ()
+    assert_no_problem(app)
+
+
+def test_retiring_and_bringing_back_are_undone(dashboard: Dashboard, tmp_path, memory):
+    [one] = add(memory, strategy())
+    tried(memory, one, *[False] * 12)
+    app = dashboard(tmp_path, "strategies", id=one)
+    assert app.button(key="strategy_retire").label == "Bring back"
+    app.button(key="strategy_retire").click().run()
+    assert memory.strategies.rate(one).retired == ""
+    app.button(key="act_undo").click().run()
+    assert memory.strategies.rate(one).retired == "by its outcomes"
+    assert_no_problem(app)
+
+
+def test_one_is_written_by_hand_after_what_is_wrong_was_said(dashboard: Dashboard, tmp_path, memory):
+    add(memory, strategy())
+    app = dashboard(tmp_path, "strategies")
+    app.button(key="strategies_by_hand").click().run()
+    app.text_area(key="writing_hand_situation").set_value("Mirror a grid")
+    app.button(key="writing_save").click().run()
+    assert any("suggestion should say something" in said for said in texts(app))
+    assert app.text_area(key="writing_hand_situation").value == "Mirror a grid"
+    app.text_area(key="writing_hand_suggestion").set_value("Copy one half")
+    app.button(key="writing_save").click().run()
+    assert memory.strategies.count() == 2
+    assert app.query_params["id"] in memory.strategies.ids()
+    app.button(key="act_undo").click().run()
+    assert memory.strategies.count() == 1
+    assert_no_problem(app)
+
+
+def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashboard, tmp_path, memory):
+    first, second, *_ = add(memory, *(strategy(number) for number in range(25)))
+    tried(memory, second, True)
+    app = selecting(dashboard(tmp_path, "strategies"), first, second)
+    app.button(key="tray_retire").click().run()
+    assert set(memory.strategies.retired()) == {first, second}
+    app.button(key="act_undo").click().run()
+    app.button(key="tray_merge").click().run()
+    assert "**2 strategies would become 1: 1 of 25 would go (4.0%).**" in [element.value for element in app.markdown]
+    app.button(key="plan_apply").click().run()
+    assert first not in memory.strategies.ids()
+    app.button(key="act_undo").click().run()
+    assert first in memory.strategies.ids()
+    selecting(app, first)
+    app.button(key="tray_delete").click().run()
+    app.button(key="plan_apply").click().run()
+    assert first not in memory.strategies.ids()
+    assert_no_problem(app)
+
+
+def test_what_is_selected_on_other_pages_stays_and_is_not_acted_on(dashboard: Dashboard, tmp_path, memory):
+    kept = memory.experience.store(attempt())
+    [one] = add(memory, strategy())
+    app = dashboard(tmp_path, "strategies")
+    app.session_state["selection"] = Selection((kept,), "lasso on the map", 1)
+    selecting(app, one)
+    app.button(key="tray_pin").click().run()
+    assert memory.strategies.marks([one])[one].pinned
+    assert not memory.experience.marks([kept])[kept].pinned
+    app.button(key="tray_clear").click().run()
+    assert app.session_state["selection"].ids == (kept,)
+
+
+def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
+    with opened_library(tmp_path) as memory:
+        one, other = add(memory, strategy(1), strategy(2))
+        memory.strategies.edit(one, title="Another")
+    app = selecting(dashboard(tmp_path, "strategies", read_only=True, id=one), one, other)
+    acts = ("strategy_pin", "strategy_retire", "strategy_delete", "strategy_edit_save", "strategy_note_save",
+            "tray_merge", "tray_delete", "tray_retire", "tray_pin")  # fmt: skip
+    assert all(app.button(key=key).disabled for key in acts)
+    assert all(area.disabled for area in app.text_area)
+    assert_no_problem(app)
+
+
+def test_one_that_is_not_there_is_said_to_be_gone(dashboard: Dashboard, tmp_path, memory):
+    add(memory, strategy())
+    app = dashboard(tmp_path, "strategies", id="nowhere")
+    assert any("not in the bank" in element.value for element in app.warning)
+
+
+def test_the_history_and_the_trash_link_and_restore_strategies(dashboard: Dashboard, tmp_path, memory):
+    [one] = add(memory, strategy())
+    memory.strategies.delete([one])
+    app = dashboard(tmp_path, "history", history_tab="Trash", history_kind="Strategies")
+    key = next(str(frame.key) for frame in app.dataframe)
+    app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    app.button(key="history_restore").click().run()
+    assert memory.strategies.ids() == [one]
+    app = dashboard(tmp_path, "history", operation=memory.history(1)[0].id)
+    assert "Strategies were taken back from the trash" in [element.value for element in app.subheader]
+    assert [link.proto.page for link in of_type(app, "page_link")][-1] == "strategies"
+    assert_no_problem(app)
+
+
+def test_the_overview_tells_of_strategies(dashboard: Dashboard, tmp_path, memory):
+    memory.experience.store(attempt())
+    one, other = add(memory, strategy(1), strategy(2))
+    tried(memory, one, *[True] * 6)
+    tried(memory, other, *[False] * 6)
+    app = dashboard(tmp_path, "overview")
+    said = [link.proto.label for link in of_type(app, "page_link")]
+    assert "2 strategies: 2 tried, 2 of them 5 times or more" in said
+    assert any("refund 1" in frame.value.to_csv() for frame in app.dataframe)
+    assert_no_problem(app)
+
+
+def selecting(app: AppTest, *ids: str) -> AppTest:
+    """The page with strategies selected."""
+    app.session_state["selection_strategies"] = Selection(tuple(ids), "rows on Strategies", 1)
+    return app.run()
+
+
+def caption(app: AppTest) -> str:
+    return next(e.value for e in app.caption if " strateg" in e.value).removesuffix(". Click one to open it.")
+
+
+def table(app: AppTest):
+    return next(frame.value for frame in app.dataframe if "tries" in frame.value)
+
+
+def titles(app: AppTest) -> list[str]:
+    return list(table(app)["title"])
+
+
+def box(app: AppTest, name: str):
+    """A box of the edit form."""
+    boxes = [*app.text_area, *app.text_input]
+    return next(one for one in boxes if str(one.key).startswith("strategy_edit") and str(one.key).endswith(f"_{name}"))

@@ -1,0 +1,306 @@
+"""What the pages say of strategies: how surely they work, what writing and merging would do, and the history."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+
+import pytest
+
+import atlas
+from atlas.analysis.statistics import Interval
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.types import Strategy, Use
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.history import operation_detail, operation_page
+from atlas.views.interval_bars import interval_bar
+from atlas.views.kinds import STRATEGY
+from atlas.views.selection import chosen_used
+from atlas.views.strategies import (
+    HIGHEST,
+    MOST_TRIED,
+    READ,
+    RETIRED,
+    SUREST,
+    StrategyQuery,
+    found_strategies,
+    listed_strategies,
+    search_strategies,
+    strategy_options,
+    tries_seen,
+)
+from atlas.views.strategy import EditableStrategy, attempt_rows, effect_view, strategy_changes, strategy_detail
+from atlas.views.strategy_charts import tries_caption, tries_chart, updater_estimates, updaters_chart
+from atlas.views.strategy_overview import strategy_overview
+from atlas.views.strategy_parameters import parameters_in, parameters_text
+from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
+from atlas.views.strategy_writing import apply_writing, propose_writing, write_by_hand
+from tests.ui.stores import attempt
+
+NOW = FixedClock().now()
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings(), clock=FixedClock()) as opened:
+        yield opened
+
+
+def strategy(situation="refund a cancelled flight", suggestion="look the booking up first", **fields):
+    return Strategy(situation=situation, suggestion=suggestion, **fields)
+
+
+def tried(memory, strategy_id, n_succeeded, n):
+    for number in range(n):
+        memory.strategies.update_stats(strategy_id, number < n_succeeded, task_id=f"t{number}")
+
+
+def uses(*outcomes):
+    return [
+        Use(record_id="s", success=success, task_id="t", trajectory_id="", at=NOW, actor="a") for success in outcomes
+    ]
+
+
+def listed(memory, **asked):
+    return [row.title for row in listed_strategies(memory, StrategyQuery(**asked)).rows]
+
+
+def at(task_id, success=True, description="refund the cancelled flight of a customer"):
+    steps = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
+    return attempt(description, task_id=task_id, success=success, steps=steps)
+
+
+def test_a_row_says_how_sure_its_rate_is_and_that_nobody_tried(memory):
+    sure, untried = memory.strategies.add(strategy(title="sure")), memory.strategies.add(strategy("a", title="untried"))
+    tried(memory, sure, 3, 4)
+    rows = {row.id: row for row in listed_strategies(memory, StrategyQuery()).rows}
+    assert (rows[sure].tries, rows[sure].rate, rows[sure].n) == ("75 % (28–95 %, n = 4)", 75.0, 4)
+    assert (rows[untried].tries, rows[untried].rate, rows[untried].bar) == ("no tries", None, "")
+    assert rows[sure].bar.startswith("data:image/svg+xml;base64,")
+
+
+def test_strategies_that_nobody_tried_tell_how_their_tasks_went_without_them(memory):
+    source, failed = at("a"), at("a", False)
+    memory.experience.store_many([source, failed])
+    memory.strategies.add(strategy(title="one", sources=(source.id,)))
+    [row] = listed_strategies(memory, StrategyQuery()).rows
+    assert row.without == "50 % (9–91 %, n = 2)"
+    assert 'fill-opacity="0.15"' in base64.b64decode(row.bar.partition(",")[2]).decode()
+
+
+def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
+    often, once, never = (memory.strategies.add(strategy(name, title=name)) for name in ("often", "once", "never"))
+    tried(memory, often, 8, 10)
+    tried(memory, once, 1, 1)
+    assert listed(memory, order=SUREST) == ["often", "once", "never"]
+    assert listed(memory, order=HIGHEST) == ["once", "often", "never"]
+    assert listed(memory, order=MOST_TRIED) == ["often", "once", "never"]
+    assert listed(memory, order="Title, A to Z") == ["never", "often", "once"]
+    assert tries_seen(memory) == 11
+    assert never
+
+
+def test_the_list_is_narrowed_by_writer_domain_tag_and_what_agents_are_given(memory):
+    by_pattern = memory.strategies.add(
+        strategy(title="pattern", metadata={"derived_by": "template", "domain": "airline"})
+    )
+    outworn = memory.strategies.add(strategy("b", title="outworn"))
+    tried(memory, outworn, 0, 12)
+    memory.strategies.change_marks([outworn], add_tags=["bad"])
+    assert dict(strategy_options(memory).written_by) == {"template": 1}
+    assert listed(memory, written_by=("template",)) == ["pattern"]
+    assert listed(memory, domains=("airline",)) == ["pattern"]
+    assert listed(memory, tags=("bad",)) == ["outworn"]
+    assert listed(memory, state=READ) == ["pattern"]
+    assert listed(memory, state=RETIRED) == ["outworn"]
+    assert listed_strategies(memory, StrategyQuery(state=RETIRED)).caption == "1 of 2 strategies"
+    memory.strategies.retire([by_pattern])
+    assert listed(memory, state=READ) == []
+
+
+def test_a_search_ranks_as_agents_are_given_them_retired_ones_too(memory):
+    memory.strategies.add(strategy(title="refund"))
+    retired = memory.strategies.add(strategy("refund a cancelled flight twice", title="retired"))
+    memory.strategies.retire([retired])
+    query = StrategyQuery(text="refund a cancelled flight")
+    found = found_strategies(memory, query, search_strategies(memory, query))
+    assert {row.title: row.retired for row in found.rows} == {"refund": "", "retired": "by hand"}
+    assert all(row.relevance is not None and row.why for row in found.rows)
+    assert found.caption == "2 of 2 strategies have to do with it, best first"
+
+
+def test_one_in_full_says_what_it_is_how_sure_and_what_it_comes_from(memory):
+    source = at("a")
+    [experience_id] = memory.experience.store_many([source])
+    one = memory.strategies.add(strategy(sources=(source.id, "forgotten"), metadata={"derived_by": "template"}))
+    detail = strategy_detail(memory, one)
+    assert detail.headline.startswith("Not tried yet. 1 of 1 attempt at its tasks succeeded without it")
+    assert [row.experience_id for row in detail.sources] == [experience_id, ""]
+    memory.strategies.update_stats(one, True, task_id="a", trajectory_id=source.id)
+    detail = strategy_detail(memory, one)
+    assert detail.headline == "Succeeded in 1 of 1 try; its rate is between 16 and 99 % with a probability of 95 %."
+    assert {fact.name: fact.value for fact in detail.facts}["Written by"] == "template"
+    [row] = attempt_rows(memory, detail.attempts)
+    assert (row.experience_id, row.outcome) == (experience_id, "✓ succeeded")
+    assert strategy_detail(memory, "nowhere") is None
+
+
+def test_an_edit_can_be_taken_back_by_its_version(memory):
+    one = memory.strategies.add(strategy(title="one"))
+    memory.strategies.edit(one, suggestion="ask first")
+    [version] = strategy_detail(memory, one).versions
+    assert "-look the booking up first" in version.difference.whole
+    assert strategy_changes(memory, one, version.number) == {"suggestion": "look the booking up first"}
+    with pytest.raises(NotFound):
+        strategy_changes(memory, one, 10_000)
+
+
+def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory):
+    one = memory.strategies.add(strategy("refund the cancelled flight of a customer"))
+    assert effect_view(memory, one).verdict.startswith("Nobody has tried it yet")
+    memory.experience.store_many([at(f"t{n}", False) for n in range(20)])
+    tried(memory, one, 20, 20)
+    view = effect_view(memory, one)
+    assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not meet."
+    assert [(row.what, row.n) for row in view.rows] == [("With it", 20), ("Similar tasks without it", 20)]
+
+
+def test_the_ways_of_counting_are_compared_on_the_same_tries():
+    attempts = uses(True, True, False)
+    assert dict(updater_estimates(attempts)) == pytest.approx(
+        {
+            "Moving average (alpha 0.1)": 0.5355,
+            "Plain average": 2 / 3,
+            "Bayesian (uniform prior)": 0.6,
+            "Recent first (half-life 10 tries)": 0.6433,
+        },
+        abs=1e-4,
+    )
+    assert [len(trace["x"]) for trace in updaters_chart(attempts)["data"]] == [3] * 4
+
+
+def test_the_chart_of_tries_has_the_share_until_then_within_its_interval():
+    chart = tries_chart(uses(True, False, True))
+    low, high, rate = (trace["y"] for trace in chart["data"][:3])
+    assert rate == pytest.approx([1, 1 / 2, 2 / 3])
+    assert all(low[n] < rate[n] <= high[n] or rate[n] == 1 for n in range(3))
+    assert [(trace["name"], trace["x"]) for trace in chart["data"][3:]] == [("succeeded", [1, 3]), ("failed", [2])]
+    assert tries_caption(uses(True, False)).startswith("1 of 2 tries succeeded")
+
+
+def test_a_bar_is_where_the_interval_is():
+    svg = base64.b64decode(interval_bar(Interval(0.25, 0.75), 0.5).partition(",")[2]).decode()
+    assert '<rect x="32.5" y="8" width="55.0"' in svg
+    assert '<line x1="60.0" x2="60.0" y1="4"' in svg
+
+
+@pytest.mark.parametrize(
+    ("line", "parameter"),
+    [
+        ("id", {"name": "id"}),
+        ("id (text)", {"name": "id", "type": "text"}),
+        ("id: the booking", {"name": "id", "description": "the booking"}),
+        (
+            "id (text): the booking [such as ZFA04Y]",
+            {"name": "id", "type": "text", "description": "the booking", "example": "ZFA04Y"},
+        ),
+        ("id [such as 7]", {"name": "id", "example": "7"}),
+        ('{"name": "a(b", "kept": "x"}', {"name": "a(b", "kept": "x"}),
+        ('{"name": "a", "description": "two\\nlines"}', {"name": "a", "description": "two\nlines"}),
+    ],
+)
+def test_parameters_are_lines_and_come_back_as_they_were(line, parameter):
+    assert parameters_text([parameter]) == line
+    assert parameters_in(f"\n  {line} \n") == (parameter,)
+
+
+@pytest.mark.parametrize(("text", "said"), [("(x)", "one a line"), ("a\na", "named once"), ("{x", "no JSON")])
+def test_parameters_that_cannot_be_read_are_refused(text, said):
+    with pytest.raises(InvalidInput, match=said):
+        parameters_in(text)
+
+
+def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
+    old = memory.strategies.add(strategy(title="old", sources=("a",)))
+    used = memory.strategies.add(strategy(suggestion="ask", title="used", sources=("b",)))
+    tried(memory, used, 1, 2)
+    proposal = StrategyMergeRequest(ids=(old, used, "gone")).propose(memory)
+    assert proposal.button == "Merge 2 strategies into 1"
+    assert [(row.title, row.goes) for row in proposal.view.rows] == [("used", False), ("old", True)]
+    assert "tried 2 times, 2 sources with theirs" in proposal.view.rows[0].why
+    _, sentence = proposal.apply(memory)
+    assert sentence == "Merged 2 strategies into 1"
+    assert memory.strategies.get(used).sources == ("b", "a")
+
+
+def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
+    one, other = memory.strategies.add(strategy(title="one")), memory.strategies.add(strategy("b"))
+    proposal = StrategyDeleteRequest(ids=(one,)).propose(memory)
+    assert proposal.view.headline == "1 of 2 strategies would go (50.0%)."
+    tried(memory, one, 1, 1)
+    with pytest.raises(PlanOutdated):
+        proposal.apply(memory)
+    StrategyDeleteRequest(ids=(one,)).propose(memory).apply(memory)
+    assert memory.strategies.ids() == [other]
+
+
+def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_undone(memory):
+    memory.experience.store_many([at("a"), at("a"), at("a", False), at("b", description="sort")])
+    proposal = propose_writing(memory)
+    assert proposal.headline == "3 successful attempts would become 1 strategy."
+    assert "They are written by pattern, without a language model." in proposal.notes
+    assert [(row.what, row.n_sources) for row in proposal.rows] == [("new", 2)]
+    done = apply_writing(memory, proposal)
+    assert done.sentence == "Wrote 1 strategy"
+    assert propose_writing(memory).is_empty
+    [row] = listed_strategies(memory, StrategyQuery()).rows
+    assert (row.without, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
+    memory.undo(done.operation_id)
+    assert memory.strategies.count() == 0
+
+
+def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):
+    typed = EditableStrategy(situation=" a grid ", suggestion="mirror it", parameters="axis (text)")
+    written, done = write_by_hand(memory, typed)
+    assert memory.strategies.get(written).parameters == ({"name": "axis", "type": "text"},)
+    assert dict(strategy_options(memory).written_by) == {"by hand": 1}
+    assert done.sentence == "Wrote 1 strategy"
+    with pytest.raises(InvalidInput, match="suggestion should say something"):
+        write_by_hand(memory, replace(typed, suggestion=" "))
+    with pytest.raises(InvalidInput, match="says this already"):
+        write_by_hand(memory, typed)
+
+
+def test_the_overview_names_the_surely_best_and_worst_of_those_tried_enough(memory):
+    assert strategy_overview(memory).sentence == ""
+    names = {"best": (9, 10), "good": (8, 10), "fair": (7, 10), "worst": (0, 12), "once": (1, 1)}
+    ids = {name: memory.strategies.add(strategy(name, title=name)) for name in names}
+    assert strategy_overview(memory).sentence == "5 strategies, none tried yet"
+    for name, tries in names.items():
+        tried(memory, ids[name], *tries)
+    view = strategy_overview(memory)
+    assert view.sentence == "5 strategies: 5 tried, 4 of them 5 times or more, 1 retired"
+    assert [row.title for row in view.best] == ["best", "good", "fair"]
+    assert [(row.title, row.succeeded, row.retired) for row in view.worst] == [
+        ("worst", "0 % (0–25 %, n = 12)", "by its outcomes")
+    ]
+
+
+def test_the_history_names_strategies(memory):
+    one, _ = memory.strategies.add(strategy(title="refund")), memory.strategies.add(strategy("b", title="other"))
+    memory.strategies.delete([one])
+    rows = operation_page(memory).rows
+    assert [row.counts for row in rows] == [
+        "strategy refund removed",
+        "strategy other added",
+        "strategy refund added",
+    ]
+    assert operation_detail(memory, rows[0].id).meaning == "Strategies were deleted"
+
+
+def test_a_selection_of_strategies_says_how_their_tries_went(memory):
+    one = memory.strategies.add(strategy())
+    tried(memory, one, 1, 2)
+    now = chosen_used(memory, [one, "gone"], "rows on Strategies", STRATEGY)
+    assert now.ids == (one,)
+    assert now.figures == "1 still there, 1 gone since · 50 % succeeded (9–91 %, n = 2)"
