@@ -60,6 +60,12 @@ def draw_concepts(n_concepts: int) -> None:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
 
 
+def draw_journal(n_entries: int) -> None:
+    """How long the journal is; it leads to it."""
+    if n_entries:
+        st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
+
+
 def draw_strategies(view: StrategyOverview) -> None:
     """How many strategies there are, and the best and worst of those that were tried enough; a click opens one."""
     if not view.n:
