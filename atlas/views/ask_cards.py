@@ -37,7 +37,7 @@ def tried_line(rate: StrategyRate) -> str:
 
 
 def _experience(memory: MemorySystem, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
-    return card_of(memory, text, hit, hit.item, weights)
+    return card_of(memory.experience, text, hit, hit.item, weights)
 
 
 def _strategy(memory: MemorySystem, hit: Hit[Strategy], text: str, weights: RankingWeights) -> HitCard:
