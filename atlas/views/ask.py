@@ -11,6 +11,7 @@ from atlas.core.types import Hit, MemoryQueryResult, Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
 from atlas.memory.system import MemorySystem
 from atlas.views.comparison import knobs, move_of
+from atlas.views.wording import hidden_text
 
 __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
