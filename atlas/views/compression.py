@@ -34,6 +34,9 @@ MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
 COUNTED_AT_ONCE = 400
 """Of more attempts, how many hold a program is found out when they are compressed."""
 
+LITTLE = 0.02
+"""Share of the tokens; programs that repeat a function on purpose save several times that."""
+
 SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "has no tests that could show it"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
@@ -173,9 +176,10 @@ def headline(found: FoundCompression) -> str:
         )
     after = found.tokens_after + found.tokens_library
     saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
+    little = " These programs have little in common." if saved < LITTLE else ""
     return (
         f"{counted(len(found.learned), 'function')} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
-        f"the library's {found.tokens_library:,} counted ({saved:.1%} less)."
+        f"the library's {found.tokens_library:,} counted ({saved:.1%} less).{little}"
     )
 
 

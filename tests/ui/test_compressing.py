@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,6 +138,13 @@ def test_what_proposes_can_be_chosen_where_there_is_a_model(dashboard: Dashboard
     assert app.selectbox(key="compress_by").options == ["Stitch", "some-model"]
     assert app.selectbox(key="compress_by").value is False
     assert_no_problem(app)
+
+
+def test_programs_that_have_little_in_common_are_said_to(dashboard: Dashboard, store):
+    found = compress_store(store)
+    save(store, replace(found, tokens_before=10_000, tokens_after=9_900, tokens_library=40))
+    app = dashboard(store, "curate", **COMPRESS)
+    assert "(0.6% less). These programs have little in common." in said(app)
 
 
 def test_nothing_found_says_what_it_means(dashboard: Dashboard, store):

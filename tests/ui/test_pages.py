@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.ui.conftest import REPOSITORY, Dashboard
+from tests.ui.journals import entry, make_journal
 from tests.ui.library import concept, make_library
 from tests.ui.stores import attempts, make_store
 
@@ -116,7 +117,9 @@ def test_a_page_drawn_again_and_again_keeps_no_more_files_open(dashboard: Dashbo
 def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
     (shown,) = make_store(tmp_path, attempts(1))
     (known,) = make_library(tmp_path, concept(1))
-    opened = [*((page, {**query, "id": shown}) for page in PAGES), ("concepts", {**query, "id": known})]
+    (noted,) = make_journal(tmp_path, entry(1))
+    opened = [(page, {**query, "id": shown}) for page in PAGES]
+    opened += [("concepts", {**query, "id": known}), ("journal", {**query, "id": noted})]
     program = f"""
 import sys
 from streamlit.testing.v1 import AppTest

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import atlas
+from atlas.core.errors import UndoRefused
 from atlas.core.settings import Settings
 from atlas.importers import Limits, detect, import_paths
 from atlas.importers.formats import FORMATS
@@ -53,6 +54,19 @@ def test_all_real_skills_come_in_once(memory, real_data):
     assert (again.added, again.skipped) == (0, 51)
     memory.undo(sink.operation_id)
     assert len(memory.concepts) == 0
+
+
+def test_deleting_importing_again_and_undoing_the_deletion_leaves_one_of_each(memory, files):
+    path = files.json("skills.json", {"mineLog": {"code": CODE, "description": SAID}})
+    run(memory, path)
+    (first,) = memory.concepts.ids()
+    deletion = memory.concepts.within("delete", "a test")
+    deletion.delete([first])
+    assert run(memory, path)[0].added == 1
+    assert memory.concepts.ids() == [first]
+    with pytest.raises(UndoRefused):
+        memory.undo(deletion.operation_id)
+    assert memory.concepts.ids() == [first]
 
 
 def test_one_import_of_attempts_and_concepts_is_one_operation(memory, files):

@@ -71,6 +71,8 @@ def test_what_is_around_a_concept_is_named_and_what_is_gone_is_counted(memory):
     assert "n2 -> n0" in lineage.dot
     memory.concepts.delete([crop])
     assert concept_detail(memory, twice).lineage.n_missing == 1
+    both = memory.concepts.add(concept("both", "def both(g):\n    return g\n", calls=("x",), composed_of=("x", four)))
+    assert concept_detail(memory, both).lineage.n_missing == 1
 
 
 def test_an_earlier_version_is_restored_whole(memory):
