@@ -24,6 +24,7 @@ SECTIONS = {
         ("experiences", "Experiences", ":material/history_edu:"),
         ("concepts", "Concepts", ":material/functions:"),
         ("strategies", "Strategies", ":material/lightbulb:"),
+        ("journal", "Journal", ":material/menu_book:"),
     ],
     "Demonstrate": [
         ("ask", "Ask", ":material/psychology_alt:"),

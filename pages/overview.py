@@ -23,6 +23,7 @@ from pages.components.overview import (
     draw_facts,
     draw_growth,
     draw_health,
+    draw_journal,
     draw_operations,
     draw_sources,
     draw_strategies,
@@ -38,6 +39,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_totals(view.rate)
     draw_concepts(view.n_concepts)
+    draw_journal(view.n_entries)
     growth, health = st.columns([5, 4], gap="medium")
     with growth:
         draw_growth(view.days)
@@ -80,6 +82,7 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
     """An empty memory: how to fill it, and something to try out."""
     show_empty(view.import_command)
     draw_concepts(view.n_concepts)
+    draw_journal(view.n_entries)
     draw_strategies(view.strategies)
     if not has_sample(SAMPLE) or memory.storage.read_only:
         return

@@ -12,6 +12,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
+from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.analysis.duplicates import DuplicateGroup, Duplicates
+from atlas.analysis.forms import check_form
 from atlas.analysis.maps import Domain, MapRecipe, MemoryMap
+from atlas.analysis.metrics import METRICS
 from atlas.analysis.reporting import OwnEvaluation, as_json, from_json
 from atlas.core.errors import StoreUnavailable
 
@@ -146,7 +150,16 @@ def _to_duplicates(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
 
 
 def _to_evaluation(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
-    return OwnEvaluation(**{**header, "report": from_json(header["report"])})
+    found = OwnEvaluation(**{**header, "report": from_json(header["report"])})
+    check_form(found, OwnEvaluation)
+    if datetime.fromisoformat(found.measured_at).tzinfo is None or not found.report.tasks:
+        raise ValueError("it says neither when it was measured nor on what")
+    for task in filter(attrgetter("rows"), found.report.tasks):
+        compared = [by for row in task.rows for by in row.differences.values()]
+        for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
+            if not {*METRICS} <= {*by_metric}:
+                raise ValueError(f"it lacks some of {', '.join(METRICS)}")
+    return found
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:

@@ -9,7 +9,7 @@ from typing import Any
 from atlas.cli.common import add_command, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.opening import open_storage
-from atlas.storage.profiles import Profile, ProfileBook
+from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 
 def add_commands(commands: Any) -> None:
@@ -31,9 +31,11 @@ def add_commands(commands: Any) -> None:
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings, read_only=True, create=False) as storage:
-        in_use = storage.profiles.in_use().name
+        in_use = storage.profiles.in_use()
         for profile in storage.profiles.every():
-            print(f"{'*' if profile.name == in_use else ' '} {_line(profile)}")
+            print(f"{'*' if profile.name == in_use.name else ' '} {_line(profile)}")
+        if in_use.problem:
+            print(safe(problem_in_use(in_use)))
     return 0
 
 

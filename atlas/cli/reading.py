@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, line, opened, progress_bar, safe
+from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Hit
 from atlas.importers.formats import FORMATS
@@ -16,7 +17,8 @@ from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample
 from atlas.importers.sink import MemorySink
 from atlas.memory.ranking import explain
-from atlas.views.wording import attempts_text, counted
+from atlas.views.finding import profile_problems
+from atlas.views.wording import attempts_text, counted, hidden_text
 
 
 def add_commands(commands: Any) -> None:
@@ -71,6 +73,7 @@ def _import(options: argparse.Namespace, settings: Settings) -> int:
 def _search(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         if options.words:
+            _refuse_unheard(options)
             held = memory.experience.search_words(options.text, options.k)
             print("\n".join(map(line, held)) or "nothing found")
             return 0
@@ -83,12 +86,26 @@ def _search(options: argparse.Namespace, settings: Settings) -> int:
         )
         for hit in found.hits:
             print("\n    ".join(_said_of(hit)))
-        hidden = f"{found.n_hidden} less relevant hidden, --all shows them" if found.n_hidden else ""
+        hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
         nothing = "" if found.hits else "nothing relevant found"
-        for said in (*found.problems, "; ".join(filter(None, (nothing, hidden)))):
+        for said in (
+            *profile_problems(memory),
+            *found.problems,
+            "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
+        ):
             if said:
                 print(said, file=sys.stderr)
     return 0
+
+
+def _refuse_unheard(options: argparse.Namespace) -> None:
+    """A search by words alone finds whatever holds one, and knows neither relevance nor who is alike."""
+    unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
+    if unheard:
+        raise InvalidInput(
+            f"a search by --words has no {' and no '.join(unheard)}: it lists what holds any word, most telling first; "
+            "leave one of the two out"
+        )
 
 
 def _said_of(hit: Hit[Experience]) -> list[str]:

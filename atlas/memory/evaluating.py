@@ -23,7 +23,6 @@ from atlas.memory.opening import open_memory
 from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress
-from atlas.protocols.strategies import Reranker
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -93,7 +92,7 @@ def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[
         *(
             Row(
                 profile_row(profile.name), f"the same with profile {profile.name!r}",
-                by_best_match(with_weights(memory, profile.weights)), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(profile.weights)), id_of, (FUSED,),
             )
             for profile in others
         ),
@@ -112,20 +111,20 @@ def _rows(
     about: str,
     signals: Sequence[str],
 ) -> tuple[Row, ...]:
-    dense = by_best_match(with_weights(memory, replace(BARE, words=0.0)))
+    dense = by_best_match(memory.experience.ranked_with(replace(BARE, words=0.0), reranked=False))
     words = by_words(memory.experience)
     return (
         Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_of),
         Row("dense", "cosine similarity alone; nothing was tuned", dense, id_of, ("BM25",)),
         Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), id_of),
         Row(
-            FUSED, about, by_best_match(with_weights(memory, full)), id_of,
+            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_of,
             ("BM25", "dense", "RRF"),
         ),
         *(
             Row(
                 f"{FUSED} − {signal}", f"the same without {signal}",
-                by_best_match(with_weights(memory, replace(full, **{signal: 0.0}))), id_of, (FUSED,),
+                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_of, (FUSED,),
             )
             for signal in signals
             if getattr(full, signal)
@@ -178,13 +177,6 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
         return Answer([hit.item for hit in found.hits], is_nothing)
 
     return search
-
-
-def with_weights(
-    memory: MemorySystem, weights: RankingWeights, reranker: Reranker | None = None
-) -> ChromaExperienceMemory:
-    """The same experiences, ranked with other weights, and by a reranker."""
-    return memory.experience.ranked_with(weights, reranker)
 
 
 def evaluate_corpora(
@@ -247,10 +239,10 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
 
 def _remembering(memory: MemorySystem) -> MemorySystem:
     """The same memory, which embeds and looks up each question once: every row asks the same ones."""
-    storage, weights = memory.storage, memory.experience.weights
-    embedder = RememberingEmbedder(memory.experience.embedder)
+    held, storage = memory.experience, memory.storage
+    embedder = RememberingEmbedder(held.embedder)
     store = RememberingStore(storage.collection(COLLECTION))
-    return MemorySystem(ChromaExperienceMemory(embedder, store, weights=weights), storage=storage)
+    return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:

@@ -137,10 +137,10 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
         return aio.run(self.acontext_for_evolution(limit, token_budget=token_budget))
 
     def context_for_task(
-        self, task: str, limit: int | None = 10, *, token_budget: int | None = None
+        self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
         """Sync form of `acontext_for_task`."""
-        return aio.run(self.acontext_for_task(task, limit, token_budget=token_budget))
+        return aio.run(self.acontext_for_task(task, limit, token_budget=token_budget, count_retrieval=count_retrieval))
 
     def context_for_task_generation(
         self, limit: int | None = 10, *, token_budget: int | None = None

@@ -57,12 +57,13 @@ class AsyncJournal(AsyncLinkedEntries):
         return chosen(await self._by_quota(EVOLUTION, pool), await self._by_value(pool), limit, token_budget)
 
     async def acontext_for_task(
-        self, task: str, limit: int | None = 10, *, token_budget: int | None = None
+        self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
         """What an agent should know at a task: what is about it, so many entries of each type, then by value.
 
         Args:
             task: What it was asked.
+            count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
         check_bounds(limit, token_budget)
         wanted = []
@@ -71,7 +72,10 @@ class AsyncJournal(AsyncLinkedEntries):
                 "entry_type": {"$in": self.types.counting_as(entry_type)},
                 "tier": {"$in": list(LIVE)},
             }
-            wanted += [hit.item for hit in (await self.aretrieve(task, count, where=where)).hits]
+            wanted += [
+                hit.item
+                for hit in (await self.aretrieve(task, count, where=where, count_retrieval=count_retrieval)).hits
+            ]
         return chosen(wanted, await self._by_value(await self.arecent(N_CONSIDERED)), limit, token_budget)
 
     async def acontext_for_task_generation(

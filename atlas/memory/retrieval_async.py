@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -47,7 +46,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
     ) -> None:
         super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
         self.embedder = embedder
-        self._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
+        self._weights = _asked(weights)
         self._retriever = Retriever(self._store, embedder, self._weights, clock, reranker)
 
     @abstractmethod
@@ -68,11 +67,30 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
         return made
 
-    def ranked_with(self, weights: Weights, reranker: Reranker | None = None) -> Self:
-        """This memory, whose searches rank with other weights, and by a reranker."""
-        made = self._over(self._store)
-        made._weights = partial(_as_given, weights) if isinstance(weights, RankingWeights) else weights
-        made._retriever = self._retriever.with_weights(made._weights, reranker)
+    def ranked_with(
+        self,
+        weights: Weights,
+        *,
+        embedder: Embedder | None = None,
+        store: LedgerVectorStore | PlainStore | None = None,
+        reranked: bool = True,
+    ) -> Self:
+        """This memory, ranked with other weights; its clock and what it has measured of the store stay.
+
+        Args:
+            embedder: In place of its own, one that gives the same vectors.
+            store: In place of its own, one that gives the same records.
+            reranked: Whether its reranker has a part in it.
+        """
+        made = self._over(store or self._store)
+        made.embedder = embedder or self.embedder
+        made._weights = _asked(weights)
+        made._retriever = self._retriever.changed(
+            store=made._store,
+            embedder=made.embedder,
+            weights=made._weights,
+            reranker=self._retriever.reranker if reranked else None,
+        )
         return made
 
     @property
@@ -210,5 +228,5 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         return [(hit.item, hit.of(items[hit.item])) for hit in hits if hit.item in items]
 
 
-def _as_given(weights: RankingWeights) -> RankingWeights:
-    return weights
+def _asked(weights: Weights) -> Callable[[], RankingWeights]:
+    return (lambda: weights) if isinstance(weights, RankingWeights) else weights

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,10 +59,10 @@ class Retriever:
     def __post_init__(self) -> None:
         self._calibration = LiveCalibration(self.store, self.embedder.model_name)
 
-    def with_weights(self, weights: Callable[[], RankingWeights], reranker: Reranker | None) -> Retriever:
-        """This one, ranking otherwise; what it has measured of the store holds for both."""
-        made = copy(self)
-        made.weights, made.reranker = weights, reranker
+    def changed(self, **changes: Any) -> Retriever:
+        """This one with other parts, which shares what was measured of the store."""
+        made = replace(self, **changes)
+        made._calibration = self._calibration
         return made
 
     async def retrieve(

@@ -115,6 +115,13 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
         made._retriever = self._retriever
         return made
 
+    def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
+        """This bank with another abstractor, which writes its next strategies."""
+        made = self._over(self._store)
+        made.abstractor = abstractor
+        made._retriever = self._retriever
+        return made
+
     def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
         return type(self)(
             self.embedder,

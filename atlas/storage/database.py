@@ -40,7 +40,7 @@ class Database:
             connection.execute("BEGIN")
             try:
                 yield connection
-                connection.commit()  # keeps the temporary tables that were made: a rollback would cost the next read them
+                connection.commit()  # or the temporary tables that it made would go, and with them what is prepared
             finally:
                 connection.rollback()
 

@@ -102,7 +102,8 @@ def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numb
     of_fields = _varints(bytes.fromhex(row[0] or ""))
     if len(of_fields) != len(FIELD_WEIGHTS) * len(seqs):
         raise _damaged(f"{table} lacks the lengths of some texts")
-    return of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
+    lengths: Numbers = of_fields.reshape(-1, len(FIELD_WEIGHTS)).sum(axis=1).astype(np.float64)
+    return lengths
 
 
 def _damaged(what: str) -> sqlite3.DatabaseError:

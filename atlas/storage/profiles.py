@@ -35,8 +35,8 @@ _PREFIX, _BEYOND = "profile:", "profile;"
 """What the rows' names begin with, and what sorts right after all of them."""
 
 _IN_USE = "profile_in_use"
-_BREAKS = {"Cc", "Zl", "Zp"}
-"""Unicode categories of characters that have no place in one line."""
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp"}
+"""Unicode categories of characters that have no place in one line, or that nobody sees."""
 
 _SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
@@ -105,7 +105,7 @@ class ProfileBook:
         found = _profile(name, value)
         if found.problem and name not in self._warned:
             self._warned.add(name)
-            logger.warning("searches use the built-in weights: the profile %r %s", name, found.problem)
+            logger.warning("%s", problem_in_use(found))
         return found
 
     def weights(self) -> RankingWeights:
@@ -116,12 +116,18 @@ class ProfileBook:
         """Keep weights under a name, in place of what is there under it.
 
         Raises:
-            InvalidInput: The name is empty, too long, not one line or that of the built-in profile, or a weight cannot
-                be used.
+            InvalidInput: The name is empty, too long, not one line, that of the built-in profile or one that looks
+                like that of another, or a weight cannot be used.
             ReadOnlyStore: The store was opened for reading only.
         """
         name = check_name(name)
         check_weights(weights)
+        alike = [each.name for each in self.every() if _seen(each.name) == _seen(name)]
+        if alike and name not in alike:
+            raise InvalidInput(
+                f"{name!r} looks like the profile {alike[0]!r}, which is there; choose another name, or save under "
+                "that one to replace it"
+            )
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})
 
     def delete(self, name: str) -> Earlier:
@@ -180,6 +186,16 @@ class ProfileBook:
         return Earlier(rows=held, written=dict(rows))
 
 
+def problem_in_use(profile: Profile) -> str:
+    """What is wrong with the profile that searches should use, and what they do meanwhile; empty where nothing is."""
+    if not profile.problem:
+        return ""
+    return (
+        f"searches should use the profile {profile.name!r}, which {profile.problem}, so they use the built-in weights; "
+        "choose one that is there: atlas profiles use NAME"
+    )
+
+
 def check_name(name: str) -> str:
     """A name as it is kept: without spaces around it, in Unicode's composed form.
 
@@ -188,9 +204,11 @@ def check_name(name: str) -> str:
     """
     check_text(name, "the profile's name")
     name = _normal(name)
-    if not 0 < len(name) <= LONGEST_NAME or any(unicodedata.category(letter) in _BREAKS for letter in name):
-        raise InvalidInput(f"a profile's name should be one line of 1 to {LONGEST_NAME} characters, but is {name!r}")
-    if name.casefold() == DEFAULT:
+    if not 0 < len(name) <= LONGEST_NAME or any(unicodedata.category(letter) in _UNSEEN for letter in name):
+        raise InvalidInput(
+            f"a profile's name should be one line of 1 to {LONGEST_NAME} characters that can be seen, but is {name!r}"
+        )
+    if _seen(name) == DEFAULT:
         raise InvalidInput(f"{name!r} names the built-in profile, which stays as it is; choose another name")
     return name
 
@@ -238,6 +256,11 @@ def _decoded(value: str | None) -> RankingWeights:
 
 def _normal(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip())
+
+
+def _seen(name: str) -> str:
+    """What names have in common that a person takes for the same: but for case, width and spaces."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
 def _read(connection: sqlite3.Connection, name: str) -> str | None:

@@ -75,7 +75,7 @@ class Scores:
         at = places[self._seqs]
         is_wanted = at >= 0
         terms = self._terms(is_wanted, self._lengths_of(seqs)[at[is_wanted]])
-        return self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs))
+        return np.asarray(self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs)), np.float64)
 
     def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
         """What each word adds to the value of each record that holds it, if records are so long."""

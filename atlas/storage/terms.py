@@ -46,7 +46,7 @@ _LIKENED = re.compile(  # long assigned in full: what is added to Unicode change
     "[\0-\u052f\u1100-\u11ff\u1e00-\u20cf\u2100-\u218f\u2460-\u24ff\u2e80-\u33ff\ua960-\ua97f\uac00-\ud7ff"
     "\uf900-\ufb06\uff00-\uffef]+"
 )
-_CJK_RUN = re.compile(f"[{_CJK}]+")
+CJK_RUN = re.compile(f"[{_CJK}]+")
 _BREAKS = re.compile(_BREAK)
 _IDENTIFIER = re.compile(f"[{_WORD}]+(?:{_BREAK}[{_WORD}]+)*")
 _PARTS = re.compile(f"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|[0-9]+")
@@ -73,7 +73,7 @@ def searchable(text: str) -> str:
 
     What is added comes last, so that words that stand side by side still do.
     """
-    spread = text if text.isascii() else _CJK_RUN.sub(_in_pairs, _normalised(text))
+    spread = text if text.isascii() else CJK_RUN.sub(_in_pairs, _normalised(text))
     added = map(_added, _IDENTIFIER.findall(spread))
     return "\n".join([spread, " ".join(filter(None, added))])
 
@@ -97,10 +97,10 @@ def query_terms(text: str) -> list[Term]:
 
 def _pairs(before: str, token: str) -> Iterator[Term]:
     """The words of a token, each with the one before it; FTS5 takes several words for a phrase."""
-    if _CJK_RUN.match(token):
+    if CJK_RUN.match(token):
         return
     words = [_lower(word) for word in _BREAKS.split(token)]
-    last = "" if _CJK_RUN.match(before) else _lower(_BREAKS.split(before)[-1])
+    last = "" if CJK_RUN.match(before) else _lower(_BREAKS.split(before)[-1])
     for left, right in pairwise([last, *words] if last else words):
         yield Term(f"{left} {right}", is_composed=True)
 
@@ -130,7 +130,7 @@ def _added_to(identifier: str) -> str:
 
 
 def _terms(token: str) -> Iterator[Term]:
-    if _CJK_RUN.match(token):
+    if CJK_RUN.match(token):
         yield from (Term(token[i : i + 2]) for i in range(len(token) - 1))
         if len(token) == 1:
             yield Term(token, is_prefix=True)

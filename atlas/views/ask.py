@@ -11,6 +11,7 @@ from atlas.core.types import Hit, MemoryQueryResult, Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
 from atlas.memory.system import MemorySystem
 from atlas.views.comparison import knobs, move_of
+from atlas.views.wording import hidden_text
 
 __all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
 
@@ -205,7 +206,7 @@ def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration
         return NONE_YET[name]
     n, n_hidden = len(_hits(result)[name]), result.n_hidden.get(name, 0)
     if n:
-        return f"{n:,} found" + (f", {n_hidden:,} less relevant hidden" if n_hidden else "")
+        return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
     if not n_hidden:
         return "Nothing found"
     return f"Nothing above the threshold of {configuration.weights.threshold:.2f}, the nearest {n_hidden:,} hidden"

@@ -7,15 +7,16 @@ from dataclasses import dataclass, fields
 
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Retrieval
-from atlas.memory.evaluating import with_weights
+from atlas.infra.remembering import RememberingEmbedder
+from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
 from atlas.storage.profiles import DEFAULT, Earlier, Profile, check_name
-from atlas.views.finding import card_of
+from atlas.views.finding import card_of, profile_problems
 from atlas.views.hits import HitCard
-from atlas.views.wording import counted
+from atlas.views.wording import counted, hidden_text
 
-__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name"]
+__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
 
 HITS = 10
 """Hits of either side: about what a person reads."""
@@ -77,8 +78,8 @@ class Side:
     """One ranking."""
 
     hits: tuple[ComparedHit, ...]
-    n_hidden: int
-    """Of the first ones, how many are less relevant than the threshold."""
+    hidden: str
+    """How many of the first ones are less relevant than the threshold; empty where none is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,37 +110,30 @@ def compare(
     memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
 ) -> Comparison:
     """The best hits for a query with either weights; nothing counts as retrieved."""
-    found = [_retrieve(memory, query, weights, where) for weights in (left, right)]
-    one = _side(memory, query, found[0], found[1], left)
-    other = _side(memory, query, found[1], found[0], right)
+    embedder = RememberingEmbedder(memory.experience.embedder)
+    memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
+    found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
+    one = _side(memories[0], query, found[0], found[1])
+    other = _side(memories[1], query, found[1], found[0])
     shown = [[hit.id for hit in side.hits] for side in (one, other)]
     n_both = len({*shown[0]} & {*shown[1]})
     said = "Both rank alike." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
     return Comparison(left=one, right=other, caption=said)
 
 
-def _retrieve(memory: MemorySystem, query: str, weights: RankingWeights, where: Where | None) -> Retrieval[Experience]:
-    return with_weights(memory, weights).retrieve(query, LOOKED_FOR, where=where, count_retrieval=False)
-
-
-def _side(
-    memory: MemorySystem,
-    query: str,
-    of: Retrieval[Experience],
-    other: Retrieval[Experience],
-    weights: RankingWeights,
-) -> Side:
+def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:
     ranks = {hit.item.id: rank for rank, hit in enumerate(other.hits, start=1)}
     hits = tuple(
         ComparedHit(
             id=hit.item.id,
             rank=rank,
             move=move_of(rank, ranks.get(hit.item.id)),
-            card=card_of(memory, query, hit, hit.item, weights),
+            card=card_of(memory, query, hit, hit.item, memory.weights),
         )
         for rank, hit in enumerate(of.hits[:HITS], start=1)
     )
-    return Side(hits=hits, n_hidden=max(0, min(HITS - len(hits), of.n_hidden)))
+    n_hidden = max(0, min(HITS - len(hits), of.n_hidden))
+    return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
 
 
 def move_of(rank: int, other: int | None) -> str:

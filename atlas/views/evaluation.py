@@ -208,6 +208,14 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
         """What measures."""
         return EvaluateOwn(store=str(self.memory.storage.path.resolve()), out=str(directory))
 
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether something was measured, or put where that is kept, of which nothing can be shown."""
+        found = self.current()
+        if found is None:
+            return self.file(self._directory()).path.exists()
+        return all(measured(found, measure) is None for measure in MEASURES)
+
     def file(self, directory: Path) -> EvaluationFile:
         """Where it is kept."""
         return EvaluationFile(directory, self.memory.experience.collection_name)
@@ -215,9 +223,9 @@ class LiveEvaluation(LiveResult[OwnEvaluation]):
 
 def _found(found: OwnEvaluation, measure: str) -> Measured | None:
     task = found.report.tasks[0]
-    if not task.rows:
+    now = next((row for row in task.rows if row.name == FUSED), None)
+    if now is None:
         return None
-    now = next(row for row in task.rows if row.name == FUSED)
     differences = {
         **{name: _negated(by[measure]) for name, by in now.differences.items()},
         **{row.name: row.differences[FUSED][measure] for row in task.rows if FUSED in row.differences},
@@ -238,7 +246,9 @@ def _foretold(found: OwnEvaluation) -> Measured | None:
     outcomes = found.report.outcomes
     if outcomes is None:
         return None
-    now = next(row for row in outcomes.rows if row.name == FUSED)
+    now = next((row for row in outcomes.rows if row.name == FUSED), None)
+    if now is None:
+        return None
     differences = {
         **{name: _negated(by.accuracy) for name, by in now.differences.items()},
         **{row.name: row.differences[FUSED].accuracy for row in outcomes.rows if FUSED in row.differences},

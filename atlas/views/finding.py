@@ -8,15 +8,20 @@ from typing import Any
 
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience, Hit
+from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
+from atlas.storage.profiles import problem_in_use
 from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Listing, Query, row_of, within_pages
 from atlas.views.highlighting import Source
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.scope import BEST_MATCH
-from atlas.views.wording import counted, signed
+from atlas.views.wording import counted, hidden_text, signed
 
 SEARCH_ROWS = 200
 """The best hits of a search; what ranks lower no longer answers the question."""
+
+
+STANDS_IN = "ranked with the built-in weights, as the profile that was chosen cannot be used (see Evaluation)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +33,7 @@ class Found:
     """By id; none where the search ranked by words alone."""
 
     n_hidden: int = 0
-    """How many would be among them, but have too little to do with the question."""
+    """How many would be among them, but have too little to do with the question; no more than fill `SEARCH_ROWS`."""
 
     def __contains__(self, experience_id: object) -> bool:
         """Whether an experience is one of them."""
@@ -49,7 +54,10 @@ def search(memory: MemorySystem, query: Query) -> Found:
 def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) -> Listing:
     """One page of what a search found; the first is 1."""
     start = (within_pages(page, len(found.rows)) - 1) * PAGE_ROWS
-    return Listing(rows=found.rows[start : start + PAGE_ROWS], caption=_caption(memory, query, found))
+    caption = _caption(memory, query, found)
+    if found.hits and profile_problems(memory):
+        caption += f" · {STANDS_IN}"
+    return Listing(rows=found.rows[start : start + PAGE_ROWS], caption=caption)
 
 
 def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, experience_id: str) -> HitCard | None:
@@ -62,18 +70,20 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
         hit: None where the search ranked by words alone: then no passage is looked for by meaning.
     """
     experience = memory.experience.get(experience_id)
-    return None if experience is None else card_of(memory, text, hit, experience, memory.experience.weights)
+    held = memory.experience
+    return None if experience is None else card_of(held, text, hit, experience, held.weights)
 
 
 def card_of(
-    memory: MemorySystem, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
+    memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
 ) -> HitCard:
     """`experience_card`, of an experience that is at hand.
 
     Args:
+        memory: The one that found it.
         weights: What it was ranked with.
     """
-    window = memory.experience.passage(experience.id, text) if hit else None
+    window = memory.passage(experience.id, text) if hit else None
     return hit_card(
         hit,
         id=experience.id,
@@ -83,6 +93,14 @@ def card_of(
         query=text,
         weights=weights,
     )
+
+
+def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
+    """What is wrong with the profile that searches should use, as a sentence that holds its name: untrusted text."""
+    if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
+        return ()
+    problem = problem_in_use(memory.storage.profiles.in_use())
+    return (f"{problem[0].upper()}{problem[1:]}.",) if problem else ()
 
 
 def ids_found(memory: MemorySystem, query: Query, found: Found | None) -> list[str]:
@@ -144,12 +162,12 @@ def _best_match_caption(query: Query, found: Found, among: str) -> str:
     joined = f"shown as {n:,}, " if query.distinct and n < n_attempts else ""
     if query.with_irrelevant:
         return f"The {n_attempts:,} nearest among {among}, relevant or not, {joined}best first"
+    hidden = hidden_text(found.n_hidden, n_shown=n, most=SEARCH_ROWS)
     if not n:
-        nearest = "the nearest " if found.n_hidden == SEARCH_ROWS else ""
-        return f"Nothing relevant among {among}" + (f", {nearest}{found.n_hidden:,} hidden" if found.n_hidden else "")
+        return ", ".join(filter(None, [f"Nothing relevant among {among}", hidden]))
     has = "has" if n_attempts == 1 else "have"
-    hidden = f" · {found.n_hidden:,} less relevant hidden" if found.n_hidden else ""
-    return f"{_the_best(n)}{n_attempts:,} of {among} {has} to do with it, {joined}best first{hidden}"
+    said = f"{_the_best(n)}{n_attempts:,} of {among} {has} to do with it, {joined}best first"
+    return " · ".join(filter(None, [said, hidden]))
 
 
 def _the_best(n: int) -> str:

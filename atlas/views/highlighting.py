@@ -11,10 +11,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 from atlas.core.windows import Span
-from atlas.storage.terms import query_terms
+from atlas.storage.terms import CJK_RUN, query_terms
 
 PASSAGE_CHARACTERS = 320
 LEAD_CHARACTERS = 80
@@ -22,6 +22,12 @@ LEAD_CHARACTERS = 80
 
 LOOKED_AT = 20_000
 """Characters of a text in which words are looked for: what a card shows should cost next to nothing."""
+
+MOST_TRIED = 500
+"""Places beyond those that are looked at more closely, where the beginning of a text holds nothing."""
+
+LONG_WORD = 5
+"""Letters of a word that may end otherwise in another of its forms: `study`, `studies`."""
 
 TELL_NOTHING = frozenset(
     """
@@ -37,6 +43,7 @@ _WORD = re.compile(_RUN)
 _TOKEN = re.compile(rf"{_RUN}(?:[_\-\u2010]+{_RUN})*")
 _CHARACTER = re.compile(r".[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*", re.S)
 _ACCENTS = re.compile("[\u0300-\u036f]")
+_MARKS = re.compile("[\u0300-\u036f\u3099\u309a]")
 _SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。！？；]|\n")  # noqa: RUF001  (full width, as in CJK)
 
 
@@ -93,16 +100,35 @@ def passage_of(sources: Sequence[Source], query: str) -> Passage:
 
 
 def _best_passage(source: Source, query: str) -> Passage:
-    text = "\n".join(filter(None, (" ".join(line.split()) for line in source.text[: 2 * LOOKED_AT].split("\n"))))
+    first = _first_looked_at(source.text, query)
+    part = source.text[first : first + 2 * LOOKED_AT]
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in part.split("\n"))))
     spans = matched_spans(text, query)
     start, end = _cut(text, _densest(text, spans))
     return Passage(
         name=source.name,
         text=text[start:end],
         spans=tuple((a - start, min(b, end) - start) for a, b in spans if start <= a < end),
-        is_cut_before=start > 0 or source.is_part,
-        is_cut_after=end < len(text) or source.is_part or len(source.text) > 2 * LOOKED_AT,
+        is_cut_before=first + start > 0 or source.is_part,
+        is_cut_after=end < len(text) or source.is_part or len(source.text) > first + 2 * LOOKED_AT,
     )
+
+
+def _first_looked_at(text: str, query: str) -> int:
+    """Where to begin to look: at the start, unless nothing stands there of what is asked for, and something later."""
+    asked = _asked(query)
+    if len(text) <= LOOKED_AT or not asked or matched_spans(text, query):
+        return 0
+    for near in islice(_like(asked).finditer(text, LOOKED_AT), MOST_TRIED):
+        if matched_spans(text[near.start() - LEAD_CHARACTERS : near.end() + LEAD_CHARACTERS], query):
+            return near.start() - PASSAGE_CHARACTERS
+    return 0
+
+
+def _like(asked: frozenset[str]) -> re.Pattern[str]:
+    """Finds the places that may hold what is asked for: the last letter of a word is not that of its every form."""
+    stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in asked}
+    return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
 
 
 def _n_words(passage: Passage) -> int:
@@ -171,12 +197,38 @@ def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
     """What is asked for of a run in which CJK and others may follow each other without a space."""
     if all(term.isascii() for term in asked) and not any(letter.isascii() for letter in text):
         return
+    in_run = _in_characters if _MARKS.search(text) or not unicodedata.is_normalized("NFKC", text) else _in_letters
+    yield from ((start + a, start + b) for a, b in in_run(text, asked))
+
+
+def _in_letters(text: str, asked: frozenset[str]) -> Iterator[Span]:
+    """`_in_characters` of a text that no normalisation changes: what is asked for in CJK stands in it as it is.
+
+    A long text has as many pairs as characters, hardly any of them twice, and `_terms` takes 20 µs for each.
+    """
+    yield from (match.span(1) for match in _in_cjk(asked).finditer(text))
+    if CJK_RUN.fullmatch(text):
+        return
+    ends = [place for run in CJK_RUN.finditer(text) for place in run.span()]
+    for a, b in zip([0, *ends[1::2]], [*ends[::2], len(text)], strict=True):
+        if a < b and _terms(text[a:b]) & asked:
+            yield a, b
+
+
+def _in_characters(text: str, asked: frozenset[str]) -> Iterator[Span]:
     characters = [match.span() for match in _CHARACTER.finditer(text)]
     for is_cjk, group in groupby(characters, key=lambda span: _is_cjk(text[span[0]])):
         run = list(group)
         pairs = [(a, b) for (a, _), (_, b) in pairwise(run)]
         candidates = [*run, *pairs] if is_cjk else [(run[0][0], run[-1][1])]
-        yield from ((start + a, start + b) for a, b in candidates if _terms(text[a:b]) & asked)
+        yield from ((a, b) for a, b in candidates if _terms(text[a:b]) & asked)
+
+
+@lru_cache(maxsize=2**6)
+def _in_cjk(asked: frozenset[str]) -> re.Pattern[str]:
+    """Finds what is asked for in CJK, pairs before characters alone, also where one ends within another."""
+    terms = sorted((term for term in asked if CJK_RUN.fullmatch(term) and len(term) <= 2), key=len, reverse=True)
+    return re.compile(f"(?=({'|'.join(terms)}))" if terms else "(?!)()")
 
 
 @lru_cache(maxsize=2**14)
@@ -185,7 +237,7 @@ def _terms(text: str) -> frozenset[str]:
     return frozenset(_folded(term.text) for term in query_terms(text) if " " not in term.text)
 
 
-@lru_cache(maxsize=2**12)
+@lru_cache(maxsize=2**16)
 def _is_cjk(character: str) -> bool:
     """Whether the store parts a run of such characters: it takes one of them alone for a word's beginning."""
     return not character.isascii() and any(term.is_prefix for term in query_terms(character))

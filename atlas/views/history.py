@@ -16,6 +16,7 @@ from atlas.views.wording import counted, moment, plural, signed
 PAGE_OPERATIONS = 25
 PAGE_CHANGES = 10
 PAGE_TRASH = 25
+TITLE_CHARACTERS = 60
 
 MEANINGS = {
     "store": "An agent stored attempts",
@@ -28,18 +29,23 @@ MEANINGS = {
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
+    "refuse": "A gate kept an entry out of the journal",
 }
 """What kinds of operations mean."""
 
 KIND_MEANINGS = {
     "store": "{Nouns} were added",
     "import": "{Nouns} were imported",
-    "edit": "A {noun} was edited",
+    "edit": "{A} {noun} was edited",
     "delete": "{Nouns} were deleted",
     "merge": "{Nouns} were merged",
     "compress": "Functions that programs have in common were added",
     "compose": "A concept that was composed of others was added",
     "restore": "{Nouns} were taken back from the trash",
+    "link": "Journal entries were linked",
+    "unlink": "A link between journal entries was taken away",
+    "refuse a link": "A suggested link was refused",
+    "compact": "Journal entries moved to farther tiers",
 }
 """The same, of operations on one kind of memory alone that is not experiences."""
 
@@ -254,7 +260,8 @@ def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange 
 def _meaning(operation: Operation, kind: Kind | None) -> str:
     if kind is None or operation.kind not in KIND_MEANINGS:
         return MEANINGS.get(operation.kind, OTHER_MEANING)
-    return KIND_MEANINGS[operation.kind].format(noun=kind.noun, Nouns=plural(kind.noun).capitalize())
+    article = "An" if kind.noun[0] in "aeiou" else "A"
+    return KIND_MEANINGS[operation.kind].format(A=article, noun=kind.noun, Nouns=plural(kind.noun).capitalize())
 
 
 def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
@@ -277,7 +284,8 @@ def _counts(operation: Operation) -> str:
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """`concept crop added`, or how many of them."""
     if first is not None and list(operation.counts.values()) == [1]:
-        return f"{kind.noun} {first.title} {first.kind}"
+        title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
+        return f"{kind.noun} {title} {first.kind}"
     return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
 
 

@@ -27,7 +27,8 @@ class Kind:
 EXPERIENCE = Kind("experience", "experiences", lambda memory: memory.experience)
 CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts)
 STRATEGY = Kind("strategy", "strategies", lambda memory: memory.strategies)
-KINDS = (EXPERIENCE, CONCEPT, STRATEGY)
+JOURNAL = Kind("entry", "journal", lambda memory: memory.journal)
+KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
 """Those that have a page."""
 
 

@@ -58,6 +58,9 @@ class Overview:
     """Experiences that are sample data."""
 
     n_concepts: int
+    n_entries: int
+    """Of the journal."""
+
     strategies: StrategyOverview
 
     import_command: str
@@ -83,6 +86,7 @@ def overview(memory: MemorySystem) -> Overview:
         operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
+        n_entries=memory.journal.count(),
         strategies=strategy_overview(memory),
         import_command=import_command(memory),
     )

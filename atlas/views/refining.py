@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from atlas.analysis.worker import Worker
-from atlas.core.errors import LLMUnavailable, PlanOutdated
-from atlas.core.settings import Settings
-from atlas.infra.llm import AnthropicLLM
+from atlas.core.errors import PlanOutdated
 from atlas.memory.experience import COLLECTION
 from atlas.memory.refinement_file import RefinementFile
 from atlas.memory.refinement_job import MAX_EXPERIENCES, PlanRefinement
 from atlas.memory.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, RefinePlan
 from atlas.memory.system import MemorySystem
+from atlas.views.language_model import LanguageModel
 from atlas.views.live_result import LiveResult
 from atlas.views.wording import counted, moment, signed
 
@@ -95,14 +94,13 @@ class LiveRefinement(LiveResult[RefinePlan]):
         return RefinementFile(directory, COLLECTION)
 
 
-def judges(settings: Settings) -> Judges:
-    """What can judge with these settings: a language model first, where there is one."""
-    try:
-        AnthropicLLM(settings).close()
-    except LLMUnavailable as error:
-        return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model: {error}.")
-    budget = f"{settings.llm_model} judges; it is asked for at most {settings.llm_budget_tokens:,} tokens."
-    return Judges(titles={MODEL: settings.llm_model, RULES: "Rules"}, note=budget)
+def judges(model: LanguageModel, budget_tokens: int) -> Judges:
+    """What can judge: a language model first, where there is one, which may take so many tokens."""
+    if model.client is None:
+        return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
+    name = model.client.model_name
+    note = f"{name} judges, unless you choose rules, and may take {budget_tokens:,} tokens for a plan."
+    return Judges(titles={MODEL: name, RULES: "Rules"}, note=note)
 
 
 def headline(plan: RefinePlan) -> str:

@@ -18,6 +18,11 @@ from atlas.views.wording import counted
 MOST_ATTEMPTS = 1_000
 """Attempts that are looked at in one go; the next go takes up the rest."""
 
+MOST_ASKED = 20
+"""The same where a language model is asked about each, which takes seconds and money."""
+
+BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the language model"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRow:
@@ -54,16 +59,23 @@ class WriteProposal:
         return f"Write {counted(len(self.plan.added), 'strategy')}"
 
 
-def propose_writing(memory: MemorySystem) -> WriteProposal:
-    """What the successful attempts become that no strategy comes from yet; nothing is touched."""
-    attempts = unwritten_successes(memory.strategies, memory.experience, MOST_ATTEMPTS)
-    plan = memory.strategies.plan_write(attempts)
+def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
+    """What the successful attempts become that no strategy comes from yet; nothing is touched.
+
+    Args:
+        by_model: Whether the bank's own abstractor is asked about each, where that asks a language model.
+    """
+    asks_model = by_model and has_model(memory)
+    most, bank = (MOST_ASKED if asks_model else MOST_ATTEMPTS), memory.strategies
+    if not asks_model:
+        bank = bank.with_abstractor(TemplateStrategyAbstractor())
+    plan = bank.plan_write(unwritten_successes(bank, memory.experience, most))
     joins = f", and {counted(len(plan.joined), 'strategy')} would get more sources" if plan.joined else ""
     return WriteProposal(
         plan=plan,
         headline=f"{counted(plan.n_attempts, 'successful attempt')} would become "
         f"{counted(len(plan.added), 'strategy')}{joins}.",
-        notes=tuple(_notes(memory, plan)),
+        notes=tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most)),
         rows=(*(_row(one, "new") for one in plan.added), *(_row(one, "gets more sources") for one in plan.joined)),
     )
 
@@ -101,22 +113,21 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
     return strategy_id, Done(str(scoped.operation_id), "Wrote 1 strategy")
 
 
-def writer_of(memory: MemorySystem) -> str:
-    """What would write them, in words of our own."""
-    is_template = isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
-    return "by pattern, without a language model" if is_template else "with the language model"
+def has_model(memory: MemorySystem) -> bool:
+    """Whether the bank's own abstractor is another one than the pattern's: one that asks a language model."""
+    return not isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
 
 
-def _notes(memory: MemorySystem, plan: StrategyWritePlan) -> list[str]:
-    said = [f"They are written {writer_of(memory)}."]
+def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
+    said = [f"They are written {how}."]
     if plan.n_joined_sources:
         said.append(f"{counted(plan.n_joined_sources, 'attempt')} say the same as another one, and become its sources.")
     if plan.n_nothing:
         said.append(f"{counted(plan.n_nothing, 'attempt')} say too little, or are too specific, to help elsewhere.")
     if plan.problems:
         said.append(f"{counted(len(plan.problems), 'attempt')} could not be read; the first is said below.")
-    if plan.n_attempts >= MOST_ATTEMPTS:
-        said.append(f"The oldest {MOST_ATTEMPTS:,} attempts were looked at; ask again for the rest.")
+    if plan.n_attempts >= most:
+        said.append(f"The first {most:,} attempts were looked at; ask again for the rest.")
     return said
 
 

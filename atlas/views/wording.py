@@ -25,6 +25,12 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
+def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
+    """`3 less relevant hidden`, `200 or more hidden` where that is all that was looked at; empty where none is."""
+    how_many = f"{n_hidden:,} or more" if n_shown + n_hidden >= most else f"{n_hidden:,}"
+    return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
+
+
 def counted(n: int, noun: str) -> str:
     """`1,204 experiences`, `1 experience`, `3 strategies`."""
     return f"{n:,} {noun if n == 1 else plural(noun)}"

@@ -18,6 +18,7 @@ from atlas.views.comparison import (
     Side,
     compare,
     profile_names,
+    profile_problems,
 )
 from atlas.views.state import StoreState, store_state
 from pages.components.acts import Act, announce_act, announcing_problems, taken_back
@@ -33,6 +34,9 @@ MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 def draw_comparison(memory: MemorySystem) -> None:
     """A query, and on either side a profile, its weights and what it finds."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use()
+    for problem in profile_problems(memory):
+        st.warning("The profile that searches should use cannot be used.", icon=":material/error:")
+        st.text(problem)
     warn_of_problems(profiles)
     query = st.text_input(
         "Query", key="evaluation_query", type="search", placeholder="Describe a task to see both rankings", bind=URL
@@ -76,8 +80,8 @@ def draw_side(name: Name, side: Side) -> None:
         place = hit_card(hit.card, key=f"evaluation_{name}_{hit.id}")
         place.badge(f"{hit.rank}", color="gray")
         place.badge(hit.move, color=MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
-    if side.n_hidden:
-        st.caption(f"{side.n_hidden} less relevant hidden")
+    if side.hidden:
+        st.caption(side.hidden)
 
 
 def compared(memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights) -> Comparison:

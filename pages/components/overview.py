@@ -27,9 +27,9 @@ COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
 SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=110)
 INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
 RATED_COLUMNS = {
-    "title": st.column_config.TextColumn("Situation", width=200),
-    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
+    "title": st.column_config.TextColumn("Situation", width=155),
     "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
     "retired": st.column_config.TextColumn("Retired", width=100),
 }
 CHART = {"displayModeBar": False, "scrollZoom": False}
@@ -58,6 +58,12 @@ def draw_concepts(n_concepts: int) -> None:
     """How much reusable code there is; it leads to the library."""
     if n_concepts:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
+
+
+def draw_journal(n_entries: int) -> None:
+    """How long the journal is; it leads to it."""
+    if n_entries:
+        st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
 
 
 def draw_strategies(view: StrategyOverview) -> None:

@@ -44,8 +44,11 @@ def draw_own(memory: MemorySystem) -> None:
     else:
         st.text(ahead.sentence)
         draw_run(memory)
-    found = live_evaluation(memory).current()
-    if found is not None:
+    live = live_evaluation(memory)
+    found = live.current()
+    if live.is_unreadable:
+        st.warning("What was measured here before cannot be read. Measure anew.", icon=":material/error:")
+    elif found is not None:
         draw_found(memory, found)
 
 

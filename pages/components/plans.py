@@ -8,10 +8,12 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
+from atlas.views.journal_proposals import CompactProposal, CompactRequest, EntryDeleteProposal, EntryDeleteRequest
 from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
 from pages.components.acts import announce, announce_problem, announcing_problems
+from pages.components.journal_summaries import draw_summaries
 from pages.components.selection import unselect
 from pages.components.tables import close_opened, opened_id
 
@@ -30,8 +32,10 @@ Request = (
     | ConceptDeleteRequest
     | StrategyMergeRequest
     | StrategyDeleteRequest
+    | EntryDeleteRequest
+    | CompactRequest
 )
-AnyProposal = Proposal | ConceptProposal | StrategyProposal
+AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:
@@ -69,6 +73,8 @@ def _draw(memory: MemorySystem) -> None:
     if proposal.going:
         _draw_effect(proposal)
     _draw_rows(proposal)
+    if isinstance(proposal, CompactProposal):
+        draw_summaries(proposal)
     _draw_buttons(memory, proposal)
 
 
@@ -87,7 +93,7 @@ def _draw_choice(memory: MemorySystem, proposal: AnyProposal) -> None:
 
 
 def _draw_effect(proposal: AnyProposal) -> None:
-    for column, (name, value, before) in zip(st.columns(2), proposal.effect, strict=False):
+    for column, (name, value, before) in zip(st.columns(max(2, len(proposal.effect))), proposal.effect, strict=False):
         column.metric(name, value, before, delta_color="off", delta_arrow="off", border=True)
 
 
@@ -192,8 +198,9 @@ def _apply(memory: MemorySystem, proposal: AnyProposal) -> None:
         announce_problem(error)
         close_plan()
         return
-    unselect(proposal.going)
-    if opened_id() in proposal.going:
-        close_opened()
+    if not isinstance(proposal, CompactProposal):  # which removes nothing
+        unselect(proposal.going)
+        if opened_id() in proposal.going:
+            close_opened()
     announce(operation_id, sentence)
     close_plan()

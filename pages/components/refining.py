@@ -14,7 +14,6 @@ from atlas.views.proposals import RefineRequest
 from atlas.views.refining import (
     MODEL,
     MOST,
-    Judges,
     LiveRefinement,
     RefinePlan,
     Worker,
@@ -30,6 +29,7 @@ from atlas.views.refining import (
 from atlas.views.wording import counted
 from pages.components.editing import READ_ONLY
 from pages.components.jobs import draw_job
+from pages.components.memory import opening_model
 from pages.components.plans import propose
 from pages.components.scope import digest, n_experiences
 from pages.components.tables import open_clicked
@@ -60,7 +60,7 @@ def live_refinement(memory: MemorySystem) -> LiveRefinement:
 
 
 def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    live, found = live_refinement(memory), _judges(Settings.from_environment())
+    live, found = live_refinement(memory), judges(opening_model(), Settings.from_environment().llm_budget_tokens)
     n, is_first = n_experiences(memory, scope), live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Experiences, at most", MOST, 2, key="refine_most", width=160,
@@ -128,8 +128,3 @@ def _draw_decisions(plan: RefinePlan) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
 def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveRefinement:
     return LiveRefinement(_memory, Worker())
-
-
-@st.cache_data(max_entries=4, ttl=60, show_spinner=False)
-def _judges(settings: Settings) -> Judges:
-    return judges(settings)

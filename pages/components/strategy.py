@@ -142,7 +142,7 @@ def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
     table = f"{key}_table_{len(detail.attempts)}"
     st.dataframe([asdict(row) for row in rows], column_config=ATTEMPT_COLUMNS, column_order=list(ATTEMPT_COLUMNS),
                  hide_index=True, key=table, on_select=partial(_open_attempt, ids, table),
-                 selection_mode=["single-row", "single-cell"], alt="Tries")  # fmt: skip
+                 selection_mode="single-cell", alt="Tries")  # fmt: skip
 
 
 def _open_attempt(ids: tuple[str, ...], key: str) -> None:

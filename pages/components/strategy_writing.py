@@ -7,15 +7,17 @@ from dataclasses import asdict
 
 import streamlit as st
 
-from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas import AtlasError, MemorySystem
 from atlas.views.strategy import EditableStrategy
 from atlas.views.strategy_writing import (
+    BY_PATTERN,
+    MOST_ASKED,
     WriteProposal,
     WrittenRow,
     apply_writing,
+    has_model,
     propose_writing,
     write_by_hand,
-    writer_of,
 )
 from pages.components.acts import announce, announcing_problems
 from pages.components.editing import READ_ONLY
@@ -36,13 +38,17 @@ COLUMNS = {
 
 
 def draw_from_attempts(memory: MemorySystem) -> None:
-    """The button that shows what the store's successful attempts would become."""
-    is_off = memory.storage.read_only
-    n_succeeded = memory.experience.count({"outcome": "succeeded"})
+    """The buttons that show what the store's successful attempts would become."""
+    n_succeeded, is_off = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
+    why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
-              disabled=is_off or not n_succeeded, on_click=_propose, args=(memory,),
-              help=READ_ONLY if is_off else f"You see first what would be written, {writer_of(memory)}."
-              if n_succeeded else "No attempt in this store is known to have succeeded.")  # fmt: skip
+              disabled=bool(why_not), on_click=_propose, args=(memory, False),
+              help=why_not or f"You see first what would be written, {BY_PATTERN}.")  # fmt: skip
+    if has_model(memory):
+        st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
+                  disabled=bool(why_not), on_click=_propose, args=(memory, True),
+                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} in one go. You see first what "
+                  "would be written.")  # fmt: skip
 
 
 def draw_by_hand(memory: MemorySystem) -> None:
@@ -60,10 +66,10 @@ def draw_writing_dialogs(memory: MemorySystem) -> None:
         st.dialog("Write a strategy", width="large", on_dismiss=_close)(_draw_by_hand)(memory)
 
 
-def _propose(memory: MemorySystem) -> None:
+def _propose(memory: MemorySystem, by_model: bool) -> None:
     _close()
     with announcing_problems(), st.spinner("Reading the successful attempts …"):
-        st.session_state[_PROPOSAL] = propose_writing(memory)
+        st.session_state[_PROPOSAL] = propose_writing(memory, by_model=by_model)
 
 
 def _draw_proposal(memory: MemorySystem) -> None:
@@ -101,10 +107,6 @@ def _apply(memory: MemorySystem, proposal: WriteProposal) -> None:
         return
     try:
         done = apply_writing(memory, proposal)
-    except PlanOutdated as error:
-        _propose(memory)
-        st.session_state[_PROBLEM] = f"{error}. This is what would be written now"
-        return
     except AtlasError as error:
         st.session_state[_PROBLEM] = str(error)
         return

@@ -12,11 +12,12 @@ import streamlit as st
 from atlas.views.concept_lineage import Relation
 from atlas.views.concepts import ConceptRow
 from atlas.views.experiences import ExperienceRow
+from atlas.views.journal import EntryRow
 from atlas.views.kinds import EXPERIENCE, Kind
 from atlas.views.strategies import StrategyRow
 from pages.components.selection import current_selection, select
 
-TableRow = ExperienceRow | ConceptRow | Relation | StrategyRow
+TableRow = ExperienceRow | ConceptRow | Relation | StrategyRow | EntryRow
 
 RANKED = ("relevance", "why")
 """Columns of lists that are ranked by best match."""
@@ -77,6 +78,12 @@ COLUMNS = {
         "Sources", format="localized", width=65, help="Successful attempts that it was abstracted from"
     ),
     "retired": st.column_config.TextColumn("Retired", width=110, help="Kept and shown, but not given to agents"),
+    "entry_type": st.column_config.TextColumn("Type", width=115),
+    "generation": st.column_config.NumberColumn("Gen.", format="localized", width=55, help="Generation of the agent"),
+    "content": st.column_config.TextColumn("What it says", width=420),
+    "importance": st.column_config.NumberColumn("Importance", format="%.2f", width=85, help="From 0 to 1"),
+    "tier": st.column_config.TextColumn("Tier", width=70),
+    "n_links": st.column_config.NumberColumn("Links", format="localized", width=50, help="That it has to others"),
     "written_by": st.column_config.TextColumn("Written by", width=90),
 }
 """Of all tables of memories, by the fields of their rows."""

@@ -10,7 +10,7 @@ from atlas import MemorySystem
 from atlas.views.history import n_trash_pages, trash_page
 from atlas.views.kinds import EXPERIENCE, KINDS, Kind
 from atlas.views.state import store_state
-from atlas.views.wording import counted
+from atlas.views.wording import counted, plural
 from pages.components.acts import announce, announcing_problems
 from pages.components.editing import READ_ONLY
 from pages.components.operation import TIME
@@ -57,11 +57,15 @@ def draw_trash(memory: MemorySystem) -> None:
 
 def draw_kinds(memory: MemorySystem) -> Kind:
     """The kind whose trash is shown; nobody is asked where only experiences were deleted."""
-    nouns = {kind.page.capitalize(): kind for kind in KINDS if kind is EXPERIENCE or kind.records(memory).count_trash()}
+    nouns = {
+        plural(kind.noun).capitalize(): kind
+        for kind in KINDS
+        if kind is EXPERIENCE or kind.records(memory).count_trash()
+    }
     if len(nouns) == 1:
         return EXPERIENCE
     chosen = st.segmented_control(
-        "Kind", list(nouns), default=EXPERIENCE.page.capitalize(), required=True, key="history_kind", bind=URL,
+        "Kind", list(nouns), default=plural(EXPERIENCE.noun).capitalize(), required=True, key="history_kind", bind=URL,
         label_visibility="collapsed",
     )  # fmt: skip
     return nouns.get(chosen or "", EXPERIENCE)

@@ -10,7 +10,8 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
-from atlas.views.kinds import CONCEPT, EXPERIENCE, STRATEGY, Kind, kind_on
+from atlas.views.journal_proposals import EntryDeleteRequest
+from atlas.views.kinds import CONCEPT, EXPERIENCE, JOURNAL, STRATEGY, Kind, kind_on
 from atlas.views.proposals import MergeRequest, PruneRequest
 from atlas.views.scope import offered
 from atlas.views.selection import (
@@ -55,7 +56,7 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            draw = {CONCEPT: _draw_concepts, STRATEGY: _draw_strategies}.get(kind)
+            draw = {CONCEPT: _draw_concepts, STRATEGY: _draw_strategies, JOURNAL: _draw_entries}.get(kind)
             now = _now(memory, selection, kind)
             if draw is None:
                 _draw(memory, now, is_planning)
@@ -106,6 +107,17 @@ def _draw_strategies(memory: MemorySystem, now: Chosen) -> None:
                   on_click=propose, args=(memory, StrategyDeleteRequest(ids=now.ids)),
                   help=help_text or "You see first what would go.")  # fmt: skip
         st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(STRATEGY,))
+
+
+def _draw_entries(memory: MemorySystem, now: Chosen) -> None:
+    _draw_figures(now)
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        _draw_marking(memory, now, JOURNAL)
+        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
+                  on_click=propose, args=(memory, EntryDeleteRequest(ids=now.ids)),
+                  help=help_text or "You see first what links to them.")  # fmt: skip
+        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(JOURNAL,))
 
 
 def _draw_figures(now: Chosen) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 
 import pytest
@@ -144,6 +145,16 @@ def test_search_can_be_told_to_repeat_itself_less(store, capsys):
     assert "diversity" in run(capsys, "search", "rotate a grid", "--all", "--diverse", "0.5")
 
 
+def test_a_profile_in_use_that_is_gone_is_said_with_what_is_found_and_listed(store, capsys):
+    run(capsys, "profiles", "save", "kind", "--success", "0.1")
+    run(capsys, "profiles", "use", "kind")
+    with closing(sqlite3.connect(store / "atlas.sqlite")) as connection, connection:
+        connection.execute("DELETE FROM meta WHERE name = 'profile:kind'")
+    assert "searches should use the profile 'kind', which cannot be read" in run(capsys, "profiles")
+    assert main(("search", "rotate a grid")) == 0
+    assert "Searches should use the profile 'kind', which cannot be read" in capsys.readouterr().err
+
+
 def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
 
@@ -200,6 +211,8 @@ def test_reembedding_binds_the_store_to_another_model(store, capsys):
         (("export", "/does/not/exist"), "No such file or directory"),
         (("search", "hello\udcff"), "the query holds a lone surrogate"),
         (("search", "hello\udcff", "--words"), "the query holds a lone surrogate"),
+        (("search", "x", "--words", "--all", "--distinct"), "a search by --words has no --all and no --distinct"),
+        (("search", "x", "--words", "--diverse", "0.3"), "a search by --words has no --diverse"),
         (("show", "\udcff"), "lone surrogate"),
         (("undo", "\udcff"), "lone surrogate"),
     ],

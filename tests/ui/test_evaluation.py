@@ -155,6 +155,7 @@ def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
     EvaluationFile(tmp_path / CACHE, COLLECTION).path.write_bytes(b"garbage")
     app = dashboard(tmp_path, "evaluation")
     assert app.button(key="evaluation_run").label == "Measure"
+    assert [each.value for each in app.warning] == ["What was measured here before cannot be read. Measure anew."]
     assert_no_problem(app)
 
 
@@ -214,7 +215,7 @@ def test_comparing_counts_no_retrieval_and_stays_within_the_scope(dashboard: Das
 def test_nonsense_is_answered_with_nothing(dashboard: Dashboard, grids):
     app = dashboard(grids, "evaluation", **COMPARE, evaluation_query="xyzzy plugh")
     assert [element.value for element in app.info] == ["Nothing relevant."] * 2
-    assert texts(app).count("2 less relevant hidden") == 2
+    assert texts(app).count("2 hidden") == 2
 
 
 def turned(app: AppTest, weight: str, value: float, side: str = "right") -> AppTest:
@@ -261,6 +262,15 @@ def test_a_read_only_store_is_compared_but_not_changed(dashboard: Dashboard, gri
     assert len(titles(app)) == 4
     for act in ("use", "delete"):
         assert app.button(key=f"evaluation_{act}_right").disabled
+    assert_no_problem(app)
+
+
+def test_a_profile_in_use_that_is_gone_is_said(dashboard: Dashboard, grids):
+    with opened(grids) as memory, memory.storage.ledger.database.write() as connection:
+        connection.execute("INSERT INTO meta VALUES ('profile_in_use', 'never saved')")
+    app = dashboard(grids, "evaluation", **COMPARE)
+    assert [each.value for each in app.warning] == ["The profile that searches should use cannot be used."]
+    assert "'never saved', which cannot be read (it is not there any more)" in texts(app)
     assert_no_problem(app)
 
 

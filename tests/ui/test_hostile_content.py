@@ -12,8 +12,10 @@ import atlas
 from atlas.core.types import JournalEntry, Strategy
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
+from tests.ui.journals import entry
 from tests.ui.library import concept, opened_library
 from tests.ui.stores import attempt, make_store
+from tests.ui.test_cards import cards
 from tests.ui.test_pages import PAGES
 
 MARKER = "hostile"
@@ -33,6 +35,10 @@ of ours, what its script puts in as text, which the browser's tests hold."""
 
 SAFE_OF_CONCEPTS = SAFE | {"text_input", "graphviz_chart"}
 """The picture's labels are quoted; see the test of `quoted`."""
+
+
+SAFE_OF_JOURNAL = SAFE | {"plotly_chart", "graphviz_chart", "selectbox"}
+"""The timeline's names are escaped; see its test. Of a selectbox, its options."""
 
 
 @pytest.fixture(params=HOSTILE, ids=range(len(HOSTILE)))
@@ -79,9 +85,11 @@ def test_it_is_shown_as_text_in_what_ask_finds_and_in_the_block(dashboard: Dashb
         memory.strategies.add(Strategy(title=hostile[:150], situation=said, suggestion=hostile, rationale=hostile))
         memory.concepts.add(concept(name="another", description=said, guidance=hostile))
         memory.journal.add_entries([JournalEntry(entry_type=hostile[:50].strip(), content=said, generation=1)])
-    app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000", ask_two="true")
-    assert [element.type for element in showing(app)].count("bidi_component") == 8
-    assert [element.type for element in showing(app)].count("code") == 2
+        memory.storage.profiles.save("all", atlas.RankingWeights(threshold=0.0))
+        memory.storage.profiles.use("all")
+    app = dashboard(tmp_path, "ask", ask_text="another", ask_budget="8000")
+    assert len(cards(app)) == 4
+    assert {"bidi_component", "code"} <= {element.type for element in showing(app)}
     assert_only_text(app)
 
 
@@ -130,6 +138,55 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
         app.button(key=act).click().run()
         assert_only_text(app, SAFE_OF_CONCEPTS)
     assert_only_text(dashboard(tmp_path, "history"))
+
+
+@pytest.mark.parametrize("tab", ["Entries", "Refused", "Conversations"])
+def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tmp_path, hostile, tab):
+    whole, short = hostile.replace("\x00", ""), " ".join(hostile[:60].split())
+    with opened_library(tmp_path) as memory:
+        said = {"metadata": {short: whole}, "content": whole}
+        crash, fix, _ = memory.journal.add_entries(
+            [
+                entry(1, entry_type="crash_log", **said),
+                entry(2, entry_type="reflection", **said),
+                entry(3, entry_type=short, **said),
+            ]
+        )
+        memory.journal.link(fix, crash, "refers_to")
+        memory.journal.mark({crash: atlas.Marks(tags=(hostile[:50],), note=hostile)})
+        memory.journal.add("reflection", whole, generation=4)
+        memory.conversations.add(whole, whole, short)
+    app = dashboard(tmp_path, "journal", journal_tab=tab, **({"id": crash} if tab == "Entries" else {}))
+    app.session_state["entry_tabs"] = "Links"
+    app.session_state["selection_journal"] = Selection((crash, fix), "rows on Journal", 1)
+    assert_only_text(app.run(), SAFE_OF_JOURNAL)
+    assert showing(app)
+    for act in ("tray_delete", "plan_cancel"):
+        app.button(key=act).click().run()
+        assert_only_text(app, SAFE_OF_JOURNAL)
+
+
+@pytest.mark.parametrize("tab", ["Tries", "Sources"])
+def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp_path, hostile, tab):
+    short, whole = " ".join(hostile[:150].split()), hostile.replace("\x00", "")
+    with opened_library(tmp_path) as memory:
+        found = everywhere(hostile)
+        memory.experience.store(found)
+        said = {"suggestion": whole, "rationale": whole, "parameters": ({"name": short, "type": short},)}
+        said |= {"metadata": {"derived_by": short, "domain": short, short: whole}, "sources": (found.id,)}
+        first = memory.strategies.add(atlas.Strategy(title=short, situation=whole, **said))
+        second = memory.strategies.add(atlas.Strategy(title=short, situation=f"{whole} ...", **said))
+        memory.strategies.update_stats(first, True, task_id=short, trajectory_id=found.id)
+        memory.strategies.mark({first: atlas.Marks(tags=(hostile[:50],), note=hostile)})
+        memory.strategies.edit(first, rationale=f"now {whole}")
+    app = dashboard(tmp_path, "strategies", id=first)
+    app.session_state["strategy_tabs"] = tab
+    app.session_state["selection_strategies"] = Selection((first, second), "rows on Strategies", 1)
+    assert_only_text(app.run(), SAFE_OF_CONCEPTS)
+    assert showing(app)
+    for act in ("tray_merge", "plan_cancel", "tray_delete"):
+        app.button(key=act).click().run()
+        assert_only_text(app, SAFE_OF_CONCEPTS)
 
 
 def assert_only_text(app: AppTest, safe: set[str] = SAFE) -> None:

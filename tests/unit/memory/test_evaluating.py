@@ -13,7 +13,7 @@ from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.analysis.metrics import SAME
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory import evaluating
-from atlas.memory.evaluating import evaluate_corpora, evaluate_own, read_attempts, rows_of, with_weights
+from atlas.memory.evaluating import evaluate_corpora, evaluate_own, read_attempts, rows_of
 from atlas.testing import HashEmbedder
 
 TEXTS = {
@@ -98,14 +98,14 @@ def test_rows_rank_by_the_ids_that_judgements_know_and_leave_out_what_they_shoul
 
 def test_other_weights_rank_the_same_experiences(memory):
     """A red grid is nearest, but failed."""
-    bare, eager = (with_weights(memory, RankingWeights(success=weight, use=0, recency=0)) for weight in (0, 1))
+    bare, eager = (memory.experience.ranked_with(RankingWeights(success=weight, use=0, recency=0)) for weight in (0, 1))
     assert bare.search_hits("rotate the red grid", 1)[0].item.task.description == "rotate the red grid"
     assert eager.search_hits("rotate the red grid", 1)[0].item.task.description == "rotate the blue grid"
 
 
 def test_other_rows_can_be_compared(memory):
     def eager(memory, id_of):
-        weighted = with_weights(memory, RankingWeights(success=1))
+        weighted = memory.experience.ranked_with(RankingWeights(success=1))
         return [evaluating.Row("eager", "…", evaluating.by_best_match(weighted), id_of)]
 
     report = evaluate_own(memory, half="both", seed=0, watch=unwatched, rows_of=eager)

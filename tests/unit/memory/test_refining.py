@@ -13,6 +13,7 @@ import atlas
 from atlas.analysis.artefacts import CACHE
 from atlas.analysis.worker import Worker
 from atlas.core.errors import LLMUnavailable, PlanOutdated
+from atlas.infra.llm import AnthropicLLM
 from atlas.infra.spending import Spent
 from atlas.memory.experience import COLLECTION
 from atlas.memory.model_refinement import LLMRefineStrategy
@@ -21,6 +22,7 @@ from atlas.memory.refinement_job import PlanRefinement, planned_now
 from atlas.memory.refinement_plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
+from tests.unit.infra.messages_server import call, message, serving
 
 GIVE_UP_SECONDS = 60.0
 
@@ -76,6 +78,19 @@ def test_a_model_keeps_merges_drops_and_reorders_and_what_it_cost_is_said(memory
     assert places[failed] == (1, before != [failed, two])
     assert places[one] == (0, False)
     assert "There is no task at hand: the memory itself is tidied." in llm.prompts[0]
+
+
+def test_a_model_behind_a_server_judges_and_its_bill_is_in_the_plan(memory):
+    one, two, failed = memory.experience.ids()
+    decisions = answer(decide(two), decide(one, "merge", into=two), decide(failed))
+    with serving(message(call(answer(decide("elsewhere")))), message(call(decisions))) as server:
+        llm = AnthropicLLM(atlas.Settings(llm_base_url=server.url), api_key="key")
+        plan = planned_now(memory, llm=llm)
+        llm.close()
+    assert plan.made_by == "claude-haiku-5-5"
+    assert actions(plan) == {one: "merge", two: "keep", failed: "keep"}
+    assert plan.spent.startswith("2 calls, ")
+    assert plan.failures == ()
 
 
 def test_merges_and_drops_are_one_operation_and_one_undo(memory):

@@ -17,6 +17,7 @@ from atlas.core.settings import RankingWeights, Settings
 from atlas.storage.backup import backup, restore
 from atlas.storage.profiles import BUILT_IN, DEFAULT, LONGEST_NAME
 from atlas.testing import HashEmbedder
+from atlas.views.finding import profile_problems
 
 WORDY = RankingWeights(words=0.8, meaning=0.2)
 
@@ -153,14 +154,14 @@ def test_the_built_in_profile_stays_as_it_is(book):
 @pytest.mark.parametrize(
     "name",
     [
-        "Müller 👩‍🚀 检索",
+        "Müller 🚀 检索",
         "x" * LONGEST_NAME,
         "'; DROP TABLE meta; --",
         "<b>bold</b> **bold** [link](https://example.invalid)",
         "profile:in_use",
         "%",
         "../../etc/passwd",
-        "‮right to left",
+        "אבג right to left",
     ],
 )
 def test_any_name_of_one_line_is_kept_as_it_is(book, name):
@@ -228,7 +229,7 @@ def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, va
     write_row(memory, "profile_in_use", "bad")
     assert len(memory.experience.search_hits("red grid", 1)) == 1
     assert book.weights() == RankingWeights()
-    assert caplog.text.count("searches use the built-in weights") == 1
+    assert caplog.text.count("so they use the built-in weights") == 1
     default, bad, good = book.every()
     assert (default, good.weights) == (BUILT_IN, WORDY)
     assert said in bad.problem
@@ -284,3 +285,26 @@ def test_a_backup_holds_them(memory, book, tmp_path):
     book.delete("wordy")
     restore(memory.storage, tmp_path / "copy")
     assert (book.in_use().name, book.weights()) == ("wordy", WORDY)
+
+
+@pytest.mark.parametrize("name", ["WORDY", "\uff57ordy", "Wordy", "wo\u00a0rdy"])
+def test_no_name_that_looks_like_one_that_is_there(book, name):
+    book.save("wordy" if name != "wo\u00a0rdy" else "wo rdy", WORDY)
+    with pytest.raises(atlas.InvalidInput, match="looks like the profile"):
+        book.save(name, RankingWeights())
+    assert len(book.every()) == 2
+    assert book.every()[1].weights == WORDY
+
+
+@pytest.mark.parametrize("name", ["wor\u200bdy", "\u202ewordy", "wordy\ufeff"])
+def test_no_name_with_characters_that_nobody_sees(book, name):
+    with pytest.raises(atlas.InvalidInput, match="can be seen"):
+        book.save(name, WORDY)
+
+
+def test_a_profile_in_use_that_is_gone_is_said_wherever_it_ranks(memory, book):
+    assert profile_problems(memory) == ()
+    write_row(memory, "profile_in_use", "gone")
+    (said,) = profile_problems(memory)
+    assert said.startswith("Searches should use the profile 'gone', which cannot be read (it is not there any more)")
+    assert "built-in weights" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import atlas
 from atlas.core.types import Hit
 from atlas.testing import HashEmbedder
+from atlas.views import highlighting
 from atlas.views.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
 from atlas.views.hits import HitCard, bar_of, hit_card
 from tests.ui.stores import attempt
@@ -114,6 +116,30 @@ def test_a_text_without_spaces_is_cut_where_it_has_to_be():
 def test_only_the_beginning_of_a_huge_text_is_looked_at():
     text = f"{'word ' * LOOKED_AT}egg"
     assert matched_spans(text, "egg") == ()
+
+
+@pytest.mark.parametrize(("text", "query"), [("Boil the eggs.", "egg"), ("He studies law.", "study"), ("煮卵", "卵")])
+def test_words_that_stand_late_in_a_huge_text_are_shown_where_its_beginning_holds_none(text, query):
+    passage = passage_of([Source("Task", f"{'Alpha beta. ' * LOOKED_AT}{text}{' Alpha beta.' * 9}")], query)
+    (word,) = marked(passage)
+    assert word in text
+    assert (passage.is_cut_before, passage.is_cut_after) == (True, False)
+    assert len(passage.text) <= PASSAGE_CHARACTERS
+
+
+def test_a_huge_text_without_the_words_begins_at_its_beginning():
+    text = f"First of all. {'party ' * LOOKED_AT}"
+    passage = passage_of([Source("Task", text)], "art")
+    assert (passage.spans, passage.is_cut_before) == ((), False)
+    assert passage.text.startswith("First of all.")
+
+
+@given(st.text("数据库日本かがﾊﾟ㎏あ゙é中a1_-。 \u0301\u3099", max_size=14), st.text("数据库かが゙中a", max_size=5))
+def test_cjk_is_found_alike_whether_a_normalisation_changes_the_text_or_not(text, query):
+    asked = highlighting._asked(query)
+    if unicodedata.is_normalized("NFKC", text) and not highlighting._MARKS.search(text):
+        found = (highlighting._in_letters(text, asked), highlighting._in_characters(text, asked))
+        assert len({tuple(highlighting._united(spans)) for spans in found}) == 1
 
 
 def test_a_card_keeps_hostile_text_as_the_text_that_it_is():

@@ -34,7 +34,7 @@ from atlas.views.strategy_charts import tries_caption, tries_chart, updater_esti
 from atlas.views.strategy_overview import strategy_overview
 from atlas.views.strategy_parameters import parameters_in, parameters_text
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
-from atlas.views.strategy_writing import apply_writing, propose_writing, write_by_hand
+from atlas.views.strategy_writing import MOST_ASKED, apply_writing, propose_writing, write_by_hand
 from tests.ui.stores import attempt
 
 NOW = FixedClock().now()
@@ -257,6 +257,22 @@ def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_
     assert (row.without, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
     memory.undo(done.operation_id)
     assert memory.strategies.count() == 0
+
+
+def test_a_language_model_is_asked_only_where_a_person_says_so_and_about_few(memory):
+    asked = []
+
+    class Model:
+        async def abstract(self, trajectory):
+            asked.append(trajectory.id)
+            return strategy(trajectory.task.description, sources=(trajectory.id,))
+
+    memory.experience.store_many([at(f"t{n}", description=f"task number {n} of many") for n in range(MOST_ASKED + 5)])
+    memory.strategies.abstractor = Model()
+    propose_writing(memory)
+    assert asked == []
+    assert "They are written with the language model." in propose_writing(memory, by_model=True).notes
+    assert len(asked) == MOST_ASKED
 
 
 def test_one_is_written_by_hand_or_refused_with_what_to_mend(memory):

@@ -1,0 +1,174 @@
+"""One entry of a journal in full: what it says, what it is worth and why, and what was written around it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import NO_MARKS, NO_USAGE, JournalEntry, Marks, Usage
+from atlas.memory.journal_choosing import recency_of, tokens_of
+from atlas.memory.journal_judging import importance_of, with_feedback
+from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.journal_records import instant
+from atlas.memory.system import MemorySystem
+from atlas.views.experience import Fact
+from atlas.views.journal import EntryRow, light_rows
+from atlas.views.texts import Text, as_json
+from atlas.views.wording import counted, moment
+
+AROUND = 4
+"""Entries before, and entries after, that are shown as its neighbours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditableEntry:
+    """What a person can change of an entry by hand."""
+
+    content: str
+    generation: int
+    importance: float
+    """In [0, 1]."""
+
+    tier: str
+    metadata: str
+    """As JSON; empty for none."""
+
+    @classmethod
+    def of(cls, entry: JournalEntry) -> EditableEntry:
+        """What an entry says now."""
+        return cls(
+            content=entry.content,
+            generation=entry.generation,
+            importance=entry.importance,
+            tier=entry.tier,
+            metadata=metadata_text(entry.metadata),
+        )
+
+    def changes(self, begun: EditableEntry) -> dict[str, Any]:
+        """What `edit` takes to make an entry say this, where the person has changed what they began with.
+
+        Raises:
+            InvalidInput: The metadata are no JSON object.
+        """
+        changes = self._differing(begun)
+        if "metadata" in changes:
+            changes["metadata"] = metadata_in(self.metadata)
+        return changes
+
+    def differing(self, other: EditableEntry) -> dict[str, str]:
+        """What this says where another says something else, by our own words for it."""
+        return {name.capitalize(): str(value) for name, value in self._differing(other).items()}
+
+    def _differing(self, other: EditableEntry) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(other, name)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryDetail:
+    """All that is known of one entry, but for its links."""
+
+    id: str
+    content: Text
+    facts: tuple[Fact, ...]
+    worth: tuple[str, ...]
+    """Why it is as important as it is, and what that is worth now; holds nothing that entries hold."""
+
+    metadata: Text | None
+    marks: Marks
+    editable: EditableEntry
+    before: tuple[EntryRow, ...]
+    """The entries written just before it, oldest first."""
+
+    after: tuple[EntryRow, ...]
+    """Those written just after it, oldest first."""
+
+    n_links: int
+
+
+def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
+    """An entry in full; None where it is not, or no longer, in the journal."""
+    entry = memory.journal.get(entry_id)
+    if entry is None:
+        return None
+    usage = memory.journal.usage([entry_id]).get(entry_id, NO_USAGE)
+    return EntryDetail(
+        id=entry.id,
+        content=Text(entry.content),
+        facts=_facts(entry, usage),
+        worth=tuple(_worth(entry, usage, memory.journal.types)),
+        metadata=as_json(entry.metadata),
+        marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
+        editable=EditableEntry.of(entry),
+        before=_around(memory, entry, is_before=True),
+        after=_around(memory, entry, is_before=False),
+        n_links=len(entry.links),
+    )
+
+
+def metadata_in(text: str) -> dict[str, Any]:
+    """Metadata from what a person typed; none from nothing.
+
+    Raises:
+        InvalidInput: It is no JSON object.
+    """
+    try:
+        held = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}, but are not: {error}') from error
+    if not isinstance(held, dict):
+        raise InvalidInput(f'the metadata should be a JSON object such as {{"file": "a.py"}}, but are {text[:80]!r}')
+    return held
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Metadata as a person can edit them."""
+    return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
+
+
+def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
+    retrieved = f"{usage.n_retrieved:,}×"
+    if usage.last_retrieved_at:
+        retrieved += f", last {moment(usage.last_retrieved_at)}"
+    used = f"{usage.n_uses:,}×, {usage.n_successes:,} succeeded" if usage.n_uses else "never"
+    return (
+        Fact("Type", entry.entry_type),
+        Fact("Generation", f"{entry.generation:,}"),
+        Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
+        Fact("Importance", f"{entry.importance:.2f}"),
+        Fact("Tier", entry.tier),
+        Fact("Length", f"about {counted(tokens_of(entry.content), 'token')}"),
+        Fact("Retrieved", retrieved if usage.n_retrieved else "never"),
+        Fact("Used", used),
+    )
+
+
+def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
+    kind = types.of(entry.entry_type)
+    computed = importance_of(kind, entry.content)
+    said = [f"An entry of this type begins with {kind.importance:.2f}; by what it says it comes to {computed:.2f}."]
+    if abs(computed - entry.importance) >= 0.005:
+        said.append(f"Whoever wrote, imported or edited it gave it {entry.importance:.2f}.")
+    now = with_feedback(entry.importance, usage)
+    if usage.n_uses:
+        said.append(f"With the tasks that it was used for it counts as {now:.2f}.")
+    if kind.half_life_days is None:
+        said.append("Entries of this type are never forgotten.")
+    elif entry.created_at is not None:
+        recency = recency_of(entry, types, datetime.now(UTC))
+        half_life = f"half of it is left after {kind.half_life_days:g} days"
+        said.append(f"Age leaves {recency:.0%} of that ({half_life}): {now * recency:.2f}.")
+    return said
+
+
+def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
+    if entry.created_at is None:
+        return ()
+    bound = {"$lte" if is_before else "$gte": instant(entry.created_at)}
+    rows = memory.journal.browse({"created_at": bound}, descending=is_before, limit=AROUND + 1)
+    others = [row for row in rows if row["id"] != entry.id][:AROUND]
+    return light_rows(memory, others[::-1] if is_before else others)

@@ -1,0 +1,54 @@
+"""What the gates kept out of the journal: how much and why, samples of it, and letting one in after all."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal_refused import SHOWN, RefusedView, refused_listing
+from pages.components.editing import READ_ONLY
+from pages.components.forms import act
+from pages.components.texts import draw_code
+
+
+def draw_refused(memory: MemorySystem) -> None:
+    """The counts, and the latest of them."""
+    st.caption(
+        "Two gates stand before agents' observations, crashes and reflections. What they keep out is kept here whole; "
+        "what people said, directives and tasks, always passes."
+    )
+    listing = refused_listing(memory, st.session_state.get("journal_refused_shown", SHOWN))
+    if not listing.n:
+        st.info("Nothing was kept out.", icon=":material/check:")
+        return
+    for column, (words, n) in zip(st.columns(4), listing.by_gate, strict=False):
+        column.metric(words.capitalize(), f"{n:,}", border=True)
+    for one in listing.shown:
+        _draw_one(memory, one)
+    if listing.caption:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(listing.caption)
+            st.button("Show more", key="journal_refused_more", on_click=_show_more)
+
+
+def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
+    is_off = memory.storage.read_only
+    with st.container(border=True, gap="xsmall"):
+        draw_code(one.text, key=f"journal_refused_{one.id}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Let it in", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
+                      on_click=_accept, args=(memory, one.id),
+                      help=READ_ONLY if is_off else "Write it as it would have been written then.")  # fmt: skip
+            if one.like_id:
+                st.page_link("pages/journal.py", label="Open what it repeats", icon=":material/open_in_new:",
+                             query_params={"id": one.like_id})  # fmt: skip
+            st.text(f"{one.entry_type}, generation {one.generation:,}, {one.when}: {one.reason}")
+
+
+def _accept(memory: MemorySystem, refused_id: str) -> None:
+    scoped = memory.journal.within("store", "accepted what a gate had kept out")
+    act(lambda: scoped.accept(refused_id), scoped, "Let 1 refused entry in")
+
+
+def _show_more() -> None:
+    st.session_state["journal_refused_shown"] = st.session_state.get("journal_refused_shown", SHOWN) + SHOWN

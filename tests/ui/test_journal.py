@@ -1,0 +1,270 @@
+"""What the journal's page shows for what it is asked, and what can be done there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import atlas
+from pages.components.selection import Selection
+from tests.ui.conftest import Dashboard
+from tests.ui.journals import entry, opened_journal
+from tests.ui.stores import attempt, make_store
+from tests.ui.test_map import assert_no_problem
+
+SAID = "the parser fails on an empty list of numbers"
+
+
+@pytest.fixture
+def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
+    """A journal, beside the dashboard's own view of it."""
+    with opened_journal(tmp_path) as opened:
+        yield opened
+
+
+def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, [attempt()])
+    app = dashboard(tmp_path, "journal")
+    assert [element.value for element in app.info] == ["Nothing was noted yet."]
+    assert any(element.value.endswith(f"--store {tmp_path} import PATH") for element in app.code)
+    assert_no_problem(app)
+
+
+@pytest.mark.parametrize("tab", ["Link suggestions", "Contexts", "Forgetting", "Refused", "Conversations"])
+@pytest.mark.parametrize("is_filled", [True, False])
+def test_every_tab_opens_on_a_full_and_on_an_empty_journal(dashboard: Dashboard, tmp_path, memory, tab, is_filled):
+    if is_filled:
+        memory.journal.add_entries([entry(n) for n in range(12)])
+        memory.conversations.add("How?", "So.", "main")
+    app = dashboard(tmp_path, "journal", journal_tab=tab)
+    assert app.segmented_control(key="journal_tab").value == tab
+    assert_no_problem(app)
+
+
+def test_the_list_is_filtered_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n, metadata={"file": f"{n % 2}.py"}) for n in range(30)])
+    app = dashboard(tmp_path, "journal")
+    assert caption(app) == "30 entries"
+    assert generations(app)[:3] == [29, 28, 27]
+    app.pagination(key="journal_page").set_value(2).run()
+    assert generations(app) == [4, 3, 2, 1, 0]
+    app.selectbox(key="journal_order").select("Oldest first").run()
+    assert generations(app)[:3] == [0, 1, 2]
+    app.multiselect(key="journal_types").select("crash_log").run()
+    assert caption(app) == "8 of 30 entries"
+    app.multiselect(key="journal_meta").select("file=1.py").run()
+    app.number_input(key="journal_since").set_value(5).run()
+    app.number_input(key="journal_until").set_value(13).run()
+    assert generations(app) == [5, 9, 13]
+    assert_no_problem(app)
+
+
+def test_a_link_brings_its_filters_along(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n) for n in range(30)])
+    app = dashboard(tmp_path, "journal", journal_since="3", journal_until="7", journal_types="task")
+    assert generations(app) == [7, 3]
+    app.button(key="journal_all_generations").click().run()
+    assert caption(app) == "7 of 30 entries"
+
+
+def test_words_are_found_literally_and_any_text_is_a_question(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(1), entry(2, content='An unbalanced " AND ( was read'), entry(3, content=SAID)])
+    app = dashboard(tmp_path, "journal", journal_by="Words", journal_text='" AND (')
+    assert generations(app) == [2]
+    assert_no_problem(app)
+
+
+def test_an_opened_entry_is_shown_in_full_and_linked_both_ways(dashboard: Dashboard, tmp_path, memory):
+    crash, fix = memory.journal.add_entries([entry(1, content=SAID, metadata={"file": "解析.py"}), entry(2)])
+    memory.journal.link(crash, fix, "fixed_by")
+    app = on_tab(dashboard(tmp_path, "journal", id=fix), "Links")
+    assert any("fix of" in frame.value.to_csv() for frame in app.dataframe)
+    app = dashboard(tmp_path, "journal", id=crash)
+    assert SAID in [element.value for element in app.code]
+    assert any("解析.py" in element.value for element in app.code)
+    on_tab(app, "Links")
+    app.button(key="entry_unlink_0").click().run()
+    assert memory.journal.get(crash).links == ()
+    app.button(key="act_undo").click().run()
+    assert [link.type for link in memory.journal.get(crash).links] == ["fixed_by"]
+    assert_no_problem(app)
+
+
+def test_an_entry_is_linked_to_one_that_is_named(dashboard: Dashboard, tmp_path, memory):
+    crash, fix = memory.journal.add_entries([entry(1), entry(2)])
+    app = on_tab(dashboard(tmp_path, "journal", id=crash), "Links")
+    app.selectbox(key="entry_link_phrase").select("fix of").run()
+    app.text_input(key=f"entry_link_text_{crash}").set_value(fix).run()
+    app.button(key="entry_link_0").click().run()
+    assert [(link.type, link.target_id) for link in memory.journal.get(fix).links] == [("fixed_by", crash)]
+    assert_no_problem(app)
+
+
+def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
+    (opened,) = memory.journal.add_entries([entry(3)])
+    before = memory.journal.get(opened)
+    app = dashboard(tmp_path, "journal", id=opened)
+    box(app, "content").set_value("Something else was read.")
+    box(app, "metadata").set_value('{"by": "hand"}')
+    app.button(key="entry_edit_save").click().run()
+    now = memory.journal.get(opened)
+    assert (now.content, dict(now.metadata)) == ("Something else was read.", {"by": "hand"})
+    app.button(key="act_undo").click().run()
+    assert memory.journal.get(opened) == before
+    box(app, "metadata").set_value("{by: hand}")
+    app.button(key="entry_edit_save").click().run()
+    assert any("should be JSON such as" in element.value for element in app.text)
+    assert memory.journal.get(opened) == before
+
+
+def test_what_was_typed_stays_where_another_changes_the_entry(dashboard: Dashboard, tmp_path, memory):
+    (opened,) = memory.journal.add_entries([entry(3)])
+    app = dashboard(tmp_path, "journal", id=opened)
+    box(app, "content").set_value("Mine.").run()
+    memory.journal.edit(opened, content="Theirs.")
+    app.run()
+    assert any("changed elsewhere" in element.value for element in app.warning)
+    assert box(app, "content").value == "Mine."
+
+
+def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(7)])
+    app = dashboard(tmp_path, "journal")
+    app.selectbox(key="journal_new_type").select("reflection").run()
+    app.text_area(key="journal_new_content").set_value("ok")
+    app.button(key="journal_new_write").click().run()
+    assert any(element.value.startswith("A gate kept it out: 1 different words") for element in app.text)
+    assert app.text_area(key="journal_new_content").value == "ok"
+    app.text_area(key="journal_new_content").set_value("Empty lists should be handled first")
+    app.button(key="journal_new_write").click().run()
+    [written] = memory.journal.recent(1)
+    assert (written.entry_type, written.content, written.generation) == (
+        "reflection",
+        "Empty lists should be handled first",
+        7,
+    )
+    assert app.text_area(key="journal_new_content").value == ""
+    app.button(key="act_undo").click().run()
+    assert memory.journal.count() == 1
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    refused = memory.journal.rejected().latest[0].id
+    app.button(key=f"journal_accept_{refused}").click().run()
+    assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
+    assert_no_problem(app)
+
+
+def test_marks_are_set_in_the_panel_and_in_the_tray(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(40)])
+    app = dashboard(tmp_path, "journal", id=ids[0])
+    app.button(key="entry_pin").click().run()
+    assert memory.journal.marks([ids[0]])[ids[0]].pinned
+    app.session_state["selection_journal"] = Selection(tuple(ids[1:4]), "rows on Journal", 1)
+    app.run()
+    app.button(key="tray_pin").click().run()
+    assert all(held.pinned for held in memory.journal.marks(ids[:4]).values())
+    app.button(key="tray_delete").click().run()
+    app.text_input(key="plan_count").set_value("3").run()
+    app.button(key="plan_apply").click().run()
+    assert memory.journal.count() == 37
+    app.button(key="act_undo").click().run()
+    assert memory.journal.count() == 40
+    assert_no_problem(app)
+
+
+def test_what_was_deleted_is_restored_from_the_trash(dashboard: Dashboard, tmp_path, memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(3)])
+    memory.journal.delete([ids[0]])
+    app = dashboard(tmp_path, "history", history_tab="Trash", history_kind="Entries")
+    assert "1 deleted entry, latest first" in [element.value for element in app.caption]
+    assert_no_problem(app)
+
+
+def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_path, memory):
+    long_ago = datetime.now(UTC) - timedelta(days=300)
+    memory.journal.add_entries(
+        [entry(n, entry_type="observation", created_at=long_ago + timedelta(hours=n)) for n in range(30)]
+    )
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app.number_input(key="journal_keep_recent").set_value(10).run()
+    app.multiselect(key="journal_keep_types").select("observation").run()
+    app.number_input(key="journal_keep_0").set_value(15).run()
+    app.button(key="journal_compact").click().run()
+    assert any(element.value.startswith("**15 of 30 entries would move") for element in app.markdown)
+    assert app.button(key="plan_apply").disabled
+    app.text_input(key="plan_count").set_value("15").run()
+    app.button(key="plan_apply").click().run()
+    assert memory.journal.values("tier") == {"hot": 16, "cold": 15}
+    app.button(key="act_undo").click().run()
+    assert memory.journal.values("tier") == {"hot": 30}
+    assert_no_problem(app)
+
+
+def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboard, tmp_path, memory):
+    crash, fix = memory.journal.add_entries(
+        [entry(1, entry_type="crash_log", content=SAID), entry(2, entry_type="reflection", content=f"{SAID}, always")]
+    )
+    app = dashboard(tmp_path, "journal", journal_tab="Link suggestions")
+    app.button(key="journal_refuse_0").click().run()
+    assert app.info[0].value.startswith("No link is suggested")
+    app.button(key="act_undo").click().run()
+    app.button(key="journal_accept_0").click().run()
+    assert [(link.type, link.target_id) for link in memory.journal.get(crash).links] == [("fixed_by", fix)]
+    assert_no_problem(app)
+
+
+def test_contexts_are_previewed_within_a_token_budget(dashboard: Dashboard, tmp_path, memory):
+    memory.journal.add_entries([entry(n) for n in range(20)])
+    app = dashboard(tmp_path, "journal", journal_tab="Contexts")
+    assert any(element.value.startswith("**10 entries, about") for element in app.markdown)
+    app.number_input(key="journal_budget").set_value(40).run()
+    assert any(element.value.endswith("of 40 tokens, the most urgent first**") for element in app.markdown)
+    app.segmented_control(key="journal_context").set_value("Task").run()
+    assert [element.value for element in app.info] == ["Say what the agent was asked, to see what it would be told."]
+    assert_no_problem(app)
+
+
+def test_conversations_are_read_and_the_window_is_marked(dashboard: Dashboard, tmp_path, memory):
+    for number in range(7):
+        memory.conversations.add(f"**Question** {number}", f"Answer {number}", "main")
+    app = dashboard(tmp_path, "journal", journal_tab="Conversations")
+    assert "**Question** 0" in [element.value for element in app.text]
+    assert sum("in the window" in element.value for element in app.markdown) == 5
+    assert_no_problem(app)
+
+
+def test_a_store_that_is_read_only_offers_no_change(dashboard: Dashboard, tmp_path, memory):
+    (opened,) = memory.journal.add_entries([entry(1)])
+    app = dashboard(tmp_path, "journal", read_only=True, id=opened)
+    for key in ("entry_pin", "entry_delete", "entry_edit_save"):
+        assert app.button(key=key).disabled
+    assert dashboard(tmp_path, "journal", read_only=True).button(key="journal_new_write").disabled
+    assert_no_problem(app)
+
+
+def caption(app: AppTest) -> str:
+    """What the list says of itself."""
+    [said] = [
+        element.value for element in app.caption if "entries" in element.value and "generations" not in element.value
+    ]
+    return str(said).removesuffix(". Click one to open it.")
+
+
+def generations(app: AppTest) -> list[int]:
+    """Those of the list's entries."""
+    return list(app.dataframe[0].value["generation"])
+
+
+def on_tab(app: AppTest, name: str) -> AppTest:
+    """The page with a tab of the panel open, which is drawn only then."""
+    app.session_state["entry_tabs"] = name
+    return app.run()
+
+
+def box(app: AppTest, name: str):
+    """A box of the form for edits."""
+    boxes = [*app.text_area, *app.number_input]
+    [found] = [one for one in boxes if str(one.key).startswith("entry_edit_") and str(one.key).endswith(f"_{name}")]
+    return found

@@ -1,0 +1,75 @@
+"""What was measured comes from a file, and a file may say anything: it is shown, or told to be unreadable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import atlas
+from atlas.analysis.artefacts import EvaluationFile, save_artefact
+from atlas.analysis.reporting import OwnEvaluation, as_json
+from atlas.memory.evaluation_job import evaluated_now
+from atlas.testing import HashEmbedder
+from atlas.views.evaluation import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
+from tests.ui.stores import attempt
+
+OTHERS = (None, "text", "\ud800", -1, 10**400, float("nan"), True, [], {}, [[]], {"mean": 0.5})
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder()) as opened:
+        texts = [f"Mend report {task} of customer {task * 37}" for task in range(3)]
+        opened.experience.store_many([attempt(text, task_id=text, success=n == 0) for text in texts for n in range(2)])
+        yield opened
+
+
+def places(held: Any) -> Iterator[tuple[Any, Any]]:
+    """Every container in a value of JSON, with every name or number in it."""
+    for name in list(held) if isinstance(held, dict) else range(min(len(held), 2)) if isinstance(held, list) else ():
+        yield held, name
+        yield from places(held[name])
+
+
+def show(memory: atlas.MemorySystem, found: OwnEvaluation) -> None:
+    """What the page does with it."""
+    assert measured_caption(found).encode()
+    staleness(memory, found)
+    for of in filter(None, (measured(found, measure) for measure in MEASURES)):
+        assert json.dumps(measured_chart(of))
+        assert of.caption
+    assert json.dumps(table_rows(found))
+
+
+def test_whatever_a_file_says_is_shown_or_unreadable(memory, tmp_path):
+    found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+    file = EvaluationFile(tmp_path, "things")
+    file.save(found)
+    assert file.load() == found
+    n_unreadable = 0
+    report = json.loads(as_json(found.report))
+    header = {"measured_at": found.measured_at, "revision": found.revision, "ledger_id": found.ledger_id,
+              "profiles": json.loads(json.dumps(found.profiles)), "in_use": found.in_use, "report": report}  # fmt: skip
+    every = list(places(header))
+    for number, (container, name) in enumerate(every):
+        held, other = container[name], OTHERS[number % len(OTHERS)]
+        container[name] = other
+        save_artefact(file.path, {**header, "report": json.dumps(header["report"])})
+        read = file.load()
+        n_unreadable += read is None
+        if read is not None:
+            show(memory, read)
+        container[name] = held
+    assert n_unreadable > len(every) // 2
+
+
+@pytest.mark.parametrize("measured_at", ["yesterday", "2026-01-01", "2026-01-01T00:00:00"])
+def test_a_measurement_of_no_known_time_is_unreadable(memory, tmp_path, measured_at):
+    found = evaluated_now(memory, seed=0, on_progress=lambda done, total, what: None)
+    file = EvaluationFile(tmp_path, "things")
+    fields = {name: getattr(found, name) for name in OwnEvaluation.__dataclass_fields__}
+    file.save(OwnEvaluation(**{**fields, "measured_at": measured_at}))
+    assert file.load() is None

@@ -1,0 +1,275 @@
+"""What the journal's page says: lists, the timeline, an entry's worth and links, plans, contexts, conversations."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+import atlas
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.types import Link
+from atlas.testing import FixedClock, HashEmbedder
+from atlas.views.history import operation_detail, operation_page
+from atlas.views.journal import JournalQuery, found_page, journal_options, listed_page, search_entries
+from atlas.views.journal_contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
+from atlas.views.journal_conversations import conversation_view, found_turns
+from atlas.views.journal_entry import EditableEntry, entry_detail, metadata_in
+from atlas.views.journal_links import PHRASES, candidates, entry_links, suggested_links
+from atlas.views.journal_proposals import CompactRequest, EntryDeleteRequest, tier_sizes
+from atlas.views.journal_refused import refused_listing
+from atlas.views.journal_timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from tests.ui.journals import entry
+from tests.ui.stores import START
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(START)
+
+
+@pytest.fixture
+def memory(tmp_path, clock):
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(), settings=atlas.Settings(), clock=clock) as opened:
+        yield opened
+
+
+def listed(memory, **asked) -> list[int]:
+    """The generations of what a list shows."""
+    return [row.generation for row in listed_page(memory, JournalQuery(**asked)).rows]
+
+
+def test_a_list_is_narrowed_by_type_generation_tier_tag_and_metadata(memory):
+    ids = memory.journal.add_entries(
+        [
+            entry(1, metadata={"file": "a.py", "line": 7}),
+            entry(2, metadata={"file": "解析.py", "line": 8}, tier="cold"),
+            entry(3, metadata={"file": "a.py", "done": True}),
+        ]
+    )
+    memory.journal.change_marks([ids[1]], add_tags=["odd"])
+    assert listed(memory) == [3, 2, 1]
+    assert listed(memory, order="Oldest first") == [1, 2, 3]
+    assert listed(memory, types=("crash_log",)) == [1]
+    assert listed(memory, since=2, until=2) == [2]
+    assert listed(memory, since=2) == [3, 2]
+    assert listed(memory, tiers=("cold",)) == [2]
+    assert listed(memory, tags=("odd",)) == [2]
+    assert listed(memory, metadata=("file=解析.py",)) == [2]
+    assert listed(memory, metadata=("line=7",)) == [1]
+    assert listed(memory, metadata=("done=true",)) == [3]
+    assert listed(memory, metadata=("file=a.py", "line=7")) == [1]
+    assert listed(memory, metadata=("file=a.py", "line=8")) == []
+    assert listed_page(memory, JournalQuery(since=2)).caption == "2 of 3 entries"
+    options = journal_options(memory)
+    assert (options.tiers, options.tags, options.metadata) == ({"hot": 2, "cold": 1}, {"odd": 1}, {"file=a.py": 2})
+
+
+def test_a_search_says_why_and_finds_what_is_archived(memory):
+    memory.journal.add_entries([entry(n) for n in range(4)] + [entry(9, content="the lock timed out", tier="archived")])
+    query = JournalQuery(text="the lock timed out")
+    row = found_page(memory, query, search_entries(memory, query)).rows[0]
+    assert (row.generation, row.tier) == (9, "archived")
+    assert row.why
+    words = JournalQuery(text="lock", by="Words")
+    listing = found_page(memory, words, search_entries(memory, words))
+    assert ([one.generation for one in listing.rows], listing.rows[0].relevance) == ([9], None)
+    assert listing.caption == "1 of 5 entries holds any of these words, most telling first"
+
+
+def test_the_timeline_counts_every_entry_once_crashes_first(memory):
+    memory.journal.add_entries([entry(n, entry_type="crash_log" if n % 5 == 0 else "task") for n in range(1, 21)])
+    shown = timeline(memory, JournalQuery(since=3))
+    assert [(lane.name, lane.n) for lane in shown.lanes] == [("crash_log", 4), ("task", 16)]
+    assert (shown.first, shown.last, shown.width) == (1, 20, 1)
+    assert "20 entries of generations 1 to 20, 4 of them crashes" in timeline_caption(shown)
+    [only] = timeline(memory, JournalQuery(types=("crash_log",))).lanes
+    assert dict(only.counts) == {5: 1, 10: 1, 15: 1, 20: 1}
+
+
+def test_of_many_generations_a_bar_stands_for_several_and_none_is_lost(memory):
+    memory.journal.add_entries([entry(n, entry_type="task") for n in range(1, 1002, 2)])
+    shown = timeline(memory, JournalQuery())
+    [bars] = timeline_chart(shown)["data"]
+    assert len(bars["x"]) <= MOST_BARS
+    assert sum(n for _, n in bars["customdata"]) == 501
+    assert bars["customdata"][0] == ["generations 1 to 9", 5]
+
+
+def test_the_timeline_shows_hostile_names_as_text_and_rare_types_together(memory):
+    memory.journal.add_entries([entry(n, entry_type=f"<b>{n}</b>{{x}}") for n in range(12)])
+    shown = timeline(memory, JournalQuery())
+    assert (shown.lanes[-1].name, shown.lanes[-1].n) == (OTHERS, 4)
+    chart = timeline_chart(shown, since=2)
+    assert "<b>" not in str(chart["layout"]["yaxis"]["ticktext"])
+    assert all("<b>" not in bars["hovertemplate"] and "{x}" not in bars["hovertemplate"] for bars in chart["data"])
+    assert (chart["layout"]["shapes"][0]["x0"], chart["layout"]["shapes"][0]["x1"]) == (1.5, 11.5)
+
+
+def test_a_brush_takes_whole_generations_that_there_are(memory):
+    memory.journal.add_entries([entry(n) for n in range(1, 21)])
+    shown = timeline(memory, JournalQuery())
+    assert brushed({"box": [{"x": [4.4, 9.7]}]}, shown) == (5, 9)
+    assert brushed({"box": [{"x": [99.0, -5.0]}]}, shown) == (1, 20)
+    assert brushed({"box": []}, shown) is None
+    assert brushed({}, shown) is None
+
+
+def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, clock):
+    ids = memory.journal.add_entries([entry(n) for n in range(12)])
+    clock.advance(timedelta(days=30))
+    detail = entry_detail(memory, ids[5])
+    assert [row.generation for row in detail.before] == [1, 2, 3, 4]
+    assert [row.generation for row in detail.after] == [6, 7, 8, 9]
+    assert any("begins with 0.75" in sentence for sentence in detail.worth)
+    memory.journal.edit(ids[5], importance=0.2)
+    memory.journal.record_use(ids[5], success=True)
+    assert any("gave it 0.20" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert any("counts as 0.28" in sentence for sentence in entry_detail(memory, ids[5]).worth)
+    assert entry_detail(memory, "gone") is None
+
+
+def test_what_was_typed_becomes_the_changes_that_an_edit_takes():
+    begun = EditableEntry.of(entry(3, metadata={"a": 1}))
+    typed = EditableEntry(content=begun.content, generation=4, importance=0.5, tier="warm", metadata='{"a": 2}')
+    assert typed.changes(begun) == {"generation": 4, "tier": "warm", "metadata": {"a": 2}}
+    with pytest.raises(InvalidInput, match="should be JSON such as"):
+        metadata_in("{a: 1}")
+    with pytest.raises(InvalidInput, match="should be a JSON object"):
+        metadata_in("[1]")
+
+
+def test_links_are_told_in_both_directions_and_their_picture_holds_no_instruction(memory):
+    crash, fix, far = memory.journal.add_entries(
+        [entry(1, content='"]; x [URL="javascript:1"]'), entry(2), entry(3, entry_type="summary")]
+    )
+    memory.journal.link(crash, fix, "fixed_by")
+    memory.journal.link(far, fix, "summarises")
+    links = entry_links(memory, fix, depth=1)
+    assert {(one.words, one.other.id) for one in links.direct} == {("fix of", crash), ("summarised by", far)}
+    assert {row.id: row.how for row in entry_links(memory, crash, depth=2).rows} == {
+        fix: "fixed by",
+        far: "2 links away",
+    }
+    assert '[label="1: \\"]; x [URL=\\"javascript:1"' in links.dot
+    assert '[label=" fixed by"]' in links.dot
+    assert PHRASES["fix of"] == ("fixed_by", True)
+
+
+def test_an_entry_to_link_to_is_found_by_what_it_says_and_by_its_id(memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(3)])
+    assert [row.id for row in candidates(memory, ids[0], ids[2])] == [ids[2]]
+    assert ids[0] not in [row.id for row in candidates(memory, ids[0], "worker of customer")]
+
+
+def test_a_suggested_link_shows_both_ends(memory):
+    said = "the parser fails on an empty list of numbers"
+    memory.journal.add_entries(
+        [entry(1, entry_type="crash_log", content=said), entry(2, entry_type="reflection", content=f"{said}, always")]
+    )
+    [one] = suggested_links(memory)
+    assert (one.source.entry_type, one.target.entry_type) == ("crash_log", "reflection")
+    memory.journal.refuse_link(one.suggestion)
+    assert suggested_links(memory) == ()
+
+
+def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
+    memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
+    clock.advance(timedelta(days=60))
+    before = tier_sizes(memory)
+    proposal = CompactRequest(keep_recent=5).propose(memory)
+    assert proposal.view.is_large
+    assert proposal.view.n_going == 25
+    [summary] = proposal.summaries
+    assert summary.headline == "Generations 0 to 24: one summary of 25 entries"
+    assert len(summary.sources) == 25
+    assert proposal.button == "Move 25 entries, write 1 summary"
+    operation_id, sentence = proposal.apply(memory)
+    assert sentence == "Moved 25 entries, wrote 1 summary"
+    assert [(tier, f"{n:,}") for tier, n in tier_sizes(memory).items()] == [
+        (tier, value) for tier, value, _ in proposal.effect
+    ]
+    assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
+    memory.undo(operation_id)
+    assert tier_sizes(memory) == before
+
+
+def test_a_compaction_of_a_journal_that_has_changed_is_refused(memory, clock):
+    ids = memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
+    clock.advance(timedelta(days=60))
+    proposal = CompactRequest(keep_recent=5).propose(memory)
+    memory.journal.edit(ids[0], importance=1.0)
+    with pytest.raises(PlanOutdated):
+        proposal.apply(memory)
+
+
+def test_deleting_says_what_links_to_what_goes(memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(3)])
+    memory.journal.link(ids[0], ids[1], "related")
+    proposal = EntryDeleteRequest(ids=(ids[1], "gone")).propose(memory)
+    assert [(row.id, row.goes) for row in proposal.view.rows] == [(ids[1], True), (ids[0], False)]
+    assert proposal.view.notes[0] == "1 of those chosen is not there any more."
+    operation_id, sentence = proposal.apply(memory)
+    assert sentence == "Deleted 1 entry"
+    assert memory.journal.count() == 2
+    memory.undo(operation_id)
+    assert memory.journal.count() == 3
+    memory.journal.delete([ids[0]])
+    with pytest.raises(PlanOutdated):
+        proposal.apply(memory)
+
+
+def test_a_context_is_what_an_agent_would_be_told_and_looking_counts_as_no_retrieval(memory):
+    ids = memory.journal.add_entries([entry(n) for n in range(20)])
+    view = context_view(memory, ContextQuery(limit=4))
+    assert [told.row.entry_type for told in view.entries][:2] == ["crash_log", "crash_log"]
+    assert view.caption == f"4 entries, about {view.n_tokens} tokens, the most urgent first"
+    assert context_view(memory, ContextQuery(limit=None, token_budget=40)).n_tokens <= 40
+    assert context_view(memory, ContextQuery(purpose=FOR_TASK, task="the worker of customer 3")).entries
+    assert all(used.n_retrieved == 0 for used in memory.journal.usage(ids).values())
+    assert "2 crash logs" in quota_sentence("Evolution")
+
+
+def test_a_conversation_marks_what_an_agent_is_reminded_of(memory, clock):
+    for number in range(8):
+        clock.advance(timedelta(minutes=3))
+        memory.conversations.add(f"Question {number}", f"Answer {number}", "main")
+    shown = conversation_view(memory, "main", 6)
+    assert [(turn.said.whole, turn.is_live) for turn in shown.turns] == [
+        ("Question 2", False),
+        ("Question 3", False),
+        ("Question 4", True),
+        ("Question 5", True),
+        ("Question 6", True),
+        ("Question 7", True),
+    ]
+    assert shown.n_earlier == 2
+    assert shown.window.endswith("no older than 10 minutes: 4 turns now.")
+    assert found_turns(memory, "Question 3 Answer 3", "main")[0].said.whole == "Question 3"
+    assert found_turns(memory, "Question 3 Answer 3", "other") == ()
+
+
+def test_what_a_gate_kept_out_is_counted_and_says_why(memory, clock):
+    held = memory.journal.add("observation", "The worker read all pages of the report", generation=1)
+    memory.journal.add("observation", "ok", generation=2)
+    clock.advance(timedelta(minutes=1))
+    memory.journal.add("observation", "The worker read all pages of the report", generation=3)
+    listing = refused_listing(memory)
+    assert listing.n == 2
+    assert dict(listing.by_gate) == {"tell nothing": 1, "repeat an entry of the same type": 1}
+    assert [(one.generation, one.like_id) for one in listing.shown] == [(3, held), (2, "")]
+    assert held not in listing.shown[0].reason
+    assert held[:8] in listing.shown[0].reason
+
+
+def test_the_history_tells_of_entries(memory):
+    memory.journal.add("reflection", "The parser should be told of empty lists", generation=1)
+    memory.journal.add_entries([entry(n) for n in range(3)])
+    counts = [row.counts for row in operation_page(memory).rows]
+    assert counts == ["3 entries added", "entry The parser should be told of empty lists added"]
+
+
+def test_links_of_an_entry_are_counted_in_its_row(memory):
+    first, second = memory.journal.add_entries([entry(1), entry(2)])
+    memory.journal.add_entries([entry(3, links=(Link("related", first), Link("caused_by", second)))])
+    assert [row.n_links for row in listed_page(memory, JournalQuery()).rows] == [2, 0, 0]
