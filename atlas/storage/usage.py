@@ -41,10 +41,12 @@ def record_use(
     actor: str,
     trajectory_id: str = "",
 ) -> None:
-    """Add one use and its outcome, durably."""
+    """Add one use and its outcome, durably; an attempt of which a use counts for the record adds none."""
     kind = _kind(trajectory_id)
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
+        if trajectory_id and _counts(connection, collection, record_id, kind):
+            return
         connection.execute(
             "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -190,6 +192,14 @@ def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage
         raise PlanOutdated(
             "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
         )
+
+
+def _counts(connection: sqlite3.Connection, collection: str, record_id: str, kind: str) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? LIMIT 1",
+        (collection, record_id, kind),
+    ).fetchone()
+    return row is not None
 
 
 def _kind(trajectory_id: str) -> str:

@@ -215,7 +215,7 @@ class LedgerVectorStore:
         return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
 
     async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
-        """Add one use of a record and how it went; `NotFound` where it is not there."""
+        """Add one use of a record and how it went, of an attempt once; `NotFound` where it is not there."""
         await asyncio.to_thread(self._record_use, record_id, success, task_id, trajectory_id)
 
     async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
