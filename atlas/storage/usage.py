@@ -40,23 +40,51 @@ def record_use(
     task_id: str,
     actor: str,
     trajectory_id: str = "",
+    operation_id: str = "",
 ) -> None:
-    """Add one use and its outcome, durably; an attempt of which a use counts for the record adds none."""
+    """Add one use and its outcome, durably; an attempt of which a use counts for the record adds none.
+
+    Args:
+        operation_id: The operation that it is part of, and with which it is undone.
+    """
     kind = _kind(trajectory_id)
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
         if trajectory_id and _counts(connection, collection, record_id, kind):
             return
         connection.execute(
-            "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (collection, record_id, kind, success, task_id, at, actor),
+            "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (collection, record_id, kind, success, task_id, at, actor, operation_id),
         )
         connection.execute(
             "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
             "ON CONFLICT DO UPDATE SET n_uses = n_uses + 1, n_successes = n_successes + excluded.n_successes, "
             "last_used_at = excluded.last_used_at",
             (collection, record_id, success, at),
+        )
+
+
+def take_back_uses(connection: sqlite3.Connection, operation_id: str, *, counts: bool) -> None:
+    """Leave the uses of an operation out of every count and list, or let them count again.
+
+    Args:
+        counts: Whether they do from now on.
+    """
+    events = connection.execute(
+        "SELECT seq, collection, record_id, kind, success FROM events WHERE operation = ? AND undone = ?",
+        (operation_id, counts),
+    ).fetchall()
+    for seq, collection, record_id, kind, success in events:
+        if counts and kind != USE and _counts(connection, collection, record_id, kind):
+            continue  # the attempt was recorded anew meanwhile
+        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (not counts, seq))
+        sign = 1 if counts else -1
+        connection.execute(
+            "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
+            "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
+            "WHERE collection = ?1 AND record_id = ?2",
+            (collection, record_id, sign, sign * success),
         )
 
 
@@ -177,7 +205,8 @@ def read_uses(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict
             "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value "
             "UNION ALL SELECT a.kept, u.* FROM absorbed a "
             "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
-            f"SELECT counts_for, {columns} FROM counted WHERE seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
+            f"SELECT counts_for, {columns} FROM counted "
+            "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
             (*absorbed.parameters, json.dumps(list(ids)), collection),
         ).fetchall()
     found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
@@ -196,7 +225,7 @@ def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage
 
 def _counts(connection: sqlite3.Connection, collection: str, record_id: str, kind: str) -> bool:
     row = connection.execute(
-        "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? LIMIT 1",
+        "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
         (collection, record_id, kind),
     ).fetchone()
     return row is not None

@@ -29,7 +29,8 @@ _REPEATED = (
     "SELECT collection, kept, seq, success FROM (SELECT m.collection, m.kept, e.seq, e.success, "
     "row_number() OVER (PARTITION BY m.kept, e.kind ORDER BY e.seq) AS nth FROM "
     "(SELECT collection, kept, gone AS member FROM absorbed UNION SELECT collection, kept, kept FROM absorbed) m "
-    "CROSS JOIN events e ON e.collection = m.collection AND e.record_id = m.member WHERE e.kind <> 'use') "
+    "CROSS JOIN events e ON e.collection = m.collection AND e.record_id = m.member "
+    "WHERE e.undone = 0 AND e.kind <> 'use') "
     "WHERE nth > 1"
 )
 """Uses by an attempt of which an earlier use counts for the same record: it used several that are one by now."""

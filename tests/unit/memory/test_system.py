@@ -196,6 +196,25 @@ def test_an_unknown_outcome_counts_for_nothing(memory):
     assert memory.strategies.attempts(first["strategies"]) == []
 
 
+def test_undoing_a_store_takes_its_outcome_back_and_doing_it_again_counts_it(memory):
+    strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
+    retry = attempt(REFUND, False)
+    memory.query_sync(retry.task)
+    assert memory.store(retry)["used"] == {"strategies": [strategy_id]}
+    undone = memory.undo(memory.history(1)[0].id)
+    assert (memory.strategies.rate(strategy_id).n, memory.strategies.attempts(strategy_id)) == (0, [])
+    memory.undo(undone.id)
+    assert [use.trajectory_id for use in memory.strategies.attempts(strategy_id)] == [retry.id]
+
+
+def test_storing_an_attempt_again_counts_its_outcome_once(memory):
+    strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
+    retry = replace(attempt(REFUND, False), metadata={"used": {"strategies": [strategy_id]}})
+    memory.store(retry)
+    memory.store(retry)
+    assert memory.strategies.rate(strategy_id).n == 1
+
+
 def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):
     first = memory.store(attempt(REFUND))
     retry = attempt(REFUND, False)
