@@ -182,10 +182,20 @@ def test_an_attempt_may_say_what_it_used_and_is_told_what_nobody_knows(memory):
 def test_what_was_deleted_meanwhile_and_what_has_no_memory_is_told(memory):
     first = memory.store(attempt(REFUND))
     memory.strategies.delete([first["strategies"]])
-    used = {"strategies": [first["strategies"]], "diary": ["j"]}
+    used = {"strategies": [first["strategies"]], "entry": ["j"], "diary": ["d"]}
     stored = memory.store(replace(attempt(REFUND, False), metadata={"used": used}))
     assert "used" not in stored
     assert f"{first['strategies']!r}, 'j'" in stored["errors"]["used"]
+    assert "`used` names a memory 'diary'" in stored["errors"]["used"]
+
+
+def test_an_attempt_may_name_memories_and_ids_as_a_context_block_shows_them(memory):
+    first = memory.store(attempt(REFUND))["strategies"]
+    stored = memory.store(replace(attempt("another task", False), metadata={"used": {"strategy": [first[:8]]}}))
+    assert stored["used"] == {"strategies": [first]}
+    stored = memory.store(replace(attempt("a third task", False), metadata={"used": {"strategy": [first[:7]]}}))
+    assert repr(first[:7]) in stored["errors"]["used"]
+    assert memory.strategies.rate(first).n == 1
 
 
 def test_an_unknown_outcome_counts_for_nothing(memory):
