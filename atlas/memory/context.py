@@ -201,7 +201,8 @@ def _told_entry(entry: JournalEntry) -> str:
 def _told(kind: str, record_id: str, title: str, fields: Mapping[str, str]) -> str:
     """A memory under a line that only we can write: all that it says itself stands to the right of the margin."""
     shown_id = _line(record_id[:SHORT_ID] if re.fullmatch(r"[0-9a-f]{32}", record_id) else record_id)
-    lines = [f"[{kind} {shown_id}] {_line(_bounded(title, FIELD_CHARACTERS))}"]
+    told_id = "".join(one if one.isprintable() and one not in "[]" else "_" for one in shown_id)
+    lines = [f"[{kind} {told_id}] {_line(_bounded(title, FIELD_CHARACTERS))}"]
     for name, text in fields.items():
         if text.strip():
             lines.append(_indented(f"{name}: {_bounded(text.strip(), FIELD_CHARACTERS)}", "  "))
