@@ -31,8 +31,8 @@ def notes(ablation: Ablation) -> list[str]:
     """How to read the figures, and what they cannot say."""
     said = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
-        "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory held "
-        f"would find, so that several memories have more of it. {_verbatim(ablation)}",
+        "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "
+        f"held would find, so that several memories have more of it. {_verbatim(ablation)}",
         "agreement: share of the retrieved experiences' outcomes that are as the attempt then ended, beside that of "
         "all earlier attempts; strategies come from successes alone, and foretell nothing",
         f"tokens: of the block for a prompt, of at most {ablation.budget_tokens:,}, counted by {ablation.counted_with}",
