@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from atlas.storage.schema import SCHEMA_VERSION
+
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 
 
@@ -23,15 +25,31 @@ def make_version_1(path: Path) -> None:
         is_ours = "type = 'table' AND name NOT LIKE 'records_fts%' AND name NOT LIKE 'sqlite_%'"
         for (table,) in connection.execute(f"SELECT name FROM main.sqlite_master WHERE {is_ours}").fetchall():
             connection.execute(f"DELETE FROM {table}")
-            connection.execute(f"INSERT INTO {table} SELECT * FROM newer.{table}")
+            columns = ", ".join(name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})"))
+            connection.execute(f"INSERT INTO {table} SELECT {columns} FROM newer.{table}")
         connection.commit()
     newer.unlink()
-    label = path / "store.json"
-    if label.exists():
-        label.write_text(label.read_text(encoding="utf-8").replace('"schema_version": 2', '"schema_version": 1'))
+    _relabel(path, 1)
+
+
+def make_version_2(path: Path) -> None:
+    """Write a closed store's ledger anew as version 2 wrote it, with all that it holds."""
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        connection.executescript(
+            "DROP INDEX events_by_operation; ALTER TABLE events DROP COLUMN operation; "
+            "ALTER TABLE events DROP COLUMN undone; PRAGMA user_version = 2;"
+        )
+    _relabel(path, 2)
 
 
 def schema_version(ledger: Path) -> int:
     """The schema version that a ledger's file says."""
     with closing(sqlite3.connect(ledger)) as connection:
         return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _relabel(path: Path, version: int) -> None:
+    label = path / "store.json"
+    if label.exists():
+        held = label.read_text(encoding="utf-8")
+        label.write_text(held.replace(f'"schema_version": {SCHEMA_VERSION}', f'"schema_version": {version}'))

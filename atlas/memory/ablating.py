@@ -7,6 +7,7 @@ have become of it.
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ CONFIGURATIONS: Mapping[str, frozenset[str]] = {
 """The memories that each has, by its name."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+Held = dict[str, dict[str, set[str]]]
+"""By memory and record, the trajectories that it comes from."""
+
 PACE = timedelta(minutes=1)
 """Between attempts of which nobody knows when they were made."""
 
@@ -57,6 +61,12 @@ class AblationRow:
 
     hit_k: Estimate | None
     """The same, of a memory's first `K`."""
+
+    chance_1: float
+    """`hit_1` if each memory gave what it held in a random order: of several, one alone has to hit. 0 where no task was
+    tried twice."""
+
+    chance_k: float
 
     agreement: Estimate | None
     """Mean share of the outcomes of the experiences that were retrieved that are as the attempt then ended; None where
@@ -96,10 +106,6 @@ class Ablation:
     n_verbatim: int
     """Those of them whose task is told word for word as before: finding it is no test of meaning."""
 
-    chance_1: float
-    """`hit_1` of earlier attempts in a random order; exact. 0 where no task was tried twice."""
-
-    chance_k: float
     success_rate: float | None
     """Among the known outcomes; None where none is known."""
 
@@ -163,8 +169,6 @@ def ablate(
         n_tasks=len(set(tasks)),
         n_repeated=sum(one.n_same > 0 for one in replayed),
         n_verbatim=sum(one.is_verbatim for one in replayed),
-        chance_1=_chance(replayed, 1),
-        chance_k=_chance(replayed, K),
         success_rate=sum(known) / len(known) if known else None,
         is_timed=is_timed,
         budget_tokens=budget_tokens,
@@ -193,6 +197,9 @@ class Replayed:
 
     n_same: int
     """Those of them that were at its task."""
+
+    held: tuple[JudgedRanking, ...]
+    """What each memory held, as a ranking of which nothing is known but how much of it comes from its task."""
 
     is_verbatim: bool
     """Whether one of those tells its task word for word as this one does."""
@@ -244,18 +251,27 @@ def replay(
 ) -> Iterator[Replayed]:
     """Ask for each attempt's task, then store it; of one instant all are asked for before one is stored."""
     stored: list[Trajectory] = []
+    held: Held = {}
     for moment in moments:
         clock.at = moment[0].timestamp or clock.at + PACE
         for trajectory in moment:
-            yield _asked(memory, trajectory, stored, counter, budget_tokens)
+            yield _asked(memory, trajectory, stored, held, counter, budget_tokens)
         for trajectory in moment:
             # No agent saw what was retrieved here, so nothing of it was used.
-            memory.store(replace(trajectory, metadata={**trajectory.metadata, "used": []}, timestamp=clock.at))
+            unused = {**trajectory.metadata, "used": []}
+            ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
+            for name in set(MEMORIES).intersection(ids):
+                held.setdefault(name, {}).setdefault(ids[name], set()).add(trajectory.id)
             stored.append(trajectory)
 
 
 def _asked(
-    memory: MemorySystem, trajectory: Trajectory, stored: Sequence[Trajectory], counter: TokenCounter, budget: int
+    memory: MemorySystem,
+    trajectory: Trajectory,
+    stored: Sequence[Trajectory],
+    held: Held,
+    counter: TokenCounter,
+    budget: int,
 ) -> Replayed:
     result = memory.query_sync(trajectory.task, K)
     if result.errors:
@@ -271,10 +287,15 @@ def _asked(
         outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
         n_before=len(stored),
         n_same=len(same),
+        held=tuple(_unordered([not same.isdisjoint(ids) for ids in records.values()]) for records in held.values()),
         is_verbatim=any(one.id in same and _words(one) == _words(trajectory) for one in stored),
         base_rate=sum(known) / len(known) if known else None,
         n_tokens=build_context(result, counter, budget).n_tokens,
     )
+
+
+def _unordered(is_same: Sequence[bool]) -> JudgedRanking:
+    return JudgedRanking(found=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
@@ -298,6 +319,8 @@ def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed:
         memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
         hit_1=hits[0] if hits else None,
         hit_k=hits[1] if hits else None,
+        chance_1=_chance(repeated, 1),
+        chance_k=_chance(repeated, K),
         agreement=agreed[0] if agreed else None,
         n_foretold=len(foretold),
         base_agreement=sum(guessed) / len(guessed) if guessed else None,
@@ -308,11 +331,9 @@ def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed:
 
 
 def _chance(replayed: Sequence[Replayed], k: int) -> float:
-    """Mean chance that one of k earlier attempts, drawn at random, is at the same task, where there is one."""
-    judged = [
-        JudgedRanking(found=(), grades=(SAME,) * one.n_same, n_records=one.n_before) for one in replayed if one.n_same
-    ]
-    return sum(expected_hit(ranking, k) for ranking in judged) / len(judged) if judged else 0.0
+    """Mean chance that one of k records of any memory, drawn at random from each, comes from the same task."""
+    missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in one.held) for one in replayed]
+    return 1.0 - sum(missed) / len(missed) if missed else 0.0
 
 
 def _agreed(one: Replayed, foretold: Sequence[float]) -> float:

@@ -31,7 +31,8 @@ def notes(ablation: Ablation) -> list[str]:
     """How to read the figures, and what they cannot say."""
     said = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
-        f"memory's first k hits comes from that task; chance is a random order of earlier ones. {_verbatim(ablation)}",
+        "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "
+        f"held would find, so that several memories have more of it. {_verbatim(ablation)}",
         "agreement: share of the retrieved experiences' outcomes that are as the attempt then ended, beside that of "
         "all earlier attempts; strategies come from successes alone, and foretell nothing",
         f"tokens: of the block for a prompt, of at most {ablation.budget_tokens:,}, counted by {ablation.counted_with}",
@@ -57,16 +58,17 @@ def _head(ablation: Ablation) -> str:
 
 
 def _grid(ablation: Ablation) -> Grid:
-    heading = ["", "hit@1", f"hit@{ablation.k}", "agreement", "all earlier", "tokens", "shown", "held"]
-    chance = ["chance", *(_share(value) for value in (ablation.chance_1, ablation.chance_k)), "", "", "", "", ""]
-    return [heading, *([chance] if ablation.n_repeated else []), *map(_row, ablation.rows)]
+    hits = ["hit@1", "chance", f"hit@{ablation.k}", "chance"]
+    return [["", *hits, "agreement", "all earlier", "tokens", "shown", "held"], *map(_row, ablation.rows)]
 
 
 def _row(row: AblationRow) -> list[str]:
     return [
         row.name,
         _cell(row.hit_1),
+        _share(row.chance_1) if row.hit_1 else NONE,
         _cell(row.hit_k),
+        _share(row.chance_k) if row.hit_k else NONE,
         f"{_cell(row.agreement)} (n = {row.n_foretold:,})" if row.agreement else NONE,
         NONE if row.base_agreement is None else _share(row.base_agreement),
         _tokens(row.tokens),

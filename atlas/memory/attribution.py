@@ -9,8 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.core.types import Task, Trajectory
+from atlas.memory.context import SHORT_ID
 
 MOST_TASKS = 1_000
+
+NAMES: Mapping[Any, str] = {
+    "experience": "experience",
+    "experiences": "experience",
+    "concepts": "concepts",
+    "concept": "concepts",
+    "strategies": "strategies",
+    "strategy": "strategies",
+    "journal": "journal",
+    "entry": "journal",
+}
+"""The memories, by their names and by the words for what they hold that stand in a context block."""
 
 Ids = Mapping[str, Sequence[str]]
 """Ids of records by the memory that holds them: `experience`, `concepts`, `strategies`, `journal`."""
@@ -25,6 +38,9 @@ class Attribution:
 
     unknown: tuple[str, ...] = ()
     """What the attempt names as used, and what was not retrieved for its task, or stands for several memories."""
+
+    problems: tuple[str, ...] = ()
+    """What else of its `used` cannot be counted, and why."""
 
 
 class TrajectoryAttribution:
@@ -46,8 +62,8 @@ class TrajectoryAttribution:
     def take(self, trajectory: Trajectory) -> Attribution:
         """What an attempt used, which is then forgotten: what was retrieved for its task, unless it says otherwise.
 
-        `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each at
-        least as long as a context block shows it. An empty list says that nothing was used.
+        `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each
+        whole or at least as long as a context block shows it. An empty list says that nothing was used.
         """
         with self._lock:
             retrieved = self._retrieved.pop(_key(trajectory.task), {})
@@ -55,8 +71,27 @@ class TrajectoryAttribution:
         if stated is None:
             return Attribution(used={name: tuple(ids) for name, ids in retrieved.items() if ids})
         if isinstance(stated, Mapping):
-            return Attribution(used={str(name): _texts(ids) for name, ids in stated.items() if ids})
-        return _among(_texts(stated), retrieved)
+            return _by_memory(stated)
+        ids = _ids(stated)
+        if ids is None:
+            return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
+        return _among(ids, retrieved)
+
+
+def _by_memory(stated: Mapping[Any, Any]) -> Attribution:
+    """Ids under the names of their memories, or the words for them that a context block has."""
+    used: dict[str, tuple[str, ...]] = {}
+    problems = []
+    for given, value in stated.items():
+        name, ids = NAMES.get(given), _ids(value)
+        if name is None:
+            known = ", ".join(dict.fromkeys(NAMES.values()))
+            problems.append(f"`used` names a memory {given!r:.80}, but there are {known}")
+        elif ids is None:
+            problems.append(f"`used` of {given} should be a list of ids, but is {value!r:.80}")
+        elif ids:
+            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *ids)))
+    return Attribution(used=used, problems=tuple(problems))
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
@@ -64,8 +99,8 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
-        found = [(name, i) for name, ids in retrieved.items() for i in ids if begin and i.startswith(begin)]
-        exact = [(name, i) for name, i in found if i == begin] or found
+        found = [(name, i) for name, ids in retrieved.items() for i in ids if i.startswith(begin)]
+        exact = [(name, i) for name, i in found if i == begin] or (found if len(begin) >= SHORT_ID else [])
         if len(exact) == 1:
             name, record_id = exact[0]
             used.setdefault(name, []).append(record_id)
@@ -74,10 +109,12 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
     return Attribution(used={n: tuple(dict.fromkeys(ids)) for n, ids in used.items()}, unknown=tuple(unknown))
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    """Ids, each once, of a list or of one alone."""
-    ids = [value] if isinstance(value, str) else value if isinstance(value, list | tuple | set) else []
-    return tuple(dict.fromkeys(str(one) for one in ids))
+def _ids(value: Any) -> tuple[str, ...] | None:
+    """Ids, each once, of a list or of one alone; of nothing none, and None of anything else."""
+    ids = [] if value is None else [value] if isinstance(value, str) else value
+    if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in ids):
+        return None
+    return tuple(dict.fromkeys(ids))
 
 
 def _key(task: Task) -> str:

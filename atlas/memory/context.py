@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, JournalEntry, MemoryQueryResult, Strategy
@@ -66,6 +66,9 @@ class ContextBlock:
     n_left_out: int
     """Retrieved memories for which there was no room, or which said nothing new."""
 
+    errors: Mapping[str, str] = field(default_factory=dict)
+    """What went wrong in memories that could not be asked, by their names."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
@@ -112,6 +115,7 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
         counted_with=counter.name,
         shown={name: tuple(part.id for part in chosen if part.memory == name) for name in SECTIONS},
         n_left_out=len(parts) - len(chosen),
+        errors=dict(result.errors),
     )
 
 
@@ -197,7 +201,8 @@ def _told_entry(entry: JournalEntry) -> str:
 def _told(kind: str, record_id: str, title: str, fields: Mapping[str, str]) -> str:
     """A memory under a line that only we can write: all that it says itself stands to the right of the margin."""
     shown_id = _line(record_id[:SHORT_ID] if re.fullmatch(r"[0-9a-f]{32}", record_id) else record_id)
-    lines = [f"[{kind} {shown_id}] {_line(_bounded(title, FIELD_CHARACTERS))}"]
+    told_id = "".join(one if one.isprintable() and one not in "[]" else "_" for one in shown_id)
+    lines = [f"[{kind} {told_id}] {_line(_bounded(title, FIELD_CHARACTERS))}"]
     for name, text in fields.items():
         if text.strip():
             lines.append(_indented(f"{name}: {_bounded(text.strip(), FIELD_CHARACTERS)}", "  "))

@@ -39,6 +39,9 @@ TEXT_CHARACTERS = 20_000
 
 ERROR_CHARACTERS = 2_000
 
+_EMPTY = ContextBlock(text="", n_tokens=0, budget_tokens=BUDGET_TOKENS, counted_with="nothing", shown={}, n_left_out=0)
+"""Where the memory cannot be asked."""
+
 _current: ContextVar[Run | None] = ContextVar("atlas_run", default=None)
 
 
@@ -60,7 +63,7 @@ class Run:
         """What `MemorySystem.store` says, once it is over."""
 
         self.problem = ""
-        """Why it could not be stored; empty where it was."""
+        """Why it could not be stored, or its memory not be asked; empty where all went well."""
 
         self.parent = parent
         self._memory = memory
@@ -70,15 +73,22 @@ class Run:
 
     @property
     def context(self) -> str:
-        """What is remembered for the task, as a part of a prompt; asked for once, and empty where there is nothing."""
-        if self._block is None:
-            self._block = self._memory.build_context(self.task, BUDGET_TOKENS)
-        return self._block.text
+        """What is remembered for the task, as a part of a prompt; asked for once, and empty where there is nothing.
+
+        Where memories cannot be asked, it is what the others hold, and `problem` says why.
+        """
+        return aio.run(self.acontext()) if self._block is None else self._block.text
 
     async def acontext(self) -> str:
         """`context`, awaited."""
         if self._block is None:
-            self._block = await self._memory.abuild_context(self.task, BUDGET_TOKENS)
+            try:
+                self._block = await self._memory.abuild_context(self.task, BUDGET_TOKENS)
+                problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
+            except Exception as error:  # noqa: BLE001 - whatever it is, the run can go on without
+                self._block, problem = _EMPTY, _told(error)
+            if problem:
+                _note(self, f"its memory could not be asked: {problem}")
         return self._block.text
 
     @property
@@ -200,8 +210,9 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        run = self._end(error)
+        run = self._end()
         try:
+            _tell_parent(run, error)
             run.stored = aio.run(self._memory.astore(self._attempt(run, error)))
         except Exception as problem:  # noqa: BLE001 - whatever it is, the run's own answer or exception comes first
             _report(run, problem, error)
@@ -212,8 +223,9 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        run = self._end(error)
+        run = self._end()
         try:
+            _tell_parent(run, error)
             run.stored = await self._memory.astore(self._attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - as above
             _report(run, problem, error)
@@ -243,13 +255,10 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         self._open = (run, _current.set(run))
         return run
 
-    def _end(self, error: BaseException | None) -> Run:
+    def _end(self) -> Run:
         assert self._open is not None, "a run ends after it has begun"
         (run, token), self._open = self._open, None
         _current.reset(token)
-        if run.parent is not None:
-            seen = _told(error) if error is not None else "" if run.answer is None else _text(run.answer)
-            run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
         return run
 
     def _attempt(self, run: Run, error: BaseException | None) -> Trajectory:
@@ -262,10 +271,22 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
 
 def _report(run: Run, problem: Exception, error: BaseException | None, what: str = "remembered") -> None:
-    run.problem = f"it was not {what}: {_told(problem)}"
-    logger.error("a run at %r: %s", run.task.id, run.problem)
+    told = f"it was not {what}: {_told(problem)}"
+    _note(run, told)
     if error is not None:
-        error.add_note(f"ATLAS: {run.problem}")
+        error.add_note(f"ATLAS: {told}")
+
+
+def _note(run: Run, problem: str) -> None:
+    run.problem = f"{run.problem}; {problem}" if run.problem else problem
+    logger.error("a run at %r: %s", run.task.id, problem)
+
+
+def _tell_parent(run: Run, error: BaseException | None) -> None:
+    """A run within another is a step of that."""
+    if run.parent is not None:
+        seen = _told(error) if error is not None else "" if run.answer is None else _text(run.answer)
+        run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
 
 
 def _outcome(judged: Outcome | bool | None) -> Outcome:
@@ -281,8 +302,8 @@ def _text(value: Any) -> str:
     """A value as text: JSON where it is no text, and as Python shows it where JSON cannot hold it."""
     try:
         text = value if isinstance(value, str) else to_text(value)
-    except InvalidInput:
-        text = repr(value)
+    except Exception:  # noqa: BLE001 - agents hand over anything
+        text = _shown(value)
     return _storable(text)[:TEXT_CHARACTERS]
 
 
@@ -290,13 +311,21 @@ def _plain(value: Any) -> Any:
     """A value that JSON can hold; another one as Python shows it."""
     try:
         check_json(value, "value")
-    except InvalidInput:
-        return _storable(repr(value))[:TEXT_CHARACTERS]
+    except Exception:  # noqa: BLE001 - as above
+        return _storable(_shown(value))[:TEXT_CHARACTERS]
     return value
 
 
+def _shown(value: Any, show: Callable[[Any], str] = repr) -> str:
+    """A value as it shows itself, or by its type where it cannot."""
+    try:
+        return show(value)
+    except Exception:  # noqa: BLE001 - as above
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
 def _told(error: BaseException) -> str:
-    return _storable(f"{type(error).__name__}: {error}")[:ERROR_CHARACTERS]
+    return _storable(f"{type(error).__name__}: {_shown(error, str)}")[:ERROR_CHARACTERS]
 
 
 def _storable(text: str) -> str:

@@ -99,7 +99,8 @@ class AsyncRecordMemory:
     async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Say how an attempt at a task went that this record was used for.
 
-        A record's success rate is the mean of its own outcome and of the outcomes recorded here.
+        A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
+        once: said again of the same trajectory, nothing changes.
 
         Raises:
             NotFound: It is not there.

@@ -14,7 +14,16 @@ from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, T
 from atlas.infra import aio
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, TokenCounter, build_context, counter_of
+from atlas.memory.context import (
+    BUDGET_TOKENS,
+    EACH,
+    SECTIONS,
+    SHORT_ID,
+    ContextBlock,
+    TokenCounter,
+    build_context,
+    counter_of,
+)
 from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.gathering import gather
@@ -208,7 +217,7 @@ class MemorySystemImpl:
 
         Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave;
         `trajectory.metadata["used"]`, ids by memory or a list of ids that were given, says otherwise. Where the outcome
-        is unknown nothing is counted.
+        is unknown nothing is counted. `undo` takes the counting back with the attempt.
 
         Returns:
             `experience` and `strategies`, each with an id, where they hold it now; `used`, the ids by memory that the
@@ -226,11 +235,12 @@ class MemorySystemImpl:
             stored["experience"], operation_id = await scoped.astore(trajectory), scoped.operation_id
         if self._strategies is not None:
             bank = self._strategies.within("store", operation_id=operation_id)
+            operation_id = bank.operation_id
             written = await gather({"strategies": bank.awrite(trajectory)})
             strategy = written.answers.get("strategies")
             stored |= {"strategies": strategy.id} if strategy else {}
             errors |= written.errors
-        used = await self._count_uses(trajectory, errors)
+        used = await self._count_uses(trajectory, errors, operation_id)
         return stored | ({"used": used} if used else {}) | ({"errors": errors} if errors else {})
 
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
@@ -292,29 +302,49 @@ class MemorySystemImpl:
             errors=found.errors,
         )
 
-    async def _count_uses(self, trajectory: Trajectory, errors: dict[str, str]) -> dict[str, list[str]]:
-        """Count an attempt's outcome for what it used; what was counted. Adds to the errors what could not be."""
+    async def _count_uses(
+        self, trajectory: Trajectory, errors: dict[str, str], operation_id: str | None
+    ) -> dict[str, list[str]]:
+        """Count an attempt's outcome for what it used, as part of the operation that stored it; what was counted.
+
+        Adds to the errors what could not be.
+        """
         attribution, success = self._attribution.take(trajectory), trajectory.outcome.success
         if success is None:
             return {}
         unknown, counted = list(attribution.unknown), dict[str, list[str]]()
         for name, record_id in ((name, one) for name, ids in attribution.used.items() for one in ids):
             try:
-                await self._count_use(name, record_id, success, trajectory)
-                counted.setdefault(name, []).append(record_id)
+                used = await self._count_use(name, record_id, success, trajectory, operation_id)
+                counted.setdefault(name, []).append(used)
             except NotFound:  # deleted since it was retrieved
                 unknown.append(record_id)
             except InvalidInput as error:  # a store that keeps no usage
                 errors[name] = str(error)
+        problems = list(attribution.problems)
         if unknown:
-            errors["used"] = f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}"
+            problems.append(f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}")
+        errors |= {"used": "; ".join(problems)} if problems else {}
         return counted
 
-    async def _count_use(self, name: str, record_id: str, success: bool, trajectory: Trajectory) -> None:
+    async def _count_use(
+        self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
+    ) -> str:
+        """Count one use; the whole id of what was used, of which a context block shows the beginning."""
         memory = self._memories.get(name)
         if memory is None:
             raise NotFound(f"this memory system has no {name!r}")
-        await memory.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
+        record_id = await self._whole_id(memory, record_id)
+        scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
+        await scoped.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
+        return record_id
+
+    async def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
+        """The id that begins as a context block shows it; itself where none does, or several do."""
+        if self._storage is None or len(record_id) != SHORT_ID:
+            return record_id
+        found = await asyncio.to_thread(self._storage.ledger.ids_beginning, memory.collection_name, record_id)
+        return found[0] if len(found) == 1 else record_id
 
     def revision(self) -> int:
         """A number that grows with every change to the store, by any process: what to key a cache on."""

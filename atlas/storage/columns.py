@@ -14,7 +14,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import Seqs
-from atlas.storage.where import COUNTED_USAGE, USAGE_COLUMNS, matching_sql, total_sql, where_sql
+from atlas.storage.where import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
 
 FEW = 5_000
 """Up to so many records are looked up one by one; for more, one pass over an index is quicker."""
@@ -154,13 +154,13 @@ def _read_usage(ledger: SqliteLedger, collection: str, key: str, where: Mapping[
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
         raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
-    condition = where_sql(collection, where)
+    counted, condition = counted_usage(collection), where_sql(collection, where)
     with ledger.filtering(collection, where) as connection:
         rows = connection.execute(
-            f"SELECT r.id, {total_sql(name)} AS total FROM ({COUNTED_USAGE}) u "
+            f"SELECT r.id, {total_sql(name)} AS total FROM ({counted.text}) u "
             "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
             f"WHERE {condition.text} GROUP BY r.id HAVING total IS NOT NULL",
-            (collection, collection, *condition.parameters),
+            (*counted.parameters, *condition.parameters),
         ).fetchall()
     return dict(rows)
 

@@ -12,7 +12,7 @@ from atlas.storage.database import Database, damaged
 from atlas.storage.word_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -112,9 +112,12 @@ CREATE TABLE events (
     success    INTEGER NOT NULL,
     task_id    TEXT    NOT NULL,
     created_at TEXT    NOT NULL,
-    actor      TEXT    NOT NULL
+    actor      TEXT    NOT NULL,
+    operation  TEXT    NOT NULL DEFAULT '',      -- that it is part of; empty where it belongs to none
+    undone     INTEGER NOT NULL DEFAULT 0        -- with its operation: it counts for nothing until that is done again
 );
-CREATE INDEX events_by_record ON events (collection, record_id, seq);
+CREATE INDEX events_by_record    ON events (collection, record_id, seq);
+CREATE INDEX events_by_operation ON events (operation) WHERE operation <> '';
 CREATE TABLE usage (
     collection        TEXT    NOT NULL,
     record_id         TEXT    NOT NULL,
@@ -137,7 +140,17 @@ def _index_words_anew(connection: sqlite3.Connection) -> None:
         make_word_table(connection, collection)
 
 
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {1: _index_words_anew}
+def _let_uses_belong_to_operations(connection: sqlite3.Connection) -> None:
+    """From version 2, whose uses belonged to none, so that undoing one left them counted; they stay as they are."""
+    connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
+    connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
+    connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
+
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
+    1: _index_words_anew,
+    2: _let_uses_belong_to_operations,
+}
 """From each older schema version, the step to the next."""
 
 

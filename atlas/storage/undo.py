@@ -1,4 +1,4 @@
-"""Taking an operation back: every record and mark that it touched becomes what it was before, exactly."""
+"""Taking an operation back: every record and mark that it touched becomes what it was, and its uses count no more."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.metadata import encode_marks
 from atlas.storage.records import LedgerWriter, record_from_image
+from atlas.storage.usage import take_back_uses
 
 
 def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: str, reason: str = "") -> Operation:
@@ -43,6 +44,8 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         for change in changes:
             taker.take_back(change)
         writer.close()
+        stored_by, counts = _origin(connection, operation)
+        take_back_uses(connection, stored_by, counts=counts)
         _link(connection, operation, draft.id)
         done = history.read_operation(connection, draft.id)
     marks.settle()
@@ -106,6 +109,14 @@ def _changed_since(connection: sqlite3.Connection, operation: Operation, change:
         f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
         f"atlas undo {later.id[:8]}"
     )
+
+
+def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, bool]:
+    """What was done first, where an operation takes back what took that back, and so on; whether it is done again."""
+    counts = False
+    while operation.undoes:
+        operation, counts = history.read_operation(connection, operation.undoes), not counts
+    return operation.id, counts
 
 
 def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:

@@ -14,12 +14,11 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.types import NO_USAGE, Usage, Use
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.where import FIRST_TO_NAME, USAGE_COLUMNS
+from atlas.storage.where import USAGE_COLUMNS, absorbed_sql, counted_usage
 
 logger = logging.getLogger(__name__)
 
@@ -41,21 +40,51 @@ def record_use(
     task_id: str,
     actor: str,
     trajectory_id: str = "",
+    operation_id: str = "",
 ) -> None:
-    """Add one use and its outcome, durably."""
+    """Add one use and its outcome, durably; an attempt of which a use counts for the record adds none.
+
+    Args:
+        operation_id: The operation that it is part of, and with which it is undone.
+    """
     kind = _kind(trajectory_id)
     at = ledger.clock.now().isoformat()
     with ledger.database.write() as connection:
+        if trajectory_id and _counts(connection, collection, record_id, kind):
+            return
         connection.execute(
-            "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (collection, record_id, kind, success, task_id, at, actor),
+            "INSERT INTO events (collection, record_id, kind, success, task_id, created_at, actor, operation) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (collection, record_id, kind, success, task_id, at, actor, operation_id),
         )
         connection.execute(
             "INSERT INTO usage (collection, record_id, n_uses, n_successes, last_used_at) VALUES (?, ?, 1, ?, ?) "
             "ON CONFLICT DO UPDATE SET n_uses = n_uses + 1, n_successes = n_successes + excluded.n_successes, "
             "last_used_at = excluded.last_used_at",
             (collection, record_id, success, at),
+        )
+
+
+def take_back_uses(connection: sqlite3.Connection, operation_id: str, *, counts: bool) -> None:
+    """Leave the uses of an operation out of every count and list, or let them count again.
+
+    Args:
+        counts: Whether they do from now on.
+    """
+    events = connection.execute(
+        "SELECT seq, collection, record_id, kind, success FROM events WHERE operation = ? AND undone = ?",
+        (operation_id, counts),
+    ).fetchall()
+    for seq, collection, record_id, kind, success in events:
+        if counts and kind != USE and _counts(connection, collection, record_id, kind):
+            continue  # the attempt was recorded anew meanwhile
+        connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (not counts, seq))
+        sign = 1 if counts else -1
+        connection.execute(
+            "UPDATE usage SET n_uses = n_uses + ?3, n_successes = n_successes + ?4, last_used_at = (SELECT "
+            "max(created_at) FROM events WHERE collection = ?1 AND record_id = ?2 AND undone = 0) "
+            "WHERE collection = ?1 AND record_id = ?2",
+            (collection, record_id, sign, sign * success),
         )
 
 
@@ -156,15 +185,11 @@ def restore_uses(connection: sqlite3.Connection, collection: str, uses: Mapping[
 
 def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
     """What happened to each record, and to those that were merged into it; nothing where nobody used or found it."""
-    wanted = json.dumps(list(ids))
+    counted = counted_usage(collection, ids)
     with ledger.database.read() as connection:
         rows = connection.execute(
-            f"SELECT record_id, {', '.join(USAGE_COLUMNS)} FROM usage "
-            "WHERE collection = ? AND record_id IN (SELECT value FROM json_each(?))",
-            (collection, wanted),
+            f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({counted.text})", counted.parameters
         ).fetchall()
-        columns = ", ".join(f"u.{column}" for column in USAGE_COLUMNS)
-        rows += _absorbed(connection, collection, wanted, "usage", columns)
     found: dict[str, Usage] = {}
     for record_id, *figures in rows:
         found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
@@ -172,18 +197,20 @@ def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dic
 
 
 def read_uses(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
-    """Each use of each record, and of those that were merged into it, oldest first."""
-    wanted = json.dumps(list(ids))
-    columns = "u.record_id, u.kind, u.success, u.task_id, u.created_at, u.actor"
+    """Each use of each record, and of those that were merged into it, oldest first; of one attempt one alone."""
+    absorbed, columns = absorbed_sql(collection, ids), "record_id, kind, success, task_id, created_at, actor, seq"
     with ledger.database.read() as connection:
         rows = connection.execute(
-            f"SELECT u.record_id, {columns}, u.seq FROM json_each(?) j "
-            "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value",
-            (wanted, collection),
+            f"{absorbed.text}, counted AS (SELECT j.value AS counts_for, u.* FROM json_each(?) j "
+            "CROSS JOIN events u ON u.collection = ? AND u.record_id = j.value "
+            "UNION ALL SELECT a.kept, u.* FROM absorbed a "
+            "CROSS JOIN events u ON u.collection = a.collection AND u.record_id = a.gone) "
+            f"SELECT counts_for, {columns} FROM counted "
+            "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
+            (*absorbed.parameters, json.dumps(list(ids)), collection),
         ).fetchall()
-        rows += _absorbed(connection, collection, wanted, "events", f"{columns}, u.seq")
     found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
-    for counts_for, *event, _ in sorted(rows, key=lambda row: row[-1]):
+    for counts_for, *event, _ in rows:
         found[counts_for].append(_use(*event))
     return found
 
@@ -196,22 +223,12 @@ def check_unused(ledger: SqliteLedger, collection: str, seen: Mapping[str, Usage
         )
 
 
-def _absorbed(
-    connection: sqlite3.Connection, collection: str, ids: str, table: str, columns: str
-) -> list[tuple[Any, ...]]:
-    """What a table says of deleted records, by the ones of these that they were merged into; see `COUNTED_USAGE`."""
-    key = connection.execute(
-        "SELECT key FROM attribute_keys WHERE collection = ? AND name = 'merged_from'", (collection,)
+def _counts(connection: sqlite3.Connection, collection: str, record_id: str, kind: str) -> bool:
+    row = connection.execute(
+        "SELECT 1 FROM events WHERE collection = ? AND record_id = ? AND kind = ? AND undone = 0 LIMIT 1",
+        (collection, record_id, kind),
     ).fetchone()
-    if key is None:
-        return []
-    return connection.execute(
-        f"SELECT k.id, {columns} FROM json_each(?) j CROSS JOIN records k ON k.collection = ? AND k.id = j.value "
-        "CROSS JOIN attributes m ON m.seq = k.seq AND m.key = ? "
-        "CROSS JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
-        f"CROSS JOIN {table} u ON u.collection = k.collection AND u.record_id = gone.id WHERE {FIRST_TO_NAME}",
-        (ids, collection, key[0]),
-    ).fetchall()
+    return row is not None
 
 
 def _kind(trajectory_id: str) -> str:

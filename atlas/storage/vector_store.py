@@ -215,7 +215,7 @@ class LedgerVectorStore:
         return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
 
     async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
-        """Add one use of a record and how it went; `NotFound` where it is not there."""
+        """Add one use of a record and how it went, of an attempt once; `NotFound` where it is not there."""
         await asyncio.to_thread(self._record_use, record_id, success, task_id, trajectory_id)
 
     async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
@@ -310,9 +310,15 @@ class LedgerVectorStore:
     def _record_use(self, record_id: str, success: bool, task_id: str, trajectory_id: str) -> None:
         if not self._ledger.get(self._name, [record_id], light=True):
             raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
-        actor = self._collection.settings.actor
         usage.record_use(
-            self._ledger, self._name, record_id, success, task_id=task_id, trajectory_id=trajectory_id, actor=actor
+            self._ledger,
+            self._name,
+            record_id,
+            success,
+            task_id=task_id,
+            trajectory_id=trajectory_id,
+            actor=self._collection.settings.actor,
+            operation_id=self.operation_id or "",
         )
 
     def _add(self, records: list[Record], *, skip_known: bool = False, also: Also | None = None) -> list[str]:

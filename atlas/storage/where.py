@@ -20,17 +20,20 @@ FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND 
 Two may name it where one that was merged into another was brought back beside it.
 """
 
-COUNTED_USAGE = (
-    "SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? "
-    "UNION ALL SELECT u.*, k.id FROM attribute_keys n JOIN attributes m ON m.key = n.key "
-    "JOIN records k ON k.seq = m.seq JOIN records gone ON gone.collection = k.collection AND gone.id = m.value "
-    "AND gone.deleted = 1 JOIN usage u ON u.collection = k.collection AND u.record_id = gone.id "
+_ABSORBED = (
+    "JOIN records gone ON gone.collection = k.collection AND gone.id = m.value AND gone.deleted = 1 "
     f"WHERE n.collection = ? AND n.name = 'merged_from' AND {FIRST_TO_NAME}"
 )
-"""Usage with the record that it counts for: that of a deleted record counts for the one that it was merged into.
 
-Nothing is moved by a merge, so undoing one, or restoring a record, brings every figure back. Two parameters.
-"""
+_REPEATED = (
+    "SELECT collection, kept, seq, success FROM (SELECT m.collection, m.kept, e.seq, e.success, "
+    "row_number() OVER (PARTITION BY m.kept, e.kind ORDER BY e.seq) AS nth FROM "
+    "(SELECT collection, kept, gone AS member FROM absorbed UNION SELECT collection, kept, kept FROM absorbed) m "
+    "CROSS JOIN events e ON e.collection = m.collection AND e.record_id = m.member "
+    "WHERE e.undone = 0 AND e.kind <> 'use') "
+    "WHERE nth > 1"
+)
+"""Uses by an attempt of which an earlier use counts for the same record: it used several that are one by now."""
 
 TRUTHS = ("marks.pinned", "marks.buried")
 
@@ -43,6 +46,42 @@ class Sql:
 
     text: str
     parameters: tuple[Any, ...]
+
+
+def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """The tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
+
+    `absorbed` has each deleted record, `gone`, with the one that it was merged into, `kept`: what is known of its use
+    counts for that. `repeated` has the uses that then count twice. Nothing is moved by a merge, so undoing one, or
+    restoring a record, brings every figure back.
+    """
+    columns = "SELECT k.collection, k.id AS kept, gone.id AS gone FROM attribute_keys n"
+    if ids is None:
+        absorbed = f"{columns} JOIN attributes m ON m.key = n.key JOIN records k ON k.seq = m.seq {_ABSORBED}"
+    else:
+        absorbed = (
+            f"{columns} CROSS JOIN json_each(?) j CROSS JOIN records k ON k.collection = n.collection "
+            f"AND k.id = j.value CROSS JOIN attributes m ON m.seq = k.seq AND m.key = n.key CROSS {_ABSORBED}"
+        )
+    parameters = (collection,) if ids is None else (json.dumps(list(ids)), collection)
+    return Sql(f"WITH absorbed AS ({absorbed}), repeated AS ({_REPEATED})", parameters)
+
+
+def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
+    """The query for usage with the record that it counts for, `counts_for`, of all records or of some; to be summed.
+
+    What is counted twice is taken off by rows below zero.
+    """
+    absorbed = absorbed_sql(collection, ids)
+    among = "" if ids is None else "AND own.record_id IN (SELECT value FROM json_each(?)) "
+    own = (collection,) if ids is None else (collection, json.dumps(list(ids)))
+    return Sql(
+        f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
+        "UNION ALL SELECT u.*, a.kept FROM absorbed a "
+        "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
+        "UNION ALL SELECT collection, kept, -1, -success, NULL, 0, NULL, kept FROM repeated",
+        (*absorbed.parameters, *own),
+    )
 
 
 def where_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
@@ -162,12 +201,13 @@ def _usage(collection: str, compare: Compare) -> Sql:
             f"unknown filter key {compare.key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}"
         )
     test = _test("total", compare)
-    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({COUNTED_USAGE}) u GROUP BY 1"
+    counted = counted_usage(collection)
+    totals = f"SELECT u.counts_for, {total_sql(column)} AS total FROM ({counted.text}) u GROUP BY 1"
     # A record that nobody used has no row: where it passes, all do but those whose total does not.
     passes_unused = column.startswith("n_") and matches(compare, {compare.key: 0})
     listed = f"SELECT counts_for FROM ({totals}) WHERE {'NOT ' if passes_unused else ''}({test.text})"
     text = f"r.id {'NOT ' if passes_unused else ''}IN ({listed})"
-    return Sql(text, (collection, collection, *test.parameters))
+    return Sql(text, (*counted.parameters, *test.parameters))
 
 
 def total_sql(column: str) -> str:

@@ -115,10 +115,14 @@ def test_outcomes_that_repeat_are_foretold_better_than_by_all_earlier_ones():
 
 
 def test_chance_is_what_a_random_order_would_find():
-    found, _ = ablated(stream(2), "no-memory")
+    _, rows = ablated(stream(2), "experience-only", "strategies-only", "full", "no-memory")
     # the second round has 3, 4 and 5 earlier attempts, one of which is at its task
-    assert found.chance_1 == pytest.approx((1 / 3 + 1 / 4 + 1 / 5) / 3)
-    assert found.chance_k == 1.0
+    assert rows["experience-only"].chance_1 == pytest.approx((1 / 3 + 1 / 4 + 1 / 5) / 3)
+    assert rows["experience-only"].chance_k == 1.0
+    # the one strategy comes from the flight, whose attempt is the first of the round
+    assert rows["strategies-only"].chance_1 == rows["strategies-only"].chance_k == pytest.approx(1 / 3)
+    assert rows["full"].chance_1 == pytest.approx((1 + 1 / 4 + 1 / 5) / 3), "either of two may hit"
+    assert rows["no-memory"].chance_1 == rows["no-memory"].chance_k == 0.0
 
 
 def test_nothing_that_was_retrieved_counts_as_used(tmp_path):

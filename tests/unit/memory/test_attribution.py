@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from atlas.memory.attribution import TrajectoryAttribution
 from tests.unit.memory.conftest import attempt
 
@@ -34,10 +36,35 @@ def test_an_attempt_may_say_what_it_used_by_memory():
 
 
 def test_an_attempt_may_name_what_it_used_by_how_the_ids_begin():
+    attribution, trajectory = TrajectoryAttribution(), attempt("cancel a flight")
+    first, second = "aaaa1111bbbb", "aaaa1111cccc"
+    attribution.note(
+        trajectory.task, {"strategies": (first, second), "experience": ("dddd1111eeee",), "concepts": ("c",)}
+    )
+    taken = attribution.take(stating(trajectory, ["aaaa1111b", "dddd1111", "c", "aaaa1111", "dddd111", "", "nothing"]))
+    assert taken.used == {"strategies": (first,), "experience": ("dddd1111eeee",), "concepts": ("c",)}
+    assert taken.unknown == ("aaaa1111", "dddd111", "", "nothing")
+
+
+def test_memories_may_be_named_as_a_context_block_does():
     attribution, trajectory = noted()
-    taken = attribution.take(stating(trajectory, ["aaaa1", "bbbb", "aaaa", "", "nothing"]))
-    assert taken.used == {"strategies": ("aaaa1111",), "experience": ("bbbb1111",)}
-    assert taken.unknown == ("aaaa", "", "nothing")
+    said = {"strategy": ["s1"], "strategies": ["s1", "s2"], "entry": "e", "concept": None}
+    assert attribution.take(stating(trajectory, said)).used == {"strategies": ("s1", "s2"), "journal": ("e",)}
+
+
+@pytest.mark.parametrize(
+    ("used", "problem"),
+    [
+        (5, "`used` should be ids by memory, or a list of ids, but is 5"),
+        ([5], "`used` should be ids by memory, or a list of ids, but is [5]"),
+        ({"strategies": {"a": 1}}, "`used` of strategies should be a list of ids, but is {'a': 1}"),
+        ({"diary": ["a"]}, "`used` names a memory 'diary', but there are experience, concepts, strategies, journal"),
+    ],
+)
+def test_what_has_another_form_is_told(used, problem):
+    attribution, trajectory = noted()
+    taken = attribution.take(stating(trajectory, used))
+    assert (taken.used, taken.unknown, taken.problems) == ({}, (), (problem,))
 
 
 def test_an_attempt_may_say_that_it_used_nothing():

@@ -8,6 +8,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Marks, Outcome, Usage
+from atlas.infra import aio
 from tests.unit.memory.conftest import attempt, taken_back, task
 
 
@@ -101,6 +102,30 @@ def test_usage_of_all_counts_for_the_one_that_stays(stored, attempts, clock):
     stored.restore([attempts[2]])
     assert stored.usage([kept, attempts[2]])[kept].n_uses == 3
     assert stored.usage([attempts[2]])[attempts[2]].n_uses == 1
+
+
+def test_an_attempt_that_used_several_counts_once_for_the_one_that_stays(stored, attempts):
+    for record_id, success, trajectory_id in (
+        (attempts[0], True, "one"),
+        (attempts[1], True, "one"),
+        (attempts[1], False, "two"),
+        (attempts[2], True, "one"),
+        (attempts[0], True, ""),
+        (attempts[1], True, ""),
+        (attempts[3], True, "one"),
+    ):
+        stored.record_use(record_id, success, trajectory_id=trajectory_id)
+    before = everything(stored)
+    kept = stored.merge(attempts[:3]).id
+    [uses] = aio.run(stored._store.uses([kept])).values()
+    assert [(use.trajectory_id, use.success) for use in uses] == [("one", True), ("two", False), ("", True), ("", True)]
+    usage = stored.usage([kept])[kept]
+    assert (usage.n_uses, usage.n_successes) == (4, 3)
+    assert stored.column("usage.n_uses") == {kept: 4, attempts[3]: 1}
+    assert stored.column("usage.n_successes") == {kept: 3, attempts[3]: 1}
+    assert stored.ids({"usage.n_uses": 4}) == [kept]
+    taken_back(stored, last_operation(stored).id)
+    assert everything(stored) == before
 
 
 def test_undoing_a_merge_brings_everything_back(stored, attempts):

@@ -230,6 +230,54 @@ def test_where_it_cannot_be_stored_the_run_s_own_exception_comes_through(tmp_pat
     assert raised.value.__notes__[0].startswith("ATLAS: it was not remembered: ReadOnlyStore: ")
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_where_its_memory_cannot_be_asked_the_run_goes_on_without_and_says_why(memory, is_async):
+    async def asked(run):
+        return await run.acontext()
+
+    with atlas.remember(memory, "Sort \ud800") as run:
+        assert (asyncio.run(asked(run)) if is_async else run.context) == ""
+        assert run.problem.startswith("its memory could not be asked: InvalidInput: ")
+        assert run.context == ""
+    assert run.problem.count("could not be asked") == 1
+    assert "it was not remembered: InvalidInput" in run.problem
+
+
+def test_where_one_of_its_memories_cannot_be_asked_the_run_says_why(memory, monkeypatch):
+    async def fail(*_, **__):
+        raise RuntimeError("no index")
+
+    monkeypatch.setattr(memory.strategies, "aretrieve", fail)
+    with atlas.remember(memory, "Sort") as run:
+        assert run.context == ""
+    assert run.problem == "its memory could not be asked: strategies: RuntimeError: no index"
+    assert len(attempts(memory)) == 1
+
+
+class Hidden(Exception):
+    """What cannot be shown."""
+
+    def __repr__(self):
+        raise ValueError("no")
+
+    __str__ = __repr__
+
+
+def test_what_cannot_be_shown_stands_in_no_ones_way(memory):
+    with atlas.remember(memory, "Outer") as outer:
+        with atlas.remember(memory, "Inner") as inner:
+            inner.step(action=Hidden(), where=Hidden())
+            inner.answer = Hidden()
+        with pytest.raises(Hidden), atlas.remember(memory, "Failing"):
+            raise Hidden
+    shown = "<Hidden that cannot be shown>"
+    assert (outer.problem, inner.problem) == ("", "")
+    first, second, last = attempts(memory)
+    assert (first.steps[0].action, first.solution_output) == (shown, shown)
+    assert second.outcome.error_info == f"Hidden: {shown}"
+    assert [step.observation for step in last.steps] == [shown, f"Hidden: {shown}"]
+
+
 def test_a_judge_that_fails_leaves_the_outcome_unknown(memory, caplog):
     with atlas.remember(memory, "Sort", judge=lambda answer: answer.missing) as run:
         run.answer = 1

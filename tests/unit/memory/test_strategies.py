@@ -245,7 +245,7 @@ def test_what_is_edited_is_found_by_its_new_situation(bank):
 def test_merging_keeps_the_most_used_with_the_sources_and_attempts_of_all(bank, store):
     old = bank.add(strategy(sources=("a",), parameters=({"name": "x"},)))
     used = bank.add(strategy(suggestion="ask for the reason", sources=("b",), parameters=({"name": "y"},)))
-    tried(bank, old, True)
+    bank.update_stats(old, True, trajectory_id="another")
     tried(bank, used, True, False)
     kept = bank.merge([old, used])
     assert (kept.id, kept.suggestion, kept.usage_count) == (used, "ask for the reason", 3)

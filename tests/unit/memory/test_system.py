@@ -182,10 +182,20 @@ def test_an_attempt_may_say_what_it_used_and_is_told_what_nobody_knows(memory):
 def test_what_was_deleted_meanwhile_and_what_has_no_memory_is_told(memory):
     first = memory.store(attempt(REFUND))
     memory.strategies.delete([first["strategies"]])
-    used = {"strategies": [first["strategies"]], "diary": ["j"]}
+    used = {"strategies": [first["strategies"]], "entry": ["j"], "diary": ["d"]}
     stored = memory.store(replace(attempt(REFUND, False), metadata={"used": used}))
     assert "used" not in stored
     assert f"{first['strategies']!r}, 'j'" in stored["errors"]["used"]
+    assert "`used` names a memory 'diary'" in stored["errors"]["used"]
+
+
+def test_an_attempt_may_name_memories_and_ids_as_a_context_block_shows_them(memory):
+    first = memory.store(attempt(REFUND))["strategies"]
+    stored = memory.store(replace(attempt("another task", False), metadata={"used": {"strategy": [first[:8]]}}))
+    assert stored["used"] == {"strategies": [first]}
+    stored = memory.store(replace(attempt("a third task", False), metadata={"used": {"strategy": [first[:7]]}}))
+    assert repr(first[:7]) in stored["errors"]["used"]
+    assert memory.strategies.rate(first).n == 1
 
 
 def test_an_unknown_outcome_counts_for_nothing(memory):
@@ -194,6 +204,25 @@ def test_an_unknown_outcome_counts_for_nothing(memory):
     memory.query_sync(retry.task)
     assert set(memory.store(retry)) == {"experience"}
     assert memory.strategies.attempts(first["strategies"]) == []
+
+
+def test_undoing_a_store_takes_its_outcome_back_and_doing_it_again_counts_it(memory):
+    strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
+    retry = attempt(REFUND, False)
+    memory.query_sync(retry.task)
+    assert memory.store(retry)["used"] == {"strategies": [strategy_id]}
+    undone = memory.undo(memory.history(1)[0].id)
+    assert (memory.strategies.rate(strategy_id).n, memory.strategies.attempts(strategy_id)) == (0, [])
+    memory.undo(undone.id)
+    assert [use.trajectory_id for use in memory.strategies.attempts(strategy_id)] == [retry.id]
+
+
+def test_storing_an_attempt_again_counts_its_outcome_once(memory):
+    strategy_id = memory.strategies.add(Strategy(situation=REFUND, suggestion="look it up"))
+    retry = replace(attempt(REFUND, False), metadata={"used": {"strategies": [strategy_id]}})
+    memory.store(retry)
+    memory.store(retry)
+    assert memory.strategies.rate(strategy_id).n == 1
 
 
 def test_what_the_context_shows_counts_rather_than_all_that_was_found(memory):

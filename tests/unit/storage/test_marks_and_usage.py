@@ -141,6 +141,17 @@ def test_uses_add_up(tmp_path):
     store.ledger.close()
 
 
+def test_an_attempt_counts_once_for_a_record(open_store):
+    opened = open_store()
+    opened.add("a", "b")
+    things = opened.store.vector_store(THINGS)
+    for record_id, trajectory_id in (("a", "one"), ("a", "one"), ("a", "two"), ("b", "one"), ("b", ""), ("b", "")):
+        aio.run(things.record_use(record_id, True, "t", trajectory_id))
+    named = {i: [use.trajectory_id for use in of] for i, of in aio.run(things.uses(["a", "b"])).items()}
+    assert named == {"a": ["one", "two"], "b": ["one", "", ""]}
+    assert {i: usage.n_uses for i, usage in aio.run(things.usage(["a", "b"])).items()} == {"a": 2, "b": 3}
+
+
 def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     opened = open_store()
     opened.add("a", "b")

@@ -1,4 +1,4 @@
-"""A store that version 1 wrote is brought up to date when it is opened, once, and loses nothing."""
+"""A store that an older version wrote is brought up to date when it is opened, once, and loses nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.settings import Settings
-from atlas.core.types import Marks
+from atlas.core.types import Marks, Usage, Use
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.storage import schema
@@ -23,7 +23,8 @@ from atlas.storage.doctor import examine
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
-from tests.old_schemas import make_version_1, schema_version
+from atlas.testing import FixedClock
+from tests.old_schemas import make_version_1, make_version_2, schema_version
 from tests.unit.storage.conftest import THINGS, Opened, files_in, vector_of
 
 TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
@@ -49,6 +50,11 @@ def old(tmp_path: Path) -> Path:
 
 def found(store: Store, text: str) -> list[str]:
     return aio.run(store.vector_store(THINGS).search_text(text, 5)).ids
+
+
+def usage_of(store: Store, record_id: str) -> tuple[Usage, list[Use]]:
+    things = store.vector_store(THINGS)
+    return aio.run(things.usage([record_id]))[record_id], aio.run(things.uses([record_id]))[record_id]
 
 
 def problems(store: Store) -> Mapping[str, str]:
@@ -94,6 +100,26 @@ def test_what_version_1_did_can_still_be_undone(old):
         assert problems(store) == {}
 
 
+def test_opening_one_of_version_2_keeps_its_uses_and_lets_those_that_follow_be_undone(tmp_path):
+    with Store.open(tmp_path / "store", clock=FixedClock()) as store:
+        Opened(store).add("a")
+        aio.run(store.vector_store(THINGS).record_use("a", True, "task", "one"))
+        before = usage_of(store, "a")
+    make_version_2(tmp_path / "store")
+    with Store.open(tmp_path / "store", clock=FixedClock()) as store:
+        assert usage_of(store, "a") == before
+        assert [use.trajectory_id for use in before[1]] == ["one"]
+        scoped = store.vector_store(THINGS).within("store")
+        aio.run(scoped.add(["b"], [vector_of("b")], [{}], ["b"]))
+        aio.run(scoped.record_use("a", False, "task", "two"))
+        store.undo(scoped.operation_id)
+        assert usage_of(store, "a") == before
+        store.catch_up()
+        assert problems(store) == {}
+    assert ledger_version(tmp_path / "store") == SCHEMA_VERSION
+    assert schema_version(tmp_path / "store" / "atlas.schema-2.sqlite") == 2
+
+
 def test_a_copy_of_what_it_was_is_kept_beside_it(old):
     with Store.open(old):
         pass
@@ -112,7 +138,7 @@ def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
 
 def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
     before = files_in(old)
-    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 2\. Open it once without read_only"):
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 3\. Open it once without read_only"):
         Store.open(old, read_only=True)
     assert files_in(old) == before
     with Store.open(old):
@@ -180,7 +206,7 @@ def test_a_backup_of_version_1_restores(old, tmp_path):
         ("DROP TABLE records_fts", "is damaged"),
         ("DROP TRIGGER records_fts_insert", "is damaged"),
         ("PRAGMA user_version = 0", "has schema 0"),
-        ("PRAGMA user_version = 3", "has schema 3, .* up to 2"),
+        ("PRAGMA user_version = 4", "has schema 4, .* up to 3"),
         ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
     ],
 )

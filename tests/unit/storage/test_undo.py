@@ -181,6 +181,35 @@ def test_usage_survives_a_deletion_that_is_undone(open_store):
     assert read_usage(opened.store.ledger, THINGS, ["a"])["a"].n_successes == 1
 
 
+def test_uses_are_undone_with_their_operation_and_come_back_with_it(open_store):
+    opened = open_store()
+    opened.add("a")
+    things = opened.store.vector_store(THINGS)
+    aio.run(things.record_use("a", True, "", "one"))
+
+    def counted():
+        usage, uses = aio.run(things.usage(["a"]))["a"], aio.run(things.uses(["a"]))["a"]
+        filtered = aio.run(things.column("usage.n_uses")), aio.run(things.column("usage.n_successes"))
+        assert filtered == ({"a": usage.n_uses}, {"a": usage.n_successes})
+        assert (usage.n_uses, usage.n_successes) == (len(uses), sum(use.success for use in uses))
+        assert usage.last_used_at == max(use.at for use in uses)
+        return [use.trajectory_id for use in uses]
+
+    scoped = things.within("store")
+    aio.run(scoped.add(["b"], [vector_of("b")], [{}], ["b"]))
+    for success, trajectory_id in ((True, "two"), (False, "three"), (True, "")):
+        aio.run(scoped.record_use("a", success, "", trajectory_id))
+    assert counted() == ["one", "two", "three", ""]
+    last = scoped.operation_id
+    for expected in (["one"], ["one", "two", "three", ""]) * 2:  # an undo, its undo, the undo of that …
+        last = opened.store.undo(last).id
+        assert counted() == expected
+    last = opened.store.undo(last).id
+    aio.run(things.record_use("a", True, "", "two"))
+    opened.store.undo(last)
+    assert counted() == ["one", "three", "", "two"]
+
+
 def test_storing_is_not_undone_once_the_record_was_marked(open_store):
     opened = open_store()
     stored = opened.add("a", "b")
