@@ -50,6 +50,9 @@ class StrategyEffect:
     not_used: Tries
     """Its base rate. The attempts that it was abstracted from are among these: they were made without it."""
 
+    n_unplaced: int = 0
+    """Tries that name neither their attempt nor its task, and so may be among `not_used` as well."""
+
     @property
     def difference(self) -> float | None:
         """How much higher the success rate is with it, in [-1, 1]; None where either is not known."""
@@ -58,9 +61,14 @@ class StrategyEffect:
 
     @property
     def verdict(self) -> str:
-        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do, `not used` without a try."""
+        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do.
+
+        `not used` without a try; `unplaced` where some tries may be on both sides.
+        """
         if not self.used.n:
             return "not used"
+        if self.n_unplaced and self.not_used.n:
+            return "unplaced"
         if self.used.interval.low > self.not_used.interval.high:
             return "helps"
         return "hurts" if self.used.interval.high < self.not_used.interval.low else "unclear"
@@ -76,6 +84,7 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
     return StrategyEffect(
         used=Tries(n=len(tries), n_succeeded=sum(use.success for use in tries)),
         not_used=Tries(n=without.n_known, n_succeeded=without.n_succeeded),
+        n_unplaced=sum(not use.trajectory_id and not use.task_id for use in tries),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from atlas.core.errors import NotFound
@@ -42,6 +44,22 @@ def test_attempts_with_it_are_compared_with_attempts_without(with_it, base, diff
 def test_its_own_attempts_are_no_part_of_its_base_rate():
     own = Attempt("e", "t", "succeeded", "tr0")
     assert effect_among(uses(True), [own, *without(False)]).not_used.n == 1
+
+
+def unnamed(*outcomes, task_id):
+    return [replace(use, trajectory_id="", task_id=task_id) for use in uses(*outcomes)]
+
+
+def test_a_try_that_names_its_task_alone_is_one_of_the_attempts_at_it_that_went_alike():
+    base = [*without(True, True, False), Attempt("e", "elsewhere", "succeeded", "other")]
+    found = effect_among(unnamed(True, False, False, task_id="t"), base)
+    assert (found.not_used.n, found.not_used.n_succeeded, found.n_unplaced) == (2, 2, 0)
+
+
+def test_tries_that_name_nothing_leave_open_whether_it_helps():
+    found = effect_among([*uses(*[True] * 20), *unnamed(True, task_id="")], without(*[False] * 20))
+    assert (found.n_unplaced, found.verdict) == (1, "unplaced")
+    assert effect_among(unnamed(True, task_id=""), []).verdict == "unclear"
 
 
 def test_similar_tasks_are_those_of_its_situation(tmp_path):
