@@ -8,6 +8,7 @@ from typing import Any
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Hit, JournalEntry, Strategy
+from atlas.memory.context import record_text
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategy_outcomes_async import StrategyRate
 from atlas.memory.system import MemorySystem
@@ -15,7 +16,7 @@ from atlas.views.finding import card_of
 from atlas.views.highlighting import Source, matched_spans
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.rates import rate_line
-from atlas.views.wording import counted, percent
+from atlas.views.wording import counted
 
 
 def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
@@ -30,13 +31,8 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`succeeded in 3 of 4 tries (28–93 %), estimated rate 0.71`, or `not tried yet`; that it is retired, if it is."""
-    retired = f", retired {rate.retired}" if rate.retired else ""
-    if not rate.n:
-        return f"not tried yet{retired}"
-    between = f"{rate.interval.low * 100:.0f}–{percent(rate.interval.high)}"
-    tries = "1 try" if rate.n == 1 else f"{rate.n:,} tries"
-    return f"succeeded in {rate.n_succeeded:,} of {tries} ({between}), estimated rate {rate.rate:.2f}{retired}"
+    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`; that it is retired, if it is."""
+    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
 def _experience(memory: MemorySystem, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
