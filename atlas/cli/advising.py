@@ -12,8 +12,12 @@ from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Strategy, Use
 from atlas.memory.ranking import explain
 from atlas.memory.strategies import StrategyRate
+from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
+from atlas.views.ask_cards import tried_line
 from atlas.views.kinds import STRATEGY
+from atlas.views.strategies import without_text
+from atlas.views.strategy_parameters import parameters_text
 from atlas.views.strategy_writing import apply_writing, propose_writing
 
 
@@ -33,7 +37,7 @@ def _strategies(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=options.dry_run or not options.write) as memory:
         if options.write:
             _write(memory, is_dry=options.dry_run)
-        elif options.show:
+        elif options.show is not None:
             _show(memory, full_ids(memory, [options.show], kind=STRATEGY)[0])
         elif options.query:
             _search(memory, options.query, options.n)
@@ -75,36 +79,35 @@ def _search(memory: MemorySystem, query: str, n: int) -> None:
 
 def _show(memory: MemorySystem, strategy_id: str) -> None:
     for strategy in memory.strategies.get_many([strategy_id]):
-        head = {
-            "id": strategy.id,
-            "title": strategy.title,
-            "success rate": _rate(memory.strategies.rate(strategy.id)),
-            "derived by": str(strategy.metadata.get("derived_by", "")),
-            "sources": ", ".join(strategy.sources),
-        }
-        attempts = "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id))
+        head = _head(memory, strategy)
         named = {
             "when": strategy.situation,
             "what to do": strategy.suggestion,
+            "parameters": parameters_text(strategy.parameters),
             "why": strategy.rationale,
-            "attempts": attempts,
+            "attempts": "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id)),
         }
         parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
         parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
         print("\n".join(parts))
 
 
+def _head(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
+    rate = memory.strategies.rate(strategy.id)
+    without = tasks_without(memory.strategies, memory.experience, [strategy])[strategy.id]
+    return {
+        "id": strategy.id,
+        "title": strategy.title,
+        "record": tried_line(rate),
+        "its tasks without it": without_text(without),
+        "estimate": f"{rate.rate:.2f}, by {type(memory.strategies.success_updater).__name__}" if rate.n else "",
+        "derived by": str(strategy.metadata.get("derived_by", "")),
+        "sources": ", ".join(strategy.sources),
+    }
+
+
 def _line(strategy: Strategy, rate: StrategyRate) -> str:
-    return f"{strategy.id[:8]}  {_rate(rate)}  {safe(strategy.title)}"[:160]
-
-
-def _rate(rate: StrategyRate) -> str:
-    """`0.55 (1 of 1 succeeded; 95 %: 0.16 to 0.99)`."""
-    retired = f", retired {rate.retired}" if rate.retired else ""
-    if not rate.n:
-        return f"not tried{retired}"
-    interval = f"95 %: {rate.interval.low:.2f} to {rate.interval.high:.2f}"
-    return f"{rate.rate:.2f} ({rate.n_succeeded} of {rate.n} succeeded; {interval}{retired})"
+    return f"{strategy.id[:8]}  {tried_line(rate)}  {safe(strategy.title)}"[:160]
 
 
 def _attempt(use: Use) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from atlas.core.errors import NotFound
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import Settings
 from atlas.core.types import Experience, Operation
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
@@ -84,11 +84,14 @@ def full_ids(
 
     Raises:
         NotFound: None, or several, begin with one of them.
+        InvalidInput: One of them is empty.
     """
     return [_full_id(memory, beginning, deleted, kind) for beginning in beginnings]
 
 
 def _full_id(memory: MemorySystem, beginning: str, deleted: bool, kind: Kind) -> str:
+    if not beginning:
+        raise InvalidInput(f"an id of a {kind.noun}, or a beginning of one, should say something, but is empty")
     ids = memory.storage.ledger.ids_beginning(kind.records(memory).collection_name, beginning, deleted=deleted)
     if len(ids) != 1:
         noun = f"deleted {kind.noun}" if deleted else kind.noun

@@ -27,7 +27,7 @@ def add_commands(commands: Any) -> None:
 
 def _concepts(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
-        if options.show:
+        if options.show is not None:
             _show(memory, full_ids(memory, [options.show], kind=CONCEPT)[0])
         elif options.query:
             _search(memory, options.query, options.n)

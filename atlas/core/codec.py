@@ -21,7 +21,7 @@ MAX_DEPTH = 100
 MAX_INTEGER_BITS = 4_096
 """Larger integers are refused: Python does not print them, and few readers of JSON take them."""
 
-STATISTICS = ("usage_count", "success_rate")
+STATISTICS = ("usage_count", "n_succeeded", "success_rate")
 """Fields of concepts and strategies that follow from what the store knows of their uses, and are not encoded."""
 
 Json = dict[str, Any]

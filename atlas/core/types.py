@@ -201,8 +201,12 @@ class Strategy:
     """Why it should work, and what says so."""
 
     usage_count: int = 0
+    n_succeeded: int = 0
+    """Of its uses."""
+
     success_rate: float = 0.5
-    """As its bank's updater estimates it, in [0, 1]; 0.5 before it was used."""
+    """As its bank's updater estimates it, in [0, 1]; 0.5 before it was used. May lie outside the interval that the
+    counts give, as updaters weigh late outcomes more."""
 
     sources: tuple[str, ...] = ()
     """Ids of the trajectories that it was abstracted from."""

@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, JournalEntry, MemoryQueryResult, Strategy
 from atlas.core.words import STOP_WORDS
 from atlas.infra.spending import CHARACTERS_PER_TOKEN
+from atlas.memory.updating import credible_interval
 
 BUDGET_TOKENS = 2_000
 EACH = 8
@@ -119,6 +120,17 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
     )
 
 
+def record_text(n_succeeded: int, n: int) -> str:
+    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`: how a strategy's record is told everywhere.
+
+    The interval is that of `credible_interval`. An updater's estimate is no part of it: it may lie outside.
+    """
+    if not n:
+        return "not tried yet"
+    interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
+    return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+
+
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[_Part]:
     """Those worth showing, in the order in which they were retrieved."""
     left, chosen = list(parts), list[_Part]()
@@ -172,10 +184,13 @@ def _part(memory: str, record_id: str, relevance: float, told: str, counter: Tok
 
 
 def _told_strategy(strategy: Strategy) -> str:
-    tries = f"{strategy.usage_count} {'try' if strategy.usage_count == 1 else 'tries'}"
-    record = f"success rate {strategy.success_rate:.2f} after {tries}" if strategy.usage_count else "not tried yet"
     parameters = ", ".join(f"{p['name']} ({p.get('type', 'text')})" for p in strategy.parameters)
-    fields = {"When": strategy.situation, "Do": strategy.suggestion, "Parameters": parameters, "Record": record}
+    fields = {
+        "When": strategy.situation,
+        "Do": strategy.suggestion,
+        "Parameters": parameters,
+        "Record": record_text(strategy.n_succeeded, strategy.usage_count),
+    }
     return _told("strategy", strategy.id, strategy.title, fields)
 
 

@@ -96,6 +96,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
         "n_steps": len(experience.steps),
         "merged_from": lineage(experience.metadata) or None,
         "merged_hashes": merged_hashes(experience.metadata) or None,
+        "merged_trajectories": merged_trajectories(experience.metadata) or None,
         "content": dump(encoded),
         "content_hash": _hash(encoded),
         "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
@@ -117,7 +118,10 @@ def lineage(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """`outcome` and `content_hash` of each attempt that an experience stands for, by id, so far as it is readable."""
+    """`outcome`, `content_hash` and, mostly, `trajectory_id` of each attempt that an experience stands for, by id.
+
+    Only what is readable: metadata is what somebody gave.
+    """
     held = metadata.get("merged_attempts")
     return {i: said for i, said in held.items() if _is_merged_attempt(said)} if isinstance(held, Mapping) else {}
 
@@ -127,11 +131,17 @@ def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
     return [said["content_hash"] for said in merged_attempts(metadata).values()]
 
 
+def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
+    """The ids of the attempts that an experience stands for, where they are known."""
+    return [said["trajectory_id"] for said in merged_attempts(metadata).values() if said.get("trajectory_id")]
+
+
 def _is_merged_attempt(said: Any) -> bool:
     return (
         isinstance(said, Mapping)
         and said.get("outcome") in ("succeeded", "failed", "unknown")
         and isinstance(said.get("content_hash"), str)
+        and isinstance(said.get("trajectory_id", ""), str)
     )
 
 

@@ -218,16 +218,18 @@ def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """How each attempt went, and the hash of what it said, by id: of these, and of those that they stand for.
+    """How each attempt went, the hash of what it said and its own id, by the id of its experience.
 
-    Each counts once, whichever of them stand for it, and one that is among them counts as it is now.
+    Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
+    them counts as it is now.
     """
     attempts: dict[str, dict[str, str]] = {}
     for subject in subjects:
         attempts |= merged_attempts(subject.experience.metadata)
     for subject in subjects:
-        label = subject.experience.outcome.label
-        attempts[subject.experience.id] = {"outcome": label, "content_hash": subject.content_hash}
+        one = subject.experience
+        said = {"outcome": one.outcome.label, "content_hash": subject.content_hash, "trajectory_id": one.trajectory_id}
+        attempts[one.id] = said
     return attempts
 
 

@@ -199,7 +199,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         uses, rows = await self._store.uses(strategy_ids), await self._store.get(list(strategy_ids))
         return [
             ExportedStrategy(
-                strategy=replace(one, usage_count=0, success_rate=UNTRIED_RATE),
+                strategy=replace(one, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
                 marks=marks[one.id],
                 usage=usage[one.id],
                 uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from atlas.analysis.statistics import Interval
 from atlas.core.errors import NotFound
-from atlas.core.types import Experience, Use
+from atlas.core.types import Use
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.ranking import NUDGES
 from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.strategy_sources import Attempt, aattempts, rate_without
 from atlas.memory.updating import credible_interval
 
-SIMILAR = 50
+SIMILAR = 500
 """Experiences that are looked at, at most."""
 
 
@@ -48,6 +50,9 @@ class StrategyEffect:
     not_used: Tries
     """Its base rate. The attempts that it was abstracted from are among these: they were made without it."""
 
+    n_unplaced: int = 0
+    """Tries that name neither their attempt nor its task, and so may be among `not_used` as well."""
+
     @property
     def difference(self) -> float | None:
         """How much higher the success rate is with it, in [-1, 1]; None where either is not known."""
@@ -56,32 +61,39 @@ class StrategyEffect:
 
     @property
     def verdict(self) -> str:
-        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do, `not used` without a try."""
+        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do.
+
+        `not used` without a try; `unplaced` where some tries may be on both sides.
+        """
         if not self.used.n:
             return "not used"
+        if self.n_unplaced and self.not_used.n:
+            return "unplaced"
         if self.used.interval.low > self.not_used.interval.high:
             return "helps"
         return "hurts" if self.used.interval.high < self.not_used.interval.low else "unclear"
 
 
-def effect_among(attempts: Sequence[Use], similar: Iterable[Experience]) -> StrategyEffect:
-    """The effect of a strategy, from its recorded attempts and from experiences with similar tasks.
+def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
+    """The effect of a strategy, from its recorded tries and from attempts at similar tasks.
 
     Args:
-        similar: Those of its own attempts among them are left out; so are those whose outcome is not known.
+        similar: Its tries among them are left out, as `rate_without` says; so are those whose outcome is not known.
     """
-    own = {use.trajectory_id for use in attempts if use.trajectory_id}
-    others = [one.success for one in similar if one.trajectory_id not in own and one.success is not None]
+    without = rate_without(similar, tries)
     return StrategyEffect(
-        used=Tries(n=len(attempts), n_succeeded=sum(use.success for use in attempts)),
-        not_used=Tries(n=len(others), n_succeeded=sum(others)),
+        used=Tries(n=len(tries), n_succeeded=sum(use.success for use in tries)),
+        not_used=Tries(n=without.n_known, n_succeeded=without.n_succeeded),
+        n_unplaced=sum(not use.trajectory_id and not use.task_id for use in tries),
     )
 
 
 async def aeffect(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
 ) -> StrategyEffect:
-    """The effect of a strategy against at most k experiences whose tasks are relevant to its situation.
+    """The effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
+
+    They are found by meaning and words alone, buried ones too: what agents are shown first are those that worked.
 
     Raises:
         NotFound: It is not there.
@@ -89,9 +101,13 @@ async def aeffect(
     strategy = await bank.aget(strategy_id)
     if strategy is None:
         raise NotFound(f"there is no strategy {strategy_id!r}; it may have been deleted (see: atlas history)")
-    attempts = await bank.aattempts(strategy_id)
-    found = await experience.aretrieve(strategy.situation, k, count_retrieval=False)
-    return effect_among(attempts, [hit.item for hit in found.hits])
+    tries = await bank.aattempts(strategy_id)
+    plain = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
+    found = await experience.ranked_with(plain, reranked=False).aretrieve(
+        strategy.situation, k, count_retrieval=False, with_buried=True
+    )
+    ids = [hit.item.id for hit in found.hits]
+    return effect_among(tries, await aattempts(experience, {"id": {"$in": ids}}) if ids else [])
 
 
 def effect(

@@ -79,7 +79,8 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
     points = replay(updater, uses)
     if not points:
         return strategy
-    return replace(strategy, usage_count=len(points), success_rate=points[-1].rate)
+    n_succeeded = sum(point.success for point in points)
+    return replace(strategy, usage_count=len(points), n_succeeded=n_succeeded, success_rate=points[-1].rate)
 
 
 def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import Strategy, Trajectory
+from atlas.core.types import Outcome, Strategy, Trajectory, Use
+from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.extraction import to_trajectory
+from atlas.memory.extraction import merged_attempts, to_trajectory
 from atlas.memory.strategies import ChromaStrategyBank
 
 MANY = 2_000
@@ -17,26 +18,30 @@ MANY = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
-    """The experience of an attempt that a strategy names."""
+class Attempt:
+    """An attempt that is remembered: by an experience of its own, or by the one that it was merged into."""
 
     id: str
+    """Of that experience."""
+
     task_id: str
+    """What that experience was an attempt at; empty where it does not say."""
+
     outcome: str
-    """`succeeded`, `failed` or `unknown`."""
+    """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
+
+    trajectory_id: str
+    """Its own id; empty where it is not known."""
 
 
-def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Linked]:
-    """The experiences of those attempts that are still remembered, by the attempt's id."""
-    if not trajectory_ids:
+def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
+    """Those of these attempts that are still remembered, by their own id."""
+    wanted = set(trajectory_ids) - {""}
+    if not wanted:
         return {}
-    wanted = set(trajectory_ids)
-    where = {"trajectory_id": {"$in": list(wanted)}} if len(wanted) <= MANY else None
-    by_experience = experience.column("trajectory_id", where)
-    found = {record_id: of for record_id, of in by_experience.items() if of in wanted}
-    among = {"id": {"$in": list(found)}} if len(found) <= MANY else None
-    tasks, outcomes = experience.column("task_id", among), experience.column("outcome", among)
-    return {of: Linked(i, tasks.get(i, ""), outcomes.get(i, "unknown")) for i, of in found.items()}
+    where = {"$or": [_among("trajectory_id", wanted), _among("merged_trajectories", wanted)]}
+    found = aio.run(aattempts(experience, where if len(wanted) <= MANY else None))
+    return {one.trajectory_id: one for one in found if one.trajectory_id in wanted}
 
 
 def tasks_without(
@@ -50,11 +55,39 @@ def tasks_without(
     every = {task_id for ids in tasks.values() for task_id in ids}
     if not every:
         return {strategy.id: SuccessRate() for strategy in strategies}
-    where = {"task_id": {"$in": list(every)}} if len(every) <= MANY else None
-    attempts = _attempts(experience, where)
-    uses = bank.attempts_of([one.id for one in strategies])
-    tried = {strategy_id: {use.trajectory_id for use in of} for strategy_id, of in uses.items()}
-    return {one.id: _rate(tasks[one.id], attempts, tried[one.id]) for one in strategies}
+    at_task = defaultdict(list)
+    for one in aio.run(aattempts(experience, _among("task_id", every) if len(every) <= MANY else None)):
+        at_task[one.task_id].append(one)
+    tries = bank.attempts_of([one.id for one in strategies])
+    return {
+        one.id: rate_without((attempt for task in tasks[one.id] for attempt in at_task[task]), tries[one.id])
+        for one in strategies
+    }
+
+
+def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
+    """How those of the attempts went that are no tries of a strategy.
+
+    A try that names its task alone is taken for an attempt at that task which went alike, where there is one; one that
+    names neither may be any of them, and takes none away.
+    """
+    named = {use.trajectory_id for use in tries if use.trajectory_id}
+    loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
+    counts = Counter[str]()
+    for one in attempts:
+        is_loose = one.trajectory_id not in named and loose[one.task_id, one.outcome] > 0
+        loose[one.task_id, one.outcome] -= is_loose
+        counts[one.outcome] += one.trajectory_id not in named and not is_loose
+    return SuccessRate.of(counts)
+
+
+async def aattempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
+    """The attempts that the experiences which pass a filter remember, each once, whichever of them stand for it."""
+    outcomes, tasks = await experience.acolumn("outcome", where), await experience.acolumn("task_id", where)
+    own = await experience.acolumn("trajectory_id", where)
+    merged = await _merged_attempts(experience, where)
+    kept = [Attempt(i, tasks.get(i, ""), outcome, own.get(i, "")) for i, outcome in outcomes.items()]
+    return [*kept, *merged]
 
 
 def unwritten_successes(
@@ -81,19 +114,17 @@ def _named_task(strategy: Strategy) -> str:
     return named if isinstance(named, str) and strategy.sources else ""
 
 
-def _attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> dict[str, list[Linked]]:
-    """Attempts by task; of each its own id in place of the experience's, where it is known."""
-    tasks, outcomes = experience.column("task_id", where), experience.column("outcome", where)
-    attempt_of = experience.column("trajectory_id", where)
-    found = defaultdict(list)
-    for record_id, task_id in tasks.items():
-        attempt = Linked(attempt_of.get(record_id, record_id), task_id, outcomes.get(record_id, "unknown"))
-        found[task_id].append(attempt)
-    return found
+async def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
+    """Attempts whose own experiences were merged away."""
+    kept = await experience.aget_many(list(await experience.acolumn("merged_from", where)))
+    merged = {
+        record_id: Attempt(one.id, one.task.id, said["outcome"], said.get("trajectory_id", ""))
+        for one in kept
+        for record_id, said in merged_attempts(one.metadata).items()
+    }
+    restored = await experience.atitles(list(merged))  # from the trash: they speak for themselves again
+    return [one for record_id, one in merged.items() if record_id not in restored]
 
 
-def _rate(tasks: set[str], attempts: Mapping[str, Sequence[Linked]], tried: set[str]) -> SuccessRate:
-    counts: dict[str, int] = defaultdict(int)
-    for attempt in (one for task in tasks for one in attempts.get(task, ())):
-        counts[attempt.outcome] += attempt.id not in tried
-    return SuccessRate.of(counts)
+def _among(key: str, values: Iterable[str]) -> dict[str, object]:
+    return {key: {"$in": sorted(values)}}

@@ -8,6 +8,7 @@ from typing import Any
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Hit, JournalEntry, Strategy
+from atlas.memory.context import record_text
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategy_outcomes_async import StrategyRate
 from atlas.memory.system import MemorySystem
@@ -15,7 +16,6 @@ from atlas.views.finding import card_of
 from atlas.views.highlighting import Source, matched_spans
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.rates import rate_line
-from atlas.views.strategies import tries_text
 from atlas.views.wording import counted
 
 
@@ -31,9 +31,8 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`worked in 75 % (28–93 %, n = 4)`, or that nobody tried it; that it is retired, if it is."""
-    worked = f"worked in {tries_text(rate)}" if rate.n else tries_text(rate)
-    return f"{worked}, retired {rate.retired}" if rate.retired else worked
+    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`; that it is retired, if it is."""
+    return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
 def _experience(memory: MemorySystem, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:

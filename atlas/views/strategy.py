@@ -11,7 +11,7 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.types import NO_MARKS, NO_USAGE, Marks, Outcome, Strategy, Usage, Use
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.strategies_async import EDITABLE
-from atlas.memory.strategy_effects import Tries, effect
+from atlas.memory.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.memory.updating import trend
@@ -202,7 +202,7 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     """
     found = effect(memory.strategies, memory.experience, strategy_id)
     return EffectView(
-        verdict=_verdict(found.verdict, found.difference),
+        verdict=_verdict(found),
         rows=(
             _effect_row("With it", found.used),
             _effect_row("Similar tasks without it", found.not_used),
@@ -210,17 +210,20 @@ def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
     )
 
 
-def _verdict(verdict: str, difference: float | None) -> str:
-    if verdict == "not used":
+def _verdict(found: StrategyEffect) -> str:
+    if found.verdict == "not used":
         return "Nobody has tried it yet, so nothing says whether it helps."
-    if difference is None:
+    if found.difference is None:
         return "No attempt at a similar task was made without it, so there is nothing to compare its tries with."
-    points = f"{abs(difference) * 100:.0f} points {'more' if difference >= 0 else 'less'} often"
+    if found.verdict == "unplaced":
+        names = f"{counted(found.n_unplaced, 'try')} {'names' if found.n_unplaced == 1 else 'name'}"
+        return f"{names} no attempt and no task, and may be in both rows, so nothing says whether it helps."
+    points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
     surely = {
         "helps": "It helps: the intervals do not meet.",
         "hurts": "It hurts: the intervals do not meet.",
         "unclear": "That may be chance: the intervals meet.",
-    }[verdict]
+    }[found.verdict]
     return f"Attempts with it succeeded {points}. {surely}"
 
 

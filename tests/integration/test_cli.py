@@ -108,7 +108,7 @@ def test_strategies_are_written_from_successful_attempts_as_said_before(tmp_path
     assert "Nothing was touched" in said
     assert run(capsys, "strategies") == ""
     assert "Wrote 1 strategy. To take it back: atlas undo" in run(capsys, "strategies", "--write")
-    assert "not tried  Refund the cancelled flight" in run(capsys, "strategies")
+    assert "not tried yet  Refund the cancelled flight" in run(capsys, "strategies")
     assert "goes with --write" in run(capsys, "strategies", "--dry-run", status=1)
     run(capsys, "undo")
     assert run(capsys, "strategies") == ""
@@ -372,14 +372,20 @@ def test_concepts_are_listed_searched_and_printed(store, capsys):
 def test_strategies_are_listed_searched_and_printed_with_their_attempts(store, capsys):
     with atlas.open_memory() as memory:
         given = {"title": "Look \x1b[31mfirst", "situation": "a refund is asked for", "suggestion": "look\nthen ask"}
+        source = memory.experience.get(memory.experience.ids()[0])
+        given |= {"parameters": ({"name": "booking", "type": "id"},), "sources": (source.trajectory_id,)}
         look = memory.strategies.add(atlas.Strategy(**given))
         memory.strategies.update_stats(look, True, task_id="t1", trajectory_id="tr1")
-    line = f"{look[:8]}  0.55 (1 of 1 succeeded; 95 %: 0.16 to 0.99)  Look [31mfirst"
+    line = f"{look[:8]}  succeeded in 1 of 1 try (95 %: 16–99 %)  Look [31mfirst"
     assert run(capsys, "strategies").splitlines() == [line]
     assert run(capsys, "strategies", "somebody asks for a refund").startswith(line)
     shown = run(capsys, "strategies", "--show", look[:6])
     assert "--- what to do\nlook\nthen ask" in shown
     assert "succeeded  t1  tr1" in shown
+    assert "--- parameters\nbooking (id)" in shown
+    assert "its tasks without it: 0 % (0–79 %, n = 1)" in shown
+    assert "estimate: 0.55, by EMASuccessUpdater" in shown
+    assert "should say something, but is empty" in run(capsys, "strategies", "--show", "", status=1)
     assert "\x1b" not in shown
     assert "no strategy begins with" in run(capsys, "strategies", "--show", "nothing", status=1)
     assert "strategies       1" in run(capsys, "status")

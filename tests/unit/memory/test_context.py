@@ -40,7 +40,9 @@ RESULT = MemoryQueryResult(
         hit(experience(error="the fare was final", feedback="check the fare class", solution_output="x")),
     ),
     concept_hits=(hit(CodeConcept(id="c1", name="crop", description="cut a box out", code="def crop(g):\n    pass")),),
-    strategy_hits=(hit(strategy(usage_count=4, success_rate=0.75, parameters=({"name": "booking", "type": "id"},))),),
+    strategy_hits=(
+        hit(strategy(usage_count=4, n_succeeded=3, success_rate=0.2, parameters=({"name": "booking", "type": "id"},))),
+    ),
     journal_hits=(hit(JournalEntry(id="j1", entry_type="crash_log", content="the desk timed out", generation=2)),),
 )
 
@@ -56,7 +58,7 @@ def test_it_shows_strategies_experiences_concepts_and_entries_with_their_ids():
             "  When: a refund is asked for",
             "  Do: look the booking up",
             "  Parameters: booking (id)",
-            "  Record: success rate 0.75 after 4 tries",
+            "  Record: succeeded in 3 of 4 tries (95 %: 28–95 %)",
             "",
             "## Experiences: what worked, what failed and why",
             "[experience 01234567] failed: cancel a flight",
@@ -148,3 +150,10 @@ def test_it_counts_with_the_embedders_tokenizer_or_says_that_it_estimates():
     assert counter_of(Tokenizing()).count("a b") == 2
     assert counter_of(HashEmbedder()).name == "an estimate of 3 characters a token"
     assert counter_of(HashEmbedder()).count("four") == 2
+
+
+def test_a_strategy_s_record_lies_within_its_own_interval():
+    late_failures = strategy(usage_count=30, n_succeeded=22, success_rate=0.41)  # as a moving average has it
+    block = build_context(MemoryQueryResult(strategy_hits=(hit(late_failures),)), BY_WORDS, 500)
+    assert "  Record: succeeded in 22 of 30 tries (95 %: 55–86 %)" in block.text.splitlines()
+    assert "0.41" not in block.text

@@ -54,6 +54,26 @@ def test_a_source_that_was_forgotten_leaves_the_task_that_the_strategy_names(mem
     assert found[one.id] == SuccessRate(n_succeeded=1, n_failed=1)
 
 
+def test_what_was_merged_away_is_still_a_source_and_an_attempt_at_its_task(memory):
+    source, failed, later = at("a"), at("a", False), at("a")
+    ids = memory.experience.store_many([source, failed, replace(later, timestamp=FixedClock().now())])
+    one = Strategy(situation="s", suggestion="d", sources=(source.id,))
+    before = tasks_without(memory.strategies, memory.experience, [one])
+    kept = memory.experience.merge(ids)
+    assert tasks_without(memory.strategies, memory.experience, [one]) == before
+    assert before[one.id] == SuccessRate(n_succeeded=2, n_failed=1)
+    [(of, found)] = linked(memory.experience, [failed.id]).items()
+    assert (of, found.id, found.outcome) == (failed.id, kept.id, "failed")
+
+
+def test_what_only_looks_like_a_merged_attempt_counts_for_nothing(memory):
+    held = {"x": {"outcome": "failed", "content_hash": "h", "trajectory_id": 3}}
+    made = at("a")
+    memory.experience.store(replace(made, metadata={"merged_from": ["x"], "merged_attempts": held}))
+    one = Strategy(situation="s", suggestion="d", sources=(made.id,))
+    assert tasks_without(memory.strategies, memory.experience, [one])[one.id] == SuccessRate(n_succeeded=1)
+
+
 def test_successes_that_no_strategy_comes_from_are_those_to_write(memory):
     source, new, failed = at("a"), at("b"), at("c", False)
     memory.experience.store_many([source, new, failed])

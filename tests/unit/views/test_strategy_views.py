@@ -163,6 +163,8 @@ def test_it_helps_where_its_tries_do_surely_better_than_similar_attempts(memory)
     view = effect_view(memory, one)
     assert view.verdict == "Attempts with it succeeded 100 points more often. It helps: the intervals do not meet."
     assert [(row.what, row.n) for row in view.rows] == [("With it", 20), ("Similar tasks without it", 20)]
+    memory.strategies.update_stats(one, True)
+    assert effect_view(memory, one).verdict.startswith("1 try names no attempt and no task, and may be in both rows")
 
 
 def test_the_ways_of_counting_are_compared_on_the_same_tries():
