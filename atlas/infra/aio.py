@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from atlas.core.errors import BlockingCall
+from atlas.infra.spending import operation
 
 T = TypeVar("T")
 
@@ -18,7 +19,7 @@ _loop_pid = 0
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, waited for from sync code.
+    """The result of a coroutine, waited for from sync code. What it spends on language models is one operation's.
 
     Raises:
         BlockingCall: Called from inside the background loop, which would wait for itself.
@@ -31,7 +32,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     if is_inside:
         coroutine.close()
         raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) there")
-    return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+    with operation():  # the coroutine runs in a copy of this thread's context
+        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from atlas.core.errors import InvalidInput, LLMReplyInvalid
+from atlas.core.errors import AtlasError, InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.protocols.infra import LLMClient
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ async def ask(
 
     Raises:
         LLMReplyInvalid: Neither answer was what was asked for.
-        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`.
+        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`; another error of the client is unavailable too.
     """
     system = f"{system}\n\n{DATA_RULE}"
 
     async def once(question: str) -> T:
-        answer = await llm.complete(system, question, schema=schema, max_tokens=max_tokens)
+        answer = await _complete(llm, system, question, schema, max_tokens)
         return validate(_checked(answer, schema))
 
     try:
@@ -59,6 +59,16 @@ async def ask(
         raise LLMReplyInvalid(
             f"{model_name(llm)} answered twice, but not what was asked for: first {first}; then {error}"
         ) from error
+
+
+async def _complete(llm: LLMClient, system: str, question: str, schema: Mapping[str, Any], max_tokens: int) -> Any:
+    try:
+        return await llm.complete(system, question, schema=schema, max_tokens=max_tokens)
+    except (AtlasError, AssertionError):  # an assertion is a test's
+        raise
+    except Exception as error:  # a client that others wrote raises what its service does
+        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise LLMUnavailable(f"{model_name(llm)} could not be asked: {why}") from error
 
 
 def model_name(llm: LLMClient) -> str:

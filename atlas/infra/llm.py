@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import ipaddress
 import json
 import logging
@@ -18,7 +17,7 @@ from urllib.parse import urlsplit
 from atlas.core.codec import dump
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
-from atlas.infra.spending import CHARACTERS_PER_TOKEN, Meter, Spent, estimated_tokens, priced
+from atlas.infra.spending import CHARACTERS_PER_TOKEN, Meter, Spent, estimated_tokens, operation, priced
 
 if TYPE_CHECKING:
     import anthropic
@@ -77,7 +76,7 @@ class AnthropicLLM:
         """
         self._settings = settings
         self._service = _Service(settings, os.environ.get(KEY, "") if api_key is None else api_key, backoff_seconds)
-        self._meter = Meter(settings.llm_budget_tokens)
+        self._total = Meter()
 
     @property
     def model_name(self) -> str:
@@ -86,32 +85,29 @@ class AnthropicLLM:
 
     @property
     def spent(self) -> Spent:
-        """What this operation has taken so far."""
-        return self._meter.spent
-
-    def operation(self, budget_tokens: int | None = None) -> AnthropicLLM:
-        """The same model for one operation, with a budget and an account of its own.
-
-        Args:
-            budget_tokens: Read and written; ATLAS_LLM_BUDGET_TOKENS where it is None.
-        """
-        twin = copy.copy(self)
-        twin._meter = Meter(self._settings.llm_budget_tokens if budget_tokens is None else budget_tokens)
-        return twin
+        """What it has taken so far, over all operations; `spending.operation` has the account of one."""
+        return self._total.spent
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """The reply's text, or, with a schema, what the model gave as an object; see `LLMClient.complete`."""
+        """The reply's text, or, with a schema, what the model gave as an object; see `LLMClient.complete`.
+
+        It counts for the `spending.operation` that asks, which may take ATLAS_LLM_BUDGET_TOKENS; outside of one, each
+        question is one.
+        """
         room = max_tokens + self._settings.llm_thinking_tokens
         reserved = estimated_tokens(system, prompt, dump(schema) if schema else "") + room
-        self._meter.reserve(reserved)
+        with operation() as account:
+            meter = account.meter(self, self._settings.llm_budget_tokens)
+        meter.reserve(reserved)
         spent = Spent()
         try:
             message = await self._service.ask(_Question(system, prompt, schema, room))
             spent = priced(self.model_name if self._service.host == PRICED_HOST else "", _taken(message))
         finally:
-            self._meter.settle(reserved, spent)
+            meter.settle(reserved, spent)
+            self._total.settle(0, spent)
         return _answer(message, is_structured=schema is not None)
 
     def close(self) -> None:

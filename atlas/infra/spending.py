@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import LLMBudgetExceeded
@@ -117,7 +120,7 @@ def estimated_tokens(*texts: str) -> int:
 class Meter:
     """Counts what one operation spends, and refuses what could take it above its limit."""
 
-    def __init__(self, limit_tokens: int) -> None:
+    def __init__(self, limit_tokens: float = math.inf) -> None:
         self.limit_tokens = limit_tokens
         self._spent = Spent()
         self._reserved = 0
@@ -149,3 +152,41 @@ class Meter:
         with self._lock:
             self._reserved -= reserved
             self._spent += spent
+
+
+class Account:
+    """What one operation spends, with a limit for each model that it asks."""
+
+    def __init__(self) -> None:
+        self._meters: dict[object, Meter] = {}
+
+    def meter(self, model: object, limit_tokens: int) -> Meter:
+        """The meter of a model, told from others by identity; a new one where the operation asks it first."""
+        return self._meters.setdefault(model, Meter(limit_tokens))
+
+    @property
+    def spent(self) -> Spent:
+        """What was spent so far, on all models."""
+        return sum((meter.spent for meter in list(self._meters.values())), Spent())
+
+
+_current: ContextVar[Account | None] = ContextVar("atlas_operation", default=None)
+
+
+@contextmanager
+def operation() -> Iterator[Account]:
+    """One operation: whatever it asks, also in threads and tasks of its own, keeps to one budget, on one account.
+
+    Inside another operation it is a part of that. `aio.run` begins one, so that every sync method is one; a coroutine
+    that asks repeatedly begins its own, for those who await it.
+    """
+    account = _current.get()
+    if account is not None:
+        yield account
+        return
+    account = Account()
+    token = _current.set(account)
+    try:
+        yield account
+    finally:
+        _current.reset(token)

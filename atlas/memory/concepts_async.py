@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.settings import RankingWeights
 from atlas.core.types import NO_MARKS, CodeConcept, Trajectory
 from atlas.infra.clock import SystemClock
+from atlas.infra.spending import operation
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
@@ -232,7 +233,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """
         if self.compression_strategy is None:
             raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
-        return await self.compression_strategy.compress(list(trajectories))
+        with operation():
+            return await self.compression_strategy.compress(list(trajectories))
 
     # Lineage
 

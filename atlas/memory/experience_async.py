@@ -21,6 +21,7 @@ from atlas.core.types import (
     new_id,
 )
 from atlas.infra.clock import SystemClock
+from atlas.infra.spending import operation
 from atlas.memory import extraction
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import Entry, columns, first_vectors, unknown
@@ -278,10 +279,11 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
         there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
         vectors = await first_vectors(there, self._store, self.embedder.dimension)
         judged = Judging(strategy, subjects)
-        for given in alike_sets(there, vectors, strategy.set_size):
-            await judged.judge(given)
-            if on_progress:
-                on_progress(len(judged.decisions), len(there))
+        with operation():
+            for given in alike_sets(there, vectors, strategy.set_size):
+                await judged.judge(given)
+                if on_progress:
+                    on_progress(len(judged.decisions), len(there))
         return RefinePlan(
             decisions=tuple(judged.decisions),
             made_by=strategy.name,

@@ -12,6 +12,7 @@ from atlas.core.codec import dump
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
+from atlas.infra.spending import operation
 from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
 from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, plan_compact
 from atlas.memory.journal_entries_async import LIVE
@@ -151,7 +152,8 @@ class AsyncJournal(AsyncLinkedEntries):
         """The drafts, as far as a language model writes them."""
         summariser = Summariser(llm)
         sources = [await self.aget_many(draft.source_ids) for draft in drafts]
-        return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
+        with operation():
+            return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
 
     async def _check_sources(self, plan: CompactPlan) -> None:
         """Raise `PlanOutdated` where an entry is gone that would move or be summed up; changes show when writing."""

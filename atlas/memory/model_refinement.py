@@ -88,7 +88,7 @@ class LLMRefineStrategy:
                 SYSTEM,
                 _prompt(given, context),
                 schema=SCHEMA,
-                validate=lambda answer: _checked(answer["decisions"], given),
+                validate=lambda answer: _checked(answer["decisions"], given, mix_outcomes=context is not None),
                 max_tokens=256 + TOKENS_PER_DECISION * len(given),
             )
         except LLMError as error:
@@ -103,8 +103,13 @@ def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
     return f"{task}\n\nThe {len(given)} experiences, by id:\n{as_data(told, limit=SET_CHARACTERS)}"
 
 
-def _checked(answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience]) -> list[RefineDecision]:
+def _checked(
+    answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience], *, mix_outcomes: bool
+) -> list[RefineDecision]:
     """The decisions of an answer.
+
+    Args:
+        mix_outcomes: Whether a failure may be merged into a success, as in what an agent is shown, but not in a store.
 
     Raises:
         InvalidInput: An id was not given, or has not exactly one decision; nothing is kept; or a merge makes no sense.
@@ -127,15 +132,19 @@ def _checked(answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience
         raise InvalidInput("at least one experience should be kept")
     for decision in decisions:
         if decision.action == "merge":
-            _check_merge(given[decision.experience_id], decision.into, kept, given)
+            _check_merge(given[decision.experience_id], decision.into, kept, given, mix_outcomes=mix_outcomes)
     return decisions
 
 
-def _check_merge(merged: Experience, into: str, kept: set[str], given: Mapping[str, Experience]) -> None:
+def _check_merge(
+    merged: Experience, into: str, kept: set[str], given: Mapping[str, Experience], *, mix_outcomes: bool
+) -> None:
     if into not in kept:
         raise InvalidInput(f"{merged.id!r} should be merged into one that is kept, but into is {into!r}")
     if _WORTH[merged.success] > _WORTH[given[into].success]:
         raise InvalidInput(f"{merged.id!r} ended better than {into!r}; merge the worse attempt into the better one")
+    if not mix_outcomes and merged.success != given[into].success:
+        raise InvalidInput(f"{merged.id!r} and {into!r} ended differently; keep such attempts apart")
 
 
 def _refuse(what: str, ids: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from atlas.core.errors import AtlasError, InvalidInput, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
+from atlas.infra.spending import operation
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
@@ -87,15 +88,16 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         succeeded = [one for one in trajectories if one.outcome.success is True]
         known = await self._known_sources()
         made, problems = list[Strategy](), list[str]()
-        for n_done, trajectory in enumerate(succeeded, start=1):
-            if trajectory.id not in known:
-                try:
-                    abstracted = await self.abstractor.abstract(trajectory)
-                    made += [checked(abstracted, self._clock.now())] if abstracted is not None else []
-                except AtlasError as error:  # one that a model cannot read should not cost all the others
-                    problems.append(f"{trajectory.task.id}: {error}")
-            if on_progress:
-                on_progress(n_done, len(succeeded))
+        with operation() as account:
+            for n_done, trajectory in enumerate(succeeded, start=1):
+                if trajectory.id not in known:
+                    try:
+                        abstracted = await self.abstractor.abstract(trajectory)
+                        made += [checked(abstracted, self._clock.now())] if abstracted is not None else []
+                    except AtlasError as error:  # one that a model cannot read should not cost all the others
+                        problems.append(f"{trajectory.task.id}: {error}")
+                if on_progress:
+                    on_progress(n_done, len(succeeded))
         placed = await self._placed(made)
         near = {one.id: one for one in await self.aget_many(list({one.near for one in placed if one.near}))}
         added, changed = grouped(placed, near, self._same_situation)
@@ -107,6 +109,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
             n_known=n_known,
             n_nothing=len(succeeded) - n_known - len(made) - len(problems),
             problems=tuple(problems),
+            spent=str(account.spent) if account.spent.n_calls else "",
             held=held,
             moment=moment,
         )

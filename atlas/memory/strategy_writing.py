@@ -35,6 +35,9 @@ class StrategyWritePlan:
     problems: tuple[str, ...]
     """Why others could not be abstracted."""
 
+    spent: str = ""
+    """What asking a language model took, for people; empty where none was asked that tells."""
+
     held: frozenset[str]
     """The strategies that were there."""
 

@@ -27,8 +27,8 @@ class EMASuccessUpdater:
 
     def __init__(self, alpha: float = 0.1) -> None:
         """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
-        if not 0 < alpha <= 1:
-            raise InvalidInput(f"alpha should be in (0, 1], but is {alpha}")
+        if not _is_number(alpha) or not 0 < alpha <= 1:
+            raise InvalidInput(f"alpha should be in (0, 1], but is {alpha!r}")
         self.alpha = alpha
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
@@ -48,7 +48,7 @@ class BayesianUpdater:
     """The mean of the Beta posterior over the rate; before any outcome, the prior's takes the place of the guess."""
 
     def __init__(self, prior_alpha: float = 1.0, prior_beta: float = 1.0) -> None:
-        """Raise `InvalidInput` unless both are positive; 1 and 1 hold every rate for equally likely."""
+        """Raise `InvalidInput` unless both are positive and finite; 1 and 1 hold every rate for equally likely."""
         _check_prior(prior_alpha, prior_beta)
         self.prior_alpha = prior_alpha
         self.prior_beta = prior_beta
@@ -65,8 +65,8 @@ class RecencyWeightedUpdater:
 
     def __init__(self, half_life: float = 10.0) -> None:
         """Raise `InvalidInput` unless `half_life`, in outcomes, is positive."""
-        if not 0 < half_life < math.inf:
-            raise InvalidInput(f"half_life should be a positive number of outcomes, but is {half_life}")
+        if not _is_number(half_life) or not 0 < half_life < math.inf:
+            raise InvalidInput(f"half_life should be a positive number of outcomes, but is {half_life!r}")
         self.half_life = half_life
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
@@ -182,5 +182,11 @@ def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
 
 
 def _check_prior(alpha: float, beta: float) -> None:
-    if not (alpha > 0 and beta > 0):
-        raise InvalidInput(f"a prior's alpha and beta should be positive, but are {alpha} and {beta}")
+    if not all(_is_number(weight) and 0 < weight < math.inf for weight in (alpha, beta)):
+        raise InvalidInput(
+            f"a prior's alpha and beta should be positive, finite numbers, but are {alpha!r} and {beta!r}"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

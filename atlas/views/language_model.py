@@ -46,7 +46,7 @@ def language_model(settings: Settings) -> LanguageModel:
     except AtlasError as error:
         return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error)))
     server = f" at {settings.llm_base_url}" if settings.llm_base_url else ""
-    budget = f"It may take {settings.llm_budget_tokens:,} tokens until the dashboard is started again."
+    budget = f"It may take {settings.llm_budget_tokens:,} tokens for each thing that you ask for."
     return LanguageModel(
         client=client, badge=settings.llm_model, sentences=(f"{settings.llm_model}{server}.", WITH, budget)
     )

@@ -119,7 +119,7 @@ def has_model(memory: MemorySystem) -> bool:
 
 
 def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
-    said = [f"They are written {how}."]
+    said = [f"They are written {how}{f', which took {plan.spent}' if plan.spent else ''}."]
     if plan.n_joined_sources:
         said.append(f"{counted(plan.n_joined_sources, 'attempt')} say the same as another one, and become its sources.")
     if plan.n_nothing:

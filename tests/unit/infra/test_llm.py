@@ -13,6 +13,7 @@ from atlas.core.settings import Settings
 from atlas.infra import aio
 from atlas.infra.asking import ask
 from atlas.infra.llm import AnthropicLLM, is_configured
+from atlas.infra.spending import operation
 from atlas.protocols.infra import LLMClient
 from tests.unit.infra.messages_server import Reply, call, error, message, serving, text
 
@@ -81,8 +82,10 @@ def test_a_model_that_cannot_be_forced_is_asked_to_call_the_tool_from_then_on(sa
 def test_what_one_operation_learns_of_a_model_the_next_one_knows():
     answer = message(call({"name": "Ada"}))
     with model(error(400, "invalid_request_error", "no forced tool_choice"), answer, answer) as (llm, server):
-        complete(llm.operation(), schema=NAME)
-        complete(llm.operation(), schema=NAME)
+        with operation():
+            complete(llm, schema=NAME)
+        with operation():
+            complete(llm, schema=NAME)
     assert [request["tool_choice"]["type"] for request in server.requests] == ["tool", "auto", "auto"]
 
 
@@ -202,13 +205,13 @@ def test_asking_gets_an_answer_of_the_right_form_at_the_second_attempt():
 def test_what_a_call_took_is_counted_by_kind_and_per_operation():
     replies = [message(text("a"), cache_read_input_tokens=30, cache_creation_input_tokens=7), HELLO, HELLO]
     with model(*replies) as (llm, _):
-        operation = llm.operation()
-        complete(operation)
-        complete(operation)
+        with operation() as account:
+            complete(llm)
+            complete(llm)
         complete(llm)
-        assert (operation.spent.n_calls, operation.spent.tokens) == (2, 277)
-        assert (operation.spent.cache_read_tokens, operation.spent.cache_written_tokens) == (30, 7)
-        assert llm.spent.n_calls == 1
+        assert (account.spent.n_calls, account.spent.tokens) == (2, 277)
+        assert (account.spent.cache_read_tokens, account.spent.cache_written_tokens) == (30, 7)
+        assert llm.spent.n_calls == 3
 
 
 def test_what_another_server_asks_for_a_token_is_not_known():
@@ -219,30 +222,59 @@ def test_what_another_server_asks_for_a_token_is_not_known():
 
 
 def test_a_question_that_could_go_over_the_budget_is_not_asked():
-    with model(HELLO, HELLO, llm_thinking_tokens=10) as (llm, server):
-        small = llm.operation(budget_tokens=500)
-        complete(small, max_tokens=100)
+    with model(HELLO, HELLO, llm_thinking_tokens=10, llm_budget_tokens=500) as (llm, server), operation():
+        complete(llm, max_tokens=100)
         with pytest.raises(LLMBudgetExceeded, match=r"may take 500 tokens and has taken 120; .* could take 516 more"):
-            complete(small, prompt="x" * 1_200, max_tokens=100)
+            complete(llm, prompt="x" * 1_200, max_tokens=100)
         assert len(server.requests) == 1
+
+
+def test_each_operation_has_a_budget_of_its_own_and_so_has_each_question_outside_of_one():
+    with model(*[HELLO] * 8, llm_thinking_tokens=10, llm_budget_tokens=300) as (llm, server):
+        for _ in range(3):
+            complete(llm, max_tokens=100)
+
+        async def thrice():
+            for _ in range(3):
+                await llm.complete("s", "p", max_tokens=100)
+
+        asyncio.run(thrice())
+        with pytest.raises(LLMBudgetExceeded, match="may take 300 tokens and has taken 240"):
+            aio.run(thrice())
+        assert len(server.requests) == 8
+
+
+def test_threads_of_an_operation_and_sync_calls_inside_it_share_its_budget():
+    with model(HELLO, llm_thinking_tokens=10, llm_budget_tokens=300) as (llm, server):
+
+        async def in_threads():
+            for _ in range(2):
+                await asyncio.to_thread(complete, llm, max_tokens=170)
+
+        with pytest.raises(LLMBudgetExceeded, match="has taken 120"):
+            asyncio.run(_as_one(in_threads))
+        assert len(server.requests) == 1
+
+
+async def _as_one(body):
+    with operation():
+        await body()
 
 
 def test_a_failed_question_gives_its_share_of_the_budget_back():
     bad = error(400, "invalid_request_error")
-    with model(bad, bad, bad, HELLO, llm_thinking_tokens=10) as (llm, _):
-        small = llm.operation(budget_tokens=500)
+    with model(bad, bad, bad, HELLO, llm_thinking_tokens=10, llm_budget_tokens=500) as (llm, _), operation():
         for _ in range(3):
             with pytest.raises(LLMUnavailable):
-                complete(small, max_tokens=300)
-        assert complete(small, max_tokens=300) == "hello"
+                complete(llm, max_tokens=300)
+        assert complete(llm, max_tokens=300) == "hello"
 
 
 def test_questions_asked_at_once_share_one_budget():
-    with model(HELLO, HELLO, llm_thinking_tokens=10) as (llm, server):
-        small = llm.operation(budget_tokens=500)
+    with model(HELLO, HELLO, llm_thinking_tokens=10, llm_budget_tokens=500) as (llm, server):
 
         async def both():
-            asked = [small.complete("s", "p", max_tokens=300) for _ in range(2)]
+            asked = [llm.complete("s", "p", max_tokens=300) for _ in range(2)]
             return await asyncio.gather(*asked, return_exceptions=True)
 
         answers = aio.run(both())

@@ -144,6 +144,16 @@ def test_what_is_pinned_is_not_dropped(memory):
     assert (saved.action, saved.reason, saved.after) == ("keep", "it is pinned; else it would go: drop it", 3)
 
 
+def test_a_model_that_merges_what_ended_differently_is_asked_again_and_then_reported(memory):
+    one, two, failed = memory.experience.ids()
+    mixing = answer(decide(one), decide(two), decide(failed, "merge", into=one))
+    llm = ScriptedLLM([mixing, mixing])
+    plan = planned_now(memory, llm=llm)
+    assert set(actions(plan).values()) == {"keep"}
+    assert "ended differently; keep such attempts apart" in plan.failures[0]
+    assert "ended differently" in llm.prompts[1]
+
+
 def test_an_id_outside_the_set_is_refused_and_reported(memory):
     outside = answer(*map(decide, memory.experience.ids()), decide("elsewhere", "drop"))
     plan = planned_now(memory, llm=ScriptedLLM([outside, outside]))

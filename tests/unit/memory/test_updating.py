@@ -85,7 +85,12 @@ def test_the_recency_weighted_rate_is_the_average_with_halving_weights(successes
     [
         (lambda: EMASuccessUpdater(0), r"alpha should be in \(0, 1\]"),
         (lambda: EMASuccessUpdater(1.5), "alpha"),
-        (lambda: BayesianUpdater(0, 1), "should be positive, but are 0 and 1"),
+        (lambda: BayesianUpdater(0, 1), "should be positive, finite numbers, but are 0 and 1"),
+        (lambda: BayesianUpdater(float("inf"), 1), "finite numbers, but are inf and 1"),
+        (lambda: BayesianUpdater(1, float("nan")), "finite numbers, but are 1 and nan"),
+        (lambda: EMASuccessUpdater(True), r"in \(0, 1\], but is True"),
+        (lambda: EMASuccessUpdater("0.1"), r"in \(0, 1\], but is '0.1'"),
+        (lambda: RecencyWeightedUpdater(None), "number of outcomes, but is None"),
         (lambda: RecencyWeightedUpdater(0), "half_life"),
         (lambda: credible_interval(4, 3), "from 0 to n, but are 4 of 3"),
         (lambda: credible_interval(1, 3, level=1), "level"),

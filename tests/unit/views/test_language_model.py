@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+import atlas
 from atlas.core.settings import Settings
 from atlas.infra.llm import KEY
+from atlas.testing import HashEmbedder
 from atlas.views.language_model import HOW, NONE, WITHOUT, language_model
+from atlas.views.strategy_writing import propose_writing
+from tests.ui.stores import attempt
+from tests.unit.infra.messages_server import call, message, serving
 
 
 @pytest.fixture(autouse=True)
@@ -40,3 +45,17 @@ def test_an_address_that_is_none_is_said():
     model = language_model(Settings(llm_base_url="nonsense"))
     assert model.badge == NONE
     assert "ATLAS_LLM_BASE_URL should be an address" in model.sentences[1]
+
+
+def test_what_each_writing_of_strategies_took_is_told_and_counts_for_it_alone(tmp_path):
+    reply = message(call({"reusable": False, "reason": "luck"}))
+    with serving(*[reply] * 6) as server:
+        settings = Settings(llm_base_url=server.url, llm_thinking_tokens=10, llm_budget_tokens=4_000)
+        llm = language_model(settings).client
+        with atlas.open_memory(tmp_path, embedder=HashEmbedder(), llm=llm, settings=settings) as memory:
+            memory.experience.store_many([attempt(f"cancel flight number {n}") for n in range(2)])
+            proposals = [propose_writing(memory, by_model=True) for _ in range(3)]
+        llm.close()
+    assert [proposal.plan.problems for proposal in proposals] == [()] * 3
+    told = "They are written with the language model, which took 2 calls, 240 tokens, cost unknown."
+    assert [proposal.notes[0] for proposal in proposals] == [told] * 3
