@@ -153,6 +153,8 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     refused = memory.journal.rejected().latest[0].id
     app.button(key=f"journal_accept_{refused}").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
+    app.button(key="act_undo").click().run()
+    assert (memory.journal.count(), memory.journal.rejected().n_total) == (1, 1)
     assert_no_problem(app)
 
 
