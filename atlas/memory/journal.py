@@ -10,13 +10,21 @@ from atlas.infra import aio
 from atlas.memory.backing import PlainStore
 from atlas.memory.journal_async import AsyncJournal
 from atlas.memory.journal_compacting import CompactPlan, Move, SummaryDraft
-from atlas.memory.journal_entries_async import COLLECTION, LIVE, REFUSED_COLLECTION, Refusals, RefusedEntry
+from atlas.memory.journal_entries_async import (
+    ACCEPTED,
+    COLLECTION,
+    LIVE,
+    REFUSED_COLLECTION,
+    Refusals,
+    RefusedEntry,
+)
 from atlas.memory.journal_linking import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.protocols.infra import Where
 from atlas.storage.vector_store import LedgerVectorStore
 
 __all__ = [
+    "ACCEPTED",
     "COLLECTION",
     "LIVE",
     "REFUSED_COLLECTION",

@@ -49,6 +49,9 @@ N_COMPARED = 50
 N_LOOKED_AT = 400
 """Latest entries of all types among which those are looked for."""
 
+ACCEPTED = "accepted what a gate had kept out"
+"""Why such an entry was stored, as the history says it."""
+
 EDITABLE: Editable = {
     "content": str,
     "generation": int,
@@ -235,7 +238,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
     async def aaccept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then; its id.
+        """Write what a gate kept out, as it would have been written then; its id. Undone, it is kept out again.
 
         Raises:
             NotFound: No such entry was kept out.
@@ -243,8 +246,9 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         rows = await self._refused.get([refused_id]) if self._refused else []
         if not rows or self._refused is None:
             raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
-        added = await self.aadd_entries([from_row(rows[0])], "accepted what a gate had kept out")
-        await self._refused.delete([refused_id])
+        scoped = self if self.operation_id else self.within("store", ACCEPTED)
+        added = await scoped.aadd_entries([from_row(rows[0])])
+        await self._refused.within("store", ACCEPTED, scoped.operation_id).delete([refused_id])
         return added[0] if added else refused_id
 
     # Reading

@@ -17,6 +17,7 @@ from atlas.memory.journal_records import instant
 from atlas.memory.system import MemorySystem
 from atlas.views.experience import Fact
 from atlas.views.journal import EntryRow, light_rows
+from atlas.views.journal_promoting import Became, became, why_not_promoted
 from atlas.views.texts import Text, as_json
 from atlas.views.wording import counted, moment
 
@@ -88,6 +89,11 @@ class EntryDetail:
     """Those written just after it, oldest first."""
 
     n_links: int
+    why_not_promoted: str
+    """Why it cannot be promoted, in our own words; empty where it can."""
+
+    became: tuple[Became, ...]
+    """What it was promoted to."""
 
 
 def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
@@ -107,6 +113,8 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
         before=_around(memory, entry, is_before=True),
         after=_around(memory, entry, is_before=False),
         n_links=len(entry.links),
+        why_not_promoted=why_not_promoted(memory, entry),
+        became=became(memory, entry),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.system import MemorySystem
 
@@ -34,6 +35,8 @@ KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:
     """The kind whose memory keeps its records in a collection; experiences where no page knows it."""
+    if collection == REFUSED_COLLECTION:
+        return JOURNAL
     return next((kind for kind in KINDS if kind.records(memory).collection_name == collection), EXPERIENCE)
 
 

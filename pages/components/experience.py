@@ -9,8 +9,11 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.experience import ExperienceDetail, Fact, Part, experience_detail
 from atlas.views.experiences import similar_rows
+from atlas.views.journal_promoting import made_of
+from atlas.views.kinds import EXPERIENCE
 from atlas.views.texts import Text
 from pages.components.editing import draw_acts, draw_edit, draw_note, draw_tags
+from pages.components.journal_promoting import draw_ends
 from pages.components.mapping import page_map
 from pages.components.tables import close_opened, experience_table, open_experience
 from pages.components.texts import draw_code, draw_prose
@@ -53,6 +56,8 @@ def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
             _draw_similar(memory, detail)
     with background:
         _draw_facts(detail.more_facts, key=detail.id)
+        if background.open:
+            draw_ends(made_of(memory, EXPERIENCE, detail.id), "Made of this")
         _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
     with noted:
         draw_note(memory, detail.id, detail.marks.note)

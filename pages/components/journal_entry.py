@@ -7,12 +7,14 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.journal import similar_entries
 from atlas.views.journal_entry import EntryDetail, entry_detail
+from atlas.views.journal_promoting import PromoteRequest
 from atlas.views.journal_proposals import EntryDeleteRequest
 from atlas.views.kinds import JOURNAL
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
 from pages.components.facts import draw_facts
 from pages.components.journal_editing import draw_edit
 from pages.components.journal_linking import draw_links
+from pages.components.journal_promoting import draw_ends
 from pages.components.plans import propose
 from pages.components.tables import close_opened, experience_table
 from pages.components.texts import draw_code
@@ -29,6 +31,10 @@ def entry_panel(memory: MemorySystem, entry_id: str) -> None:
         if detail is not None:
             draw_mark_acts(memory, detail.id, detail.marks, JOURNAL)
             is_off = memory.storage.read_only
+            why_not = READ_ONLY if is_off else detail.why_not_promoted
+            st.button("Promote …", key="entry_promote", icon=":material/upgrade:", disabled=bool(why_not),
+                      on_click=propose, args=(memory, PromoteRequest(id=detail.id)),
+                      help=why_not or "Make it a memory that agents are reminded of. You see first which.")  # fmt: skip
             st.button("Delete …", key="entry_delete", icon=":material/delete:", disabled=is_off, on_click=propose,
                       args=(memory, EntryDeleteRequest(ids=(detail.id,))),
                       help=READ_ONLY if is_off else "You see first what links to it.")  # fmt: skip
@@ -37,6 +43,7 @@ def entry_panel(memory: MemorySystem, entry_id: str) -> None:
         return
     draw_code(detail.content, key=f"entry_content_{detail.id}")
     draw_facts(detail.facts, key=f"entry_{detail.id}")
+    draw_ends(detail.became, "Became this")
     draw_tags(memory, detail.id, detail.marks.tags, JOURNAL)
     _draw_tabs(memory, detail)
 

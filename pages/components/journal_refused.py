@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.memory.journal import ACCEPTED
 from atlas.views.journal_refused import SHOWN, RefusedView, refused_listing
 from pages.components.editing import READ_ONLY
 from pages.components.forms import act
@@ -46,7 +47,7 @@ def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
 
 
 def _accept(memory: MemorySystem, refused_id: str) -> None:
-    scoped = memory.journal.within("store", "accepted what a gate had kept out")
+    scoped = memory.journal.within("store", ACCEPTED)
     act(lambda: scoped.accept(refused_id), scoped, "Let 1 refused entry in")
 
 

@@ -8,11 +8,13 @@ import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
+from atlas.views.journal_promoting import PromoteProposal, PromoteRequest
 from atlas.views.journal_proposals import CompactProposal, CompactRequest, EntryDeleteProposal, EntryDeleteRequest
 from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
 from pages.components.acts import announce, announce_problem, announcing_problems
+from pages.components.journal_promoting import draw_becoming
 from pages.components.journal_summaries import draw_summaries
 from pages.components.selection import unselect
 from pages.components.tables import close_opened, opened_id
@@ -34,8 +36,9 @@ Request = (
     | StrategyDeleteRequest
     | EntryDeleteRequest
     | CompactRequest
+    | PromoteRequest
 )
-AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal
+AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal | PromoteProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:
@@ -75,6 +78,8 @@ def _draw(memory: MemorySystem) -> None:
     _draw_rows(proposal)
     if isinstance(proposal, CompactProposal):
         draw_summaries(proposal)
+    if isinstance(proposal, PromoteProposal):
+        draw_becoming(proposal)
     _draw_buttons(memory, proposal)
 
 
@@ -198,7 +203,7 @@ def _apply(memory: MemorySystem, proposal: AnyProposal) -> None:
         announce_problem(error)
         close_plan()
         return
-    if not isinstance(proposal, CompactProposal):  # which removes nothing
+    if not isinstance(proposal, CompactProposal | PromoteProposal):  # which remove nothing
         unselect(proposal.going)
         if opened_id() in proposal.going:
             close_opened()

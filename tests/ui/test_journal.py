@@ -153,6 +153,8 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     refused = memory.journal.rejected().latest[0].id
     app.button(key=f"journal_accept_{refused}").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
+    app.button(key="act_undo").click().run()
+    assert (memory.journal.count(), memory.journal.rejected().n_total) == (1, 1)
     assert_no_problem(app)
 
 
@@ -215,6 +217,33 @@ def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboar
     assert_no_problem(app)
 
 
+def test_a_crash_and_its_fix_are_promoted_and_taken_back(dashboard: Dashboard, tmp_path, memory):
+    crash, fix = memory.journal.add_entries(
+        [
+            entry(1, entry_type="crash_log", content=SAID),
+            entry(2, entry_type="reflection", content="Look before it"),
+        ]
+    )
+    app = dashboard(tmp_path, "journal", id=crash)
+    assert app.button(key="entry_promote").disabled
+    assert "linked to nothing that fixed it" in app.button(key="entry_promote").help
+    memory.journal.link(crash, fix, "fixed_by")
+    app.run()
+    app.button(key="entry_promote").click().run()
+    assert "Look before it" in [element.value for element in app.code]
+    assert len(memory.experience) == 0
+    app.button(key="plan_apply").click().run()
+    [made] = memory.experience.ids()
+    assert memory.experience.get(made).solution_output == "Look before it"
+    assert app.button(key="entry_promote").disabled
+    assert_no_problem(app)
+    assert_no_problem(dashboard(tmp_path, "experiences", id=made))
+    app.button(key="act_undo").click().run()
+    assert len(memory.experience) == 0
+    assert not app.button(key="entry_promote").disabled
+    assert_no_problem(app)
+
+
 def test_contexts_are_previewed_within_a_token_budget(dashboard: Dashboard, tmp_path, memory):
     memory.journal.add_entries([entry(n) for n in range(20)])
     app = dashboard(tmp_path, "journal", journal_tab="Contexts")
@@ -238,7 +267,7 @@ def test_conversations_are_read_and_the_window_is_marked(dashboard: Dashboard, t
 def test_a_store_that_is_read_only_offers_no_change(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(1)])
     app = dashboard(tmp_path, "journal", read_only=True, id=opened)
-    for key in ("entry_pin", "entry_delete", "entry_edit_save"):
+    for key in ("entry_pin", "entry_promote", "entry_delete", "entry_edit_save"):
         assert app.button(key=key).disabled
     assert dashboard(tmp_path, "journal", read_only=True).button(key="journal_new_write").disabled
     assert_no_problem(app)

@@ -10,7 +10,7 @@ import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Link
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.history import operation_detail, operation_page
+from atlas.views.history import operation_detail, operation_diffs, operation_page
 from atlas.views.journal import JournalQuery, found_page, journal_options, listed_page, search_entries
 from atlas.views.journal_contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
 from atlas.views.journal_conversations import conversation_view, found_turns
@@ -273,3 +273,19 @@ def test_links_of_an_entry_are_counted_in_its_row(memory):
     first, second = memory.journal.add_entries([entry(1), entry(2)])
     memory.journal.add_entries([entry(3, links=(Link("related", first), Link("caused_by", second)))])
     assert [row.n_links for row in listed_page(memory, JournalQuery()).rows] == [2, 0, 0]
+
+
+def test_letting_in_what_a_gate_kept_out_is_told_as_a_change_of_the_journal(memory):
+    memory.journal.add("observation", "ok ok.", generation=7)
+    memory.journal.accept(memory.journal.rejected().latest[0].id)
+    [row, *_] = operation_page(memory).rows
+    written = operation_detail(memory, row.id)
+    assert written.meaning == operation_detail(memory, stored_by_hand(memory)).meaning
+    assert {diff.page for diff in operation_diffs(memory, row.id)} == {"journal"}
+
+
+def stored_by_hand(memory) -> str:
+    """The operation that wrote an entry."""
+    scoped = memory.journal.within("store")
+    scoped.add("reflection", "Empty lists should be handled first", generation=8)
+    return scoped.operation_id
