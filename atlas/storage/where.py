@@ -79,7 +79,7 @@ def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
         f"{absorbed.text} SELECT own.*, own.record_id AS counts_for FROM usage own WHERE own.collection = ? {among}"
         "UNION ALL SELECT u.*, a.kept FROM absorbed a "
         "CROSS JOIN usage u ON u.collection = a.collection AND u.record_id = a.gone "
-        "UNION ALL SELECT collection, kept, -1, -success, NULL, 0, NULL, kept FROM repeated",
+        "UNION ALL SELECT collection, kept, -count(*), -sum(success), NULL, 0, NULL, kept FROM repeated GROUP BY kept",
         (*absorbed.parameters, *own),
     )
 
