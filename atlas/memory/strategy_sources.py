@@ -75,9 +75,12 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
     loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
     counts = Counter[str]()
     for one in attempts:
-        is_loose = one.trajectory_id not in named and loose[one.task_id, one.outcome] > 0
-        loose[one.task_id, one.outcome] -= is_loose
-        counts[one.outcome] += one.trajectory_id not in named and not is_loose
+        if one.trajectory_id in named:
+            continue
+        if loose[one.task_id, one.outcome]:
+            loose[one.task_id, one.outcome] -= 1
+        else:
+            counts[one.outcome] += 1
     return SuccessRate.of(counts)
 
 
