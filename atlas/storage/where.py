@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,11 +126,21 @@ def refuse_marks(connection: sqlite3.Connection, collection: str) -> None:
     raise InvalidInput("expected a ledger of an open store to filter on marks, but got one alone; use Store.open")
 
 
-def uses_marks(where: object) -> bool:
-    """Whether a filter asks for marks anywhere."""
-    if isinstance(where, Mapping):
-        return any(str(key).startswith("marks.") or uses_marks(value) for key, value in where.items())
-    return isinstance(where, list | tuple) and any(uses_marks(part) for part in where)
+def uses_marks(where: Mapping[str, Any] | None) -> bool:
+    """Whether a filter asks for marks anywhere.
+
+    Raises:
+        InvalidInput: As `parse_where`.
+    """
+    return any(key.startswith("marks.") for key in _keys(parse_where(where)))
+
+
+def _keys(tree: Filter) -> Iterator[str]:
+    if isinstance(tree, Compare):
+        yield tree.key
+    else:
+        for part in tree.parts:
+            yield from _keys(part)
 
 
 def _condition(collection: str, tree: Filter) -> Sql:
