@@ -112,11 +112,12 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 
 def says_the_same(strategy: Strategy, other: Strategy) -> bool:
     """Whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
-    variants = [one["suggestion"] for one in _variants(strategy)]
+    variants = [str(one.get("suggestion", "")) for one in _variants(strategy) if isinstance(one, Mapping)]
     if len(variants) >= MOST_VARIANTS:
         return True
     return other.suggestion.split() in [said.split() for said in (strategy.suggestion, *variants)]
 
 
 def _variants(strategy: Strategy) -> list[Any]:
-    return list(strategy.metadata.get("variants", []))
+    held = strategy.metadata.get("variants", [])
+    return list(held) if isinstance(held, (list, tuple)) else [held]  # others may have written it

@@ -161,6 +161,14 @@ def test_what_another_attempt_says_to_do_in_a_known_situation_is_kept_as_a_varia
     assert kept.metadata["variants"] == [{"suggestion": "read the policy", "sources": [other.id]}]
 
 
+def test_variants_of_another_form_do_not_stand_in_the_way(bank):
+    bank.add(strategy(suggestion="ask", metadata={"variants": "two"}))
+    bank.abstractor = Telling()
+    read = acted("read")
+    kept = bank.write(read)
+    assert kept.metadata["variants"] == ["two", {"suggestion": "read", "sources": [read.id]}]
+
+
 def test_a_combiner_says_whether_alike_situations_are_one_and_what_to_do_then(bank):
     bank.abstractor = Combining(True, False, LLMUnavailable("no key"))
     written = bank.write(acted("ask"))
