@@ -15,9 +15,7 @@ from atlas.infra.llm import AnthropicLLM
 from atlas.memory.journal import CompactPlan, LinkSuggestion, SummaryDraft
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.kinds import Kind
-
-ENTRY = Kind("entry", "journal", lambda memory: memory.journal)
+from atlas.views.kinds import JOURNAL
 
 SHOWN = 10
 """Entries of a plan that are printed; all of them with --all."""
@@ -261,7 +259,7 @@ def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion
 
 
 def _id(memory: MemorySystem, beginning: str) -> str:
-    return full_ids(memory, [beginning], kind=ENTRY)[0]
+    return full_ids(memory, [beginning], kind=JOURNAL)[0]
 
 
 def _refused_id(memory: MemorySystem, beginning: str) -> str:

@@ -25,7 +25,7 @@ from atlas.views.compression import (
     made_caption,
     notes,
 )
-from atlas.views.primitives import load_primitives, loader_names, n_updates
+from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
 
 STITCH, MODEL = "stitch", "model"
 LINE = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
@@ -66,7 +66,9 @@ def add_commands(commands: Any) -> None:
     command.add_argument("--show", action="store_true", help="print their code, and a program before and after")
     command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
     command.add_argument("name", nargs="?", default="", help="the loader (default: list them)")
-    command.add_argument("--update", action="store_true", help="bring in newer forms of those that nobody has edited")
+    command.add_argument(
+        "--update", action="store_true", help="bring in newer forms of what nobody has edited, and add none"
+    )
 
 
 def _compress(options: argparse.Namespace, settings: Settings) -> int:
@@ -135,12 +137,14 @@ def _primitives(options: argparse.Namespace, settings: Settings) -> int:
             print(safe(name))
         return 0
     with opened(settings) as memory:
-        done = load_primitives(memory, options.name, update=options.update)
+        act = update_primitives if options.update else load_primitives
+        done = act(memory, options.name)
         n_newer = n_updates(memory, options.name)
         if done is None:
-            print("The library has all of them already.")
+            print("None of them is newer." if options.update else "The library has all of them already.")
         else:
             print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
-        if n_newer:
-            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: add --update")
+        if n_newer and not options.update:
+            to_do = f"atlas primitives {safe(options.name)} --update"
+            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {to_do}")
     return 0

@@ -77,9 +77,13 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
         """Sync form of `aadd_many`."""
         return aio.run(self.aadd_many(concepts, reason))
 
-    def load_primitives(self, loader: PrimitiveLoader, *, update: bool = False) -> list[str]:
+    def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Sync form of `aload_primitives`."""
-        return aio.run(self.aload_primitives(loader, update=update))
+        return aio.run(self.aload_primitives(loader))
+
+    def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
+        """Sync form of `aupdate_primitives`."""
+        return aio.run(self.aupdate_primitives(loader))
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
         """Sync form of `aprimitive_updates`."""

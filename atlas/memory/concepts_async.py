@@ -116,19 +116,18 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
         return await scoped.add_unknown(*given, restored)
 
-    async def aload_primitives(self, loader: PrimitiveLoader, *, update: bool = False) -> list[str]:
-        """Add a loader's concepts as one operation; the ids of those that the library had not.
+    async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
+        """Add a loader's concepts as one operation; the ids of those that the library had not."""
+        return await self.aadd_many([shipped(concept) for concept in loader.load().values()], "primitives")
 
-        Args:
-            update: Bring those that `primitive_updates` tells up to date as well; their ids come with the others.
-        """
-        operated = self if self.operation_id else self.within("store", "primitives")
-        updates = await self.aprimitive_updates(loader) if update else []
+    async def aupdate_primitives(self, loader: PrimitiveLoader) -> list[str]:
+        """Bring those that `primitive_updates` tells up to date, as one operation; their ids."""
+        updates = await self.aprimitive_updates(loader)
         if updates:
             given = await columns([to_entry(concept) for concept in updates], self._store, self.embedder, {})
-            await operated._store.update(*given)
-        added = await operated.aadd_many([shipped(concept) for concept in loader.load().values()], "primitives")
-        return [*added, *(concept.id for concept in updates)]
+            scoped = self._store if self.operation_id else self._store.within("edit", "primitives")
+            await scoped.update(*given)
+        return [concept.id for concept in updates]
 
     async def aprimitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
         """The primitives that a loader brings otherwise than the library holds them, as they would become.

@@ -15,7 +15,8 @@ from atlas.views.finding import card_of
 from atlas.views.highlighting import Source, matched_spans
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.rates import rate_line
-from atlas.views.wording import counted, percent
+from atlas.views.strategies import tries_text
+from atlas.views.wording import counted
 
 
 def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
@@ -30,13 +31,9 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`succeeded in 3 of 4 tries (28–93 %), estimated rate 0.71`, or `not tried yet`; that it is retired, if it is."""
-    retired = f", retired {rate.retired}" if rate.retired else ""
-    if not rate.n:
-        return f"not tried yet{retired}"
-    between = f"{rate.interval.low * 100:.0f}–{percent(rate.interval.high)}"
-    tries = "1 try" if rate.n == 1 else f"{rate.n:,} tries"
-    return f"succeeded in {rate.n_succeeded:,} of {tries} ({between}), estimated rate {rate.rate:.2f}{retired}"
+    """`worked in 75 % (28–93 %, n = 4)`, or that nobody tried it; that it is retired, if it is."""
+    worked = f"worked in {tries_text(rate)}" if rate.n else tries_text(rate)
+    return f"{worked}, retired {rate.retired}" if rate.retired else worked
 
 
 def _experience(memory: MemorySystem, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:

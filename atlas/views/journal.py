@@ -19,7 +19,7 @@ from atlas.views.finding import SEARCH_ROWS
 from atlas.views.highlighting import Source
 from atlas.views.hits import HitCard, hit_card
 from atlas.views.scope import BEST_MATCH, known_tags
-from atlas.views.wording import counted
+from atlas.views.wording import counted, found_caption, hidden_text
 
 NEWEST = "Newest first"
 
@@ -317,13 +317,9 @@ def _pairs(memory: MemorySystem) -> dict[str, int]:
 
 def _search_caption(memory: MemorySystem, query: JournalQuery, n: int, n_hidden: int) -> str:
     among = counted(memory.journal.count(query.where()), "entry")
-    best = "The best " if n == SEARCH_ROWS else ""
-    hidden = f" · {n_hidden:,} less relevant hidden" if n_hidden else ""
     if query.by != BEST_MATCH:
         holds = "holds" if n == 1 else "hold"
-        return f"{best}{n:,} of {among} {holds} any of these words, most telling first" if n else f"None of {among}"
-    if query.with_irrelevant:
-        return f"The {n:,} nearest among {among}, relevant or not, best first"
-    if not n:
-        return f"Nothing relevant among {among}{hidden}"
-    return f"{best}{n:,} of {among} {'has' if n == 1 else 'have'} to do with it, best first{hidden}"
+        return f"{n:,} of {among} {holds} any of these words, most telling first" if n else f"None of {among}"
+    caption = found_caption(n, among, with_irrelevant=query.with_irrelevant)
+    hidden = hidden_text(n_hidden, n_shown=n, most=SEARCH_ROWS)
+    return f"{caption} · {hidden}" if hidden else caption

@@ -33,27 +33,28 @@ def loader_names() -> tuple[str, ...]:
     return tuple(discover())
 
 
-def load_primitives(memory: MemorySystem, name: str, *, update: bool = False) -> Done | None:
+def load_primitives(memory: MemorySystem, name: str) -> Done | None:
     """Add what a loader brings, as one operation; None where the library has all of it.
-
-    Args:
-        update: Bring those up to date as well that `n_updates` counts.
 
     Raises:
         NotFound: There is no such loader, or none any more.
     """
     loader = _loader(name)
-    n_before = memory.concepts.count()
     scoped = memory.concepts.within("store", f"primitives of {name}")
-    done = scoped.load_primitives(loader, update=update)
-    if not done:
-        return None
-    n_added = memory.concepts.count() - n_before
-    n_updated = len(done) - n_added
-    said = [f"loaded {counted(n_added, 'primitive')}"] if n_added else []
-    said += [f"updated {counted(n_updated, 'primitive')}"] if n_updated else []
-    sentence = " and ".join(said)
-    return Done(str(scoped.operation_id), f"{sentence[:1].upper()}{sentence[1:]}")
+    added = scoped.load_primitives(loader)
+    return Done(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+
+
+def update_primitives(memory: MemorySystem, name: str) -> Done | None:
+    """Bring those up to date that `n_updates` counts, as one operation; None where there is none. None is added.
+
+    Raises:
+        NotFound: There is no such loader, or none any more.
+    """
+    loader = _loader(name)
+    scoped = memory.concepts.within("edit", f"primitives of {name}")
+    updated = scoped.update_primitives(loader)
+    return Done(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:

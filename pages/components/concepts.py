@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from atlas import CodeConcept, Hit, MemorySystem
@@ -18,7 +20,8 @@ from atlas.views.concepts import (
 )
 from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
-from atlas.views.primitives import load_primitives, loader_names, n_updates
+from atlas.views.overview import Done
+from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
@@ -103,17 +106,17 @@ def draw_loaders(memory: MemorySystem) -> None:
     with st.container(horizontal=True):
         for number, name in enumerate(loader_names()):
             st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
-                      on_click=_load, args=(memory, name), help=hint)  # fmt: skip
+                      on_click=_load, args=(memory, name, load_primitives), help=hint)  # fmt: skip
             if newer.get(name):
                 st.button(f"Update {counted(newer[name], 'primitive')} of {name}", key=f"concepts_update_{number}",
-                          icon=":material/upgrade:", disabled=is_off, on_click=_load, args=(memory, name),
-                          kwargs={"update": True},
+                          icon=":material/upgrade:", disabled=is_off, on_click=_load,
+                          args=(memory, name, update_primitives),
                           help=f"They are newer here than in the library. {hint}")  # fmt: skip
 
 
-def _load(memory: MemorySystem, name: str, *, update: bool = False) -> None:
+def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:
     with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
-        done = load_primitives(memory, name, update=update)
+        done = act(memory, name)
         if done is None:
             say_problem("The library has all of them already.")
         else:

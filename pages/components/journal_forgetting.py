@@ -6,7 +6,6 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal_proposals import CompactRequest, tier_sizes
-from atlas.views.kinds import JOURNAL
 from pages.components.editing import READ_ONLY
 from pages.components.plans import propose
 
@@ -41,7 +40,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
     """Of which types so many of the latest stay as well."""
-    held = list(JOURNAL.records(memory).values("entry_type"))
+    held = list(memory.journal.values("entry_type"))
     chosen = st.multiselect("Of these types keep the latest as well", held, key="journal_keep_types",
                             placeholder="None", width=500, disabled=memory.storage.read_only)  # fmt: skip
     kept = {}

@@ -14,6 +14,9 @@ from tests.e2e.conftest import Serve, settle, shoot, tall
 from tests.ui.library import concept
 from tests.ui.stores import MODEL, attempts
 
+PATIENCE_MILLISECONDS = 300_000
+"""How long the first search, which loads the embedding model, may take on a busy machine."""
+
 TASK = "mend the web report of a customer"
 HOSTILE = "<img src=x onerror='window.hostile = true'>"
 
@@ -42,7 +45,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     box.first.fill(TASK)
     box.first.press("Enter")
     cards = page.locator(".atlas-hit")
-    expect(cards.first).to_contain_text("succeeded in 1 of 1 try")
+    expect(cards.first).to_contain_text("worked in 100 %", timeout=PATIENCE_MILLISECONDS)
     expect(cards.first.locator(".track")).to_be_visible()
     expect(page.get_by_text(re.compile(r"memories in [\d,]+ of 2,000 tokens"))).to_be_visible()
     block = page.get_by_test_id("stCode").filter(has_text="## Strategies: what to do in which situation")

@@ -82,7 +82,7 @@ def test_a_task_gives_hits_of_every_memory_and_the_block_that_an_agent_gets(dash
     app = dashboard(grids, "ask", ask_text=RED)
     assert lines(app)[:4] == ["1 found", "2 found", "1 found", "1 found"]
     assert [card["outcome"] for card in cards(app)] == [
-        "not tried yet",
+        "no tries",
         "✗ failed",
         "✓ succeeded",
         "python, imported, not used yet",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from atlas.memory.primitive_updates import shipped
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
@@ -132,3 +133,20 @@ def test_examples_of_what_is_no_primitive_cannot_be_run(dashboard: Dashboard, tm
     app = dashboard(tmp_path, "concepts", id=ids["halve"])
     assert not [button for button in app.button if str(button.key).startswith("concept_run_")]
     assert_no_problem(app)
+
+
+def test_a_primitive_that_came_newer_is_offered_brought_in_and_taken_back(dashboard: Dashboard, tmp_path):
+    code = "def rotate_90(grid):\n    return grid\n"
+    make_library(tmp_path, shipped(concept(id="arc_rotate_90", name="rotate_90", code=code, source="primitive")))
+    app = dashboard(tmp_path, "concepts")
+    (offer,) = (button for button in app.button if str(button.key).startswith("concepts_update_"))
+    assert offer.label == "Update 1 primitive of arc"
+    offer.click().run()
+    assert "Updated 1 primitive" in said(app)
+    assert names(tmp_path) == {"rotate_90"}
+    with opened_library(tmp_path) as memory:
+        assert memory.concepts.get("arc_rotate_90").code != code
+    app.button(key="act_undo").click().run()
+    assert names(tmp_path) == {"rotate_90"}
+    with opened_library(tmp_path) as memory:
+        assert memory.concepts.get("arc_rotate_90").code == code

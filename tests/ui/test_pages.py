@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import atlas
 from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.journals import entry, make_journal
-from tests.ui.library import concept, make_library
+from tests.ui.library import concept, make_library, opened_library
 from tests.ui.stores import attempts, make_store
 
 PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
@@ -118,8 +119,11 @@ def test_a_page_that_embeds_nothing_loads_no_model(tmp_path, query):
     (shown,) = make_store(tmp_path, attempts(1))
     (known,) = make_library(tmp_path, concept(1))
     (noted,) = make_journal(tmp_path, entry(1))
-    opened = [(page, {**query, "id": shown}) for page in PAGES]
-    opened += [("concepts", {**query, "id": known}), ("journal", {**query, "id": noted})]
+    with opened_library(tmp_path) as memory:
+        tried = memory.strategies.add(atlas.Strategy(situation="a report", suggestion="mend it"))
+        memory.strategies.update_stats(tried, True)
+    others = {"concepts": known, "strategies": tried, "journal": noted}
+    opened = [(page, {**query, "id": i}) for page, i in (*((page, shown) for page in PAGES), *others.items())]
     program = f"""
 import sys
 from streamlit.testing.v1 import AppTest

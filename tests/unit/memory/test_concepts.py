@@ -325,7 +325,7 @@ def test_primitives_that_come_newer_are_offered_brought_in_and_undone(library, s
     assert "grid[2:]" in update.code
     assert library.load_primitives(Shipping(2)) == []
     assert "grid[1:]" in library.get("arc_crop").code
-    assert library.load_primitives(Shipping(2), update=True) == ["arc_crop"]
+    assert library.update_primitives(Shipping(2)) == ["arc_crop"]
     assert "grid[2:]" in library.get("arc_crop").code
     assert library.primitive_updates(Shipping(2)) == []
     undo(store.ledger, store.marks, store.history()[0].id, actor="t")
@@ -337,7 +337,7 @@ def test_primitives_that_a_person_edited_are_not_offered_a_newer_form(library):
     library.load_primitives(Shipping(1))
     library.edit("arc_crop", guidance="for borders")
     assert library.primitive_updates(Shipping(2)) == []
-    assert library.load_primitives(Shipping(2), update=True) == []
+    assert library.update_primitives(Shipping(2)) == []
     assert library.get("arc_crop").guidance == "for borders"
 
 

@@ -151,11 +151,11 @@ def test_configurations_say_in_what_they_differ():
 
 def test_a_strategy_s_card_tells_its_rate_on_how_many_tries_and_how_sure(full):
     [strategy_id] = full.strategies.ids()
-    assert card(full, ask(full), "strategies").outcome == "not tried yet"
+    assert card(full, ask(full), "strategies").outcome == "no tries"
     for success in (True, True, False):
         full.strategies.record_use(strategy_id, success)
     made = card(full, ask(full), "strategies")
-    assert made.outcome == "succeeded in 2 of 3 tries (19–93 %), estimated rate 0.54"
+    assert made.outcome == "worked in 67 % (19–93 %, n = 3)"
     assert (made.title, made.passage.name) == ("Refunds", "When")
     assert {"meaning", "words", "success"} <= {segment.name for segment in made.bar.segments}
 

@@ -15,7 +15,7 @@ from atlas.views.concept_lineage import quoted
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
 from atlas.views.history import operation_detail, operation_page
-from atlas.views.primitives import load_primitives, loader_names, n_updates
+from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
 from tests.ui.stores import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -178,8 +178,9 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     assert n_updates(memory, "some") == 0
     monkeypatch.setattr(sys.modules["some_primitives"].Loader, "load", lambda self: newer())
     assert n_updates(memory, "some") == 1
-    assert load_primitives(memory, "some", update=True).sentence == "Loaded 1 primitive and updated 1 primitive"
-    assert load_primitives(memory, "some", update=True) is None
+    assert update_primitives(memory, "some").sentence == "Updated 1 primitive"
+    assert update_primitives(memory, "some") is None
+    assert memory.concepts.ids() == ["test_crop"]
     assert "grid[2:]" in memory.concepts.get("test_crop").code
     with pytest.raises(NotFound, match="'other'"):
         load_primitives(memory, "other")
