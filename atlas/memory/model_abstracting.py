@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput
+from atlas.core.strategy_codec import check_parameters
 from atlas.core.types import Strategy, Trajectory
-from atlas.infra.asking import ask, model_name
+from atlas.infra.asking import as_data, ask, model_name
 from atlas.memory.telling import told_attempt
 from atlas.protocols.infra import LLMClient
 
@@ -52,6 +55,25 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+SAME_SYSTEM = """\
+You compare two strategies whose situations are worded alike: one that a memory holds, and a new one.
+- same: whether every task that one is for is a task that the other is for too.
+- suggestion, where they are the same: what to do, with all that is worth keeping of both. Where they contradict each \
+other, say when which holds. Use only parameters, in braces, that one of them declares."""
+
+SAME_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "same": {"type": "boolean"},
+        "reason": {"type": "string", "description": "Why they are the same, or why not."},
+        "suggestion": _TEXT,
+    },
+    "required": ["same", "reason"],
+    "additionalProperties": False,
+}
+SHOWN_CHARACTERS = 12_000
+"""Of both strategies in a prompt."""
+
 _WRITTEN = ("title", "situation", "suggestion", "rationale")
 
 
@@ -89,16 +111,61 @@ class LLMStrategyAbstractor:
             },
         )
 
+    async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+        """The held strategy with what both say to do; None where the model finds that they are two.
+
+        Raises:
+            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+        """
+        declared = {parameter["name"]: parameter for one in (other, held) for parameter in one.parameters}
+
+        def validate(answer: dict[str, Any]) -> dict[str, Any]:
+            check_json(answer, "the answer")
+            if answer["same"] and not answer.get("suggestion", "").strip():
+                raise InvalidInput("strategies that are the same need a suggestion that combines theirs")
+            if answer["same"]:
+                _check_declared(answer["suggestion"], set(declared))
+            return answer
+
+        told = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
+        answer = await ask(
+            self._llm, SAME_SYSTEM, f"The two strategies:\n{told}", schema=SAME_SCHEMA, validate=validate
+        )
+        if not answer["same"]:
+            return None
+        return replace(
+            held,
+            suggestion=answer["suggestion"].strip(),
+            parameters=tuple(declared.values()),
+            metadata={**held.metadata, "combined_by": model_name(self._llm)},
+        )
+
+
+def _told(strategy: Strategy) -> str:
+    parameters = ", ".join(parameter["name"] for parameter in strategy.parameters)
+    return (
+        f"situation: {strategy.situation}\nsuggestion: {strategy.suggestion}\nrationale: {strategy.rationale}\n"
+        f"parameters: {parameters or 'none'}"
+    )
+
 
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that says all that a strategy needs."""
+    """An answer that says all that a strategy needs, and that a store can hold."""
+    check_json(answer, "the answer")
     if not answer["reusable"]:
         return answer
     missing = [name for name in _WRITTEN if not answer.get(name, "").strip()]
     if missing:
         raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
-    used = set(re.findall(r"\{(\w+)\}", f"{answer['situation']} {answer['suggestion']}"))
-    undeclared = used - {parameter["name"] for parameter in answer.get("parameters", [])}
+    names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidInput(f"these parameters are declared more than once: {', '.join(twice)}")
+    _check_declared(f"{answer['situation']} {answer['suggestion']}", set(names))
+    return answer
+
+
+def _check_declared(text: str, declared: set[str]) -> None:
+    undeclared = set(re.findall(r"\{(\w+)\}", text)) - declared
     if undeclared:
         raise InvalidInput(f"these parameters are used, but not declared: {', '.join(sorted(undeclared))}")
-    return answer

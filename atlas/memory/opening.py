@@ -18,11 +18,14 @@ from atlas.memory.abstracting import TemplateStrategyAbstractor
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.extraction import SimpleExperienceExtractor
 from atlas.memory.journal import Journal
 from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
+from atlas.memory.updating import EMASuccessUpdater
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
+from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
@@ -32,6 +35,8 @@ def open_memory(
     *,
     embedder: Embedder | None = None,
     llm: LLMClient | None = None,
+    success_updater: SuccessRateUpdater | None = None,
+    extractor: ExperienceExtractor | None = None,
     read_only: bool = False,
     create: bool = True,
     settings: Settings | None = None,
@@ -47,6 +52,10 @@ def open_memory(
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
+        success_updater: What keeps the success rates of strategies, from all recorded outcomes, so that it may be
+            another one each time; a moving average where it is None.
+        extractor: What of an attempt is embedded from now on, such as `LLMSummarizingExtractor(llm)`; the task where
+            it is None.
         read_only: Open without writing anything, not even what was retrieved.
         create: Whether it may be created where there is none.
         settings: Options; those of the ATLAS_* variables where it is None.
@@ -82,9 +91,13 @@ def open_memory(
     library = ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock)
     _give_strategies(library, llm)
     return MemorySystemImpl(
-        ChromaExperienceMemory(embedder, stores[0], weights=weights, clock=clock),
+        ChromaExperienceMemory(
+            embedder, stores[0], extractor or SimpleExperienceExtractor(), weights=weights, clock=clock
+        ),
         library,
-        ChromaStrategyBank(embedder, stores[2], abstractor, weights=weights, clock=clock),
+        ChromaStrategyBank(
+            embedder, stores[2], abstractor, success_updater or EMASuccessUpdater(), weights=weights, clock=clock
+        ),
         Journal(embedder, stores[3], refused_store, llm=llm, weights=weights, clock=clock),
         conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
         storage=storage,

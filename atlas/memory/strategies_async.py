@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import AtlasError, InvalidInput, PlanOutdated
+from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
@@ -20,11 +21,14 @@ from atlas.memory.records_async import retried
 from atlas.memory.strategy_merging import StrategyMergePlan, merge_of, plan_strategy_merge
 from atlas.memory.strategy_outcomes_async import AsyncStrategyOutcomes
 from atlas.memory.strategy_records import checked, content_hash
-from atlas.memory.strategy_writing import Abstracted, StrategyWritePlan, grouped, with_sources
+from atlas.memory.strategy_writing import Abstracted, StrategyWritePlan, grouped, says_the_same, with_sources
 from atlas.memory.updating import UNTRIED_RATE
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Progress
+from atlas.protocols.strategies import StrategyCombiner
 from atlas.storage.vector_store import Restored
+
+logger = logging.getLogger(__name__)
 
 EDITABLE: Editable = {
     "title": str,
@@ -45,7 +49,8 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         """The strategy that an attempt becomes, or that is there for its situation and gets the attempt as a source.
 
         None for an attempt that did not succeed, and where the abstractor finds nothing to reuse. An attempt that a
-        strategy names among its sources is not abstracted again.
+        strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
+        the log says so.
 
         Raises:
             LLMError: The abstractor asks a language model, which gave no usable answer; nothing was written.
@@ -56,8 +61,9 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         already = next((strategy for strategy in known if trajectory.id in strategy.sources), None)
         if already is not None:
             return already
-        abstracted = await self.abstractor.abstract(trajectory)
-        return None if abstracted is None else await self._joined_or_added(checked(abstracted, self._clock.now()))
+        with operation():
+            abstracted = await self.abstractor.abstract(trajectory)
+            return None if abstracted is None else await self._joined_or_added(checked(abstracted, self._clock.now()))
 
     async def aadd(self, strategy: Strategy) -> str:
         """Add a strategy as it is, such as one that a person wrote; its id.
@@ -98,9 +104,10 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
                         problems.append(f"{trajectory.task.id}: {error}")
                 if on_progress:
                     on_progress(n_done, len(succeeded))
-        placed = await self._placed(made)
-        near = {one.id: one for one in await self.aget_many(list({one.near for one in placed if one.near}))}
-        added, changed = grouped(placed, near, self._same_situation)
+            placed = await self._placed(made)
+            near = {one.id: one for one in await self.aget_many(list({one.near for one in placed if one.near}))}
+            added, changed = await grouped(placed, near, self._same_situation, self._combined)
+        retired = await self.aretired() if changed else {}
         n_known = sum(one.id in known for one in succeeded)
         return StrategyWritePlan(
             added=added,
@@ -110,6 +117,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
             n_nothing=len(succeeded) - n_known - len(made) - len(problems),
             problems=tuple(problems),
             spent=str(account.spent) if account.spent.n_calls else "",
+            retired=tuple(one.id for one in changed if one.id in retired),
             held=held,
             moment=moment,
         )
@@ -256,18 +264,34 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
     async def _joined_or_added(self, strategy: Strategy) -> Strategy:
         """The strategy that is there for its situation, with its sources, else itself, added."""
         given = await self._columns(strategy)
-        if near := await self._near(given[1][0][0]):
-            return await retried(lambda: self._with_sources(near, strategy))
+        near = await self._near(given[1][0][0])
+        together = await retried(lambda: self._with_sources(near, strategy)) if near else None
+        if together is not None:
+            return together
         if not await self._store.add_unknown(*given):  # another process has just written the same
             same = (await self._store.known_hashes([content_hash(strategy)]))[content_hash(strategy)]
-            return await retried(lambda: self._with_sources(same, strategy))
+            return await retried(lambda: self._with_sources(same, strategy)) or strategy
         return strategy
 
-    async def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy:
+    async def _combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+        """A strategy with another one of an alike situation; None where a model says that they are two."""
+        joined = with_sources(held, other)
+        if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
+            return joined
+        try:
+            together = await self.abstractor.combined(held, other)
+        except LLMError as error:
+            logger.warning("strategy %s keeps another suggestion as a variant: %s", held.id, error)
+            return joined
+        return None if together is None else replace(together, id=held.id, sources=joined.sources)
+
+    async def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy | None:
         moment = await self._store.moment()
         held = (await self._read([await self._row(strategy_id)]))[0]
-        changed = with_sources(held, other)
-        if changed != held:
+        changed = await self._combined(held, other)
+        if changed is not None and changed != held:
+            if strategy_id in await self.aretired():
+                logger.warning("strategy %s gets one more source, but is retired: agents are not given it", held.id)
             scoped = self._store if self.operation_id else self._store.within("edit", f"one more source: {held.title}")
             await scoped.update(*await self._columns(changed), unchanged_since=moment)
         return changed

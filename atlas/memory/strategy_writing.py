@@ -1,18 +1,25 @@
 """Deciding what strategies attempts become: new ones, or more sources of those that are there.
 
-Pure: from what an abstractor made of the attempts to a plan that shows what would be written.
+From what an abstractor made of the attempts to a plan that shows what would be written; nothing is touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from atlas.core.types import Strategy, Vectors
 from atlas.memory.marking import joined
 from atlas.storage.history import Moment
+
+MOST_VARIANTS = 5
+"""Other suggestions that a strategy keeps."""
+
+Combine = Callable[[Strategy, Strategy], Awaitable[Strategy | None]]
+"""Makes one of a strategy and another for an alike situation; None where they are two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,9 @@ class StrategyWritePlan:
     spent: str = ""
     """What asking a language model took, for people; empty where none was asked that tells."""
 
+    retired: tuple[str, ...] = ()
+    """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
+
     held: frozenset[str]
     """The strategies that were there."""
 
@@ -62,31 +72,52 @@ class Abstracted:
     """The id of a strategy of the bank that says when to apply it alike; empty where there is none."""
 
 
-def grouped(
-    abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float
+async def grouped(
+    abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
     """Strategies to add, and those to change, each with the sources of all that are of its situation.
 
     Args:
         held: The strategies of the bank that are near to one of them, by id.
-        same_situation: Cosine from which two situations count as one.
+        same_situation: Cosine from which two situations may be one.
+        combine: Says whether they are.
     """
     added: list[Strategy] = []
     vectors: list[Vectors] = []
     changed: dict[str, Strategy] = {}
     for one in abstracted:
         if one.near:
-            changed[one.near] = with_sources(changed.get(one.near, held[one.near]), one.strategy)
-            continue
+            together = await combine(changed.get(one.near, held[one.near]), one.strategy)
+            if together is not None:
+                changed[one.near] = together
+                continue
         nearest = int(np.argmax(np.stack(vectors) @ one.vector)) if vectors else 0
         if vectors and float(vectors[nearest] @ one.vector) >= same_situation:
-            added[nearest] = with_sources(added[nearest], one.strategy)
-        else:
-            added.append(one.strategy)
-            vectors.append(one.vector)
+            together = await combine(added[nearest], one.strategy)
+            if together is not None:
+                added[nearest] = together
+                continue
+        added.append(one.strategy)
+        vectors.append(one.vector)
     return tuple(added), tuple(one for one in changed.values() if one != held[one.id])
 
 
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
-    """A strategy that has another one's sources too."""
-    return replace(strategy, sources=joined(strategy.sources, other.sources))
+    """A strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
+    metadata = dict(strategy.metadata)
+    if not says_the_same(strategy, other):
+        metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
+    return replace(strategy, sources=joined(strategy.sources, other.sources), metadata=metadata)
+
+
+def says_the_same(strategy: Strategy, other: Strategy) -> bool:
+    """Whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
+    variants = [str(one.get("suggestion", "")) for one in _variants(strategy) if isinstance(one, Mapping)]
+    if len(variants) >= MOST_VARIANTS:
+        return True
+    return other.suggestion.split() in [said.split() for said in (strategy.suggestion, *variants)]
+
+
+def _variants(strategy: Strategy) -> list[Any]:
+    held = strategy.metadata.get("variants", [])
+    return list(held) if isinstance(held, (list, tuple)) else [held]  # others may have written it

@@ -94,6 +94,15 @@ class StrategyAbstractor(Protocol):
 
 
 @runtime_checkable
+class StrategyCombiner(Protocol):
+    """Judges whether two strategies for alike situations are one; an abstractor may do this too."""
+
+    async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+        """The held one with what both say to do; None where they are for different situations after all."""
+        ...
+
+
+@runtime_checkable
 class SuccessRateUpdater(Protocol):
     """Keeps the success rate of a strategy up to date."""
 

@@ -122,6 +122,9 @@ def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:
     said = [f"They are written {how}{f', which took {plan.spent}' if plan.spent else ''}."]
     if plan.n_joined_sources:
         said.append(f"{counted(plan.n_joined_sources, 'attempt')} say the same as another one, and become its sources.")
+    if plan.retired:
+        told = f"{counted(len(plan.retired), 'strategy')} of those that would get more sources"
+        said.append(f"Retired, and so still not given to agents: {told}.")
     if plan.n_nothing:
         said.append(f"{counted(plan.n_nothing, 'attempt')} say too little, or are too specific, to help elsewhere.")
     if plan.problems:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.core.errors import InvalidInput, LLMError, NotFound, PlanOutdated
+from atlas.core.errors import InvalidInput, LLMError, LLMUnavailable, NotFound, PlanOutdated
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
 from atlas.core.types import Marks, Outcome, Strategy, Task, Trajectory
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
@@ -123,6 +123,81 @@ def test_an_attempt_in_a_known_situation_is_one_more_source(bank, store):
     assert elsewhere.id != written.id
     assert len(bank) == 2
     assert store.history()[1].kind == "edit"
+
+
+class Telling(ByDescription):
+    """Says to do what the task's solution is."""
+
+    async def abstract(self, trajectory):
+        return strategy(trajectory.task.description, trajectory.metadata["solution"], sources=(trajectory.id,))
+
+
+class Combining(Telling):
+    """A combiner that answers what it was told to."""
+
+    def __init__(self, *answers):
+        super().__init__()
+        self.answers = list(answers)
+
+    async def combined(self, held, other):
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return replace(held, suggestion=f"{held.suggestion}; {other.suggestion}") if answer else None
+
+
+def acted(action, description=REFUND):
+    return attempt(description, solution=action)
+
+
+def test_what_another_attempt_says_to_do_in_a_known_situation_is_kept_as_a_variant(bank):
+    bank.abstractor = Telling()
+    ask, other, again = acted("ask for the reason"), acted("read the policy"), acted("read  the policy")
+    written = bank.write(ask)
+    bank.write(other)
+    kept = bank.write(again)
+    assert (kept.id, kept.suggestion) == (written.id, "ask for the reason")
+    assert kept.sources == (ask.id, other.id, again.id)
+    assert kept.metadata["variants"] == [{"suggestion": "read the policy", "sources": [other.id]}]
+
+
+def test_variants_of_another_form_do_not_stand_in_the_way(bank):
+    bank.add(strategy(suggestion="ask", metadata={"variants": "two"}))
+    bank.abstractor = Telling()
+    read = acted("read")
+    kept = bank.write(read)
+    assert kept.metadata["variants"] == ["two", {"suggestion": "read", "sources": [read.id]}]
+
+
+def test_a_combiner_says_whether_alike_situations_are_one_and_what_to_do_then(bank):
+    bank.abstractor = Combining(True, False, LLMUnavailable("no key"))
+    written = bank.write(acted("ask"))
+    together = bank.write(acted("read"))
+    assert (together.id, together.suggestion, len(together.sources)) == (written.id, "ask; read", 2)
+    assert bank.write(acted("wait")).suggestion == "wait"
+    assert len(bank) == 2
+    bank.write(acted("call"))
+    assert [one["suggestion"] for two in bank.get_many(bank.ids()) for one in two.metadata.get("variants", [])] == [
+        "call"
+    ]
+
+
+def test_a_plan_combines_what_is_there_and_what_is_new_alike(bank):
+    bank.abstractor = Combining(True, False)
+    bank.write(acted("ask"))
+    plan = bank.plan_write([acted("read"), acted("wait")])
+    assert [one.suggestion for one in plan.joined] == ["ask; read"]
+    assert [one.suggestion for one in plan.added] == ["wait"]
+
+
+def test_a_retired_strategy_that_gets_a_source_stays_retired_and_that_is_told(bank, caplog):
+    written = bank.write(attempt(REFUND))
+    bank.retire([written.id])
+    plan = bank.plan_write([attempt(REFUND)])
+    assert plan.retired == (written.id,)
+    assert bank.write(attempt(REFUND)).id == written.id
+    assert "is retired: agents are not given it" in caplog.text
+    assert bank.read(asked(REFUND)) == []
 
 
 def test_the_threshold_of_sameness_decides(store):
