@@ -37,8 +37,11 @@ FEWEST = 5
 N_SENTENCES = 5
 """Of a summary."""
 
-MOST_SENTENCES = 400
-"""Of a period, evenly picked, that are compared with one another."""
+MOST_SENTENCES = 240
+"""That are embedded for one plan, which is what takes its time: shared by its summaries, evenly picked for each."""
+
+FEWEST_SENTENCES = 10
+"""That are embedded for a summary, however many there are to write."""
 
 USED, LINKED = 0.5, 0.25
 """How much more an entry is worth that tasks used, and for each entry that links to it, up to `MOST_LINKS`."""
@@ -156,6 +159,7 @@ def plan_compact(
     reasons = _kept(subjects, types, keep_recent, keep_types or {})
     judged = [subject for subject in subjects if subject.entry.id not in reasons]
     groups = _groups([subject for subject in judged if _is_past(subject, types, now)])
+    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
     summarised = {subject.entry.id for group in groups for subject in group}
     moves = [_move(subject, types, now, subject.entry.id in summarised) for subject in judged]
     moved = [move for move in moves if move is not None]
@@ -164,7 +168,7 @@ def plan_compact(
         kept[reason] += 1
     return CompactPlan(
         moves=tuple(moved),
-        summaries=tuple(_summary(group, encode) for group in groups),
+        summaries=tuple(_summary(group, encode, most) for group in groups),
         n_total=len(subjects),
         kept=dict(kept),
         moment=moment,
@@ -179,11 +183,16 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     return importance * recency_of(subject.entry, types, now) * used * linked
 
 
-def central_sentences(texts: Sequence[str], encode: Encode, n: int = N_SENTENCES) -> list[str]:
+def central_sentences(
+    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MOST_SENTENCES
+) -> list[str]:
     """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
 
     Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
     into every entry, such as how long it ran, would be the most central of all.
+
+    Args:
+        most: Sentences that are compared, evenly picked from the different ones.
 
     Source:
         Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
@@ -193,8 +202,8 @@ def central_sentences(texts: Sequence[str], encode: Encode, n: int = N_SENTENCES
     for sentence in (part for text in texts for part in sentences_of(text)):
         alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
     sentences = [sentence for words, sentence in first.items() if words] or list(first.values())
-    if len(sentences) > MOST_SENTENCES:
-        picked = np.linspace(0, len(sentences) - 1, MOST_SENTENCES).astype(int)
+    if len(sentences) > most:
+        picked = np.linspace(0, len(sentences) - 1, most).astype(int)
         sentences = [sentences[position] for position in picked]
     if len(sentences) > n:
         vectors = encode(sentences)
@@ -292,11 +301,11 @@ def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
     return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
 
 
-def _summary(group: Sequence[Subject], encode: Encode) -> SummaryDraft:
+def _summary(group: Sequence[Subject], encode: Encode, most: int) -> SummaryDraft:
     entries = [subject.entry for subject in group]
     generations = [entry.generation for entry in entries]
     first, last = min(generations), max(generations)
-    said = central_sentences([entry.content for entry in entries], encode)
+    said = central_sentences([entry.content for entry in entries], encode, most=most)
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,

@@ -34,7 +34,7 @@ def entry_panel(memory: MemorySystem, entry_id: str) -> None:
             why_not = READ_ONLY if is_off else detail.why_not_promoted
             st.button("Promote …", key="entry_promote", icon=":material/upgrade:", disabled=bool(why_not),
                       on_click=propose, args=(memory, PromoteRequest(id=detail.id)),
-                      help=why_not or "Make it a memory that agents are reminded of. You see first which.")  # fmt: skip
+                      help=why_not or "Make it a memory that agents are reminded of. You see it first.")  # fmt: skip
             st.button("Delete …", key="entry_delete", icon=":material/delete:", disabled=is_off, on_click=propose,
                       args=(memory, EntryDeleteRequest(ids=(detail.id,))),
                       help=READ_ONLY if is_off else "You see first what links to it.")  # fmt: skip

@@ -9,12 +9,15 @@ import streamlit as st
 from atlas.views.journal_promoting import Became, PromoteProposal
 from pages.components.texts import draw_code
 
+TITLE_CHARACTERS = 80
+
 
 def draw_becoming(proposal: PromoteProposal) -> None:
-    """Each text of what would be written."""
-    for part in proposal.parts:
-        st.caption(part.name)
-        draw_code(part.text, key=f"plan_becomes_{part.name}")
+    """Each text of what would be written, on a tab of its own: together they are pages long."""
+    st.caption("What would be written")
+    for tab, part in zip(st.tabs([part.name for part in proposal.parts]), proposal.parts, strict=True):
+        with tab:
+            draw_code(part.text, key=f"plan_becomes_{part.name}")
 
 
 def draw_ends(ends: Sequence[Became], words: str) -> None:
@@ -27,4 +30,5 @@ def draw_ends(ends: Sequence[Became], words: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.page_link(f"pages/{end.kind.page}.py", label=f"{words} {end.kind.noun}", icon=":material/upgrade:",
                          query_params={"id": end.id})  # fmt: skip
-            st.text(end.title)
+            is_long = len(end.title) > TITLE_CHARACTERS
+            st.text(f"{end.title[:TITLE_CHARACTERS]}…" if is_long else end.title)

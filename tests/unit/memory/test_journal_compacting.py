@@ -8,11 +8,13 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable, PlanOutdated
 from atlas.core.journal_codec import TIERS
-from atlas.memory.journal_compacting import central_sentences, sentences_of
+from atlas.core.types import JournalEntry
+from atlas.memory.journal_compacting import FEWEST_SENTENCES, central_sentences, sentences_of
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.unit.memory.journals import write
 
 FRUITS = ("apple", "pear", "plum", "quince", "cherry", "grape", "melon", "lemon")
+TASTES = ("sour", "sweet", "bitter", "bland")
 
 
 def fill(journal, n=8, entry_type="observation"):
@@ -135,6 +137,29 @@ def test_a_summary_takes_the_most_central_sentences_once():
     assert len(said) == 2
     assert any("loop" in sentence for sentence in said)
     assert sentences_of("One. Two!\nThree") == ["One.", "Two!", "Three"]
+
+
+def test_what_is_compared_for_a_summary_is_spread_over_all_that_its_entries_say():
+    embedder = HashEmbedder()
+    said = central_sentences([f"{a} {b}." for a in FRUITS for b in TASTES], embedder.encode_batch, 3, most=16)
+    assert len(embedder.texts) == 16
+    assert {sentence.split()[0] for sentence in embedder.texts} == set(FRUITS)
+    assert set(said) <= set(embedder.texts)
+
+
+def test_the_summaries_of_a_plan_share_what_may_be_embedded_for_it(journal, clock):
+    entries = [
+        JournalEntry(entry_type="observation", content=f"The {a} was {b}", generation=50 * period + 1, importance=0.1)
+        for period in range(30)
+        for a in FRUITS
+        for b in FRUITS[:2]
+    ]
+    journal.add_entries(entries)
+    clock.advance(timedelta(days=400))
+    journal.embedder.texts.clear()
+    plan = journal.plan_compact(keep_recent=0)
+    assert len(plan.summaries) == 30
+    assert len(journal.embedder.texts) == 30 * FEWEST_SENTENCES
 
 
 def test_sentences_that_differ_in_numbers_alone_are_said_once_with_how_many_there_are():
