@@ -27,22 +27,19 @@ from atlas.core.errors import (
     StoreUnavailable,
     UndoRefused,
 )
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.operations import Marks, Operation, Usage
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import (
     CodeConcept,
     Experience,
-    Hit,
     JournalEntry,
     Link,
-    Marks,
-    MemoryQueryResult,
-    Operation,
     Outcome,
     Step,
     Strategy,
     Task,
     Trajectory,
-    Usage,
     VerificationSpec,
 )
 from atlas.memory.opening import open_memory

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
-from atlas.core.types import QueryResult, Vector, Vectors
+from atlas.core.hits import QueryResult
+from atlas.core.types import Vector, Vectors
 from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
 from atlas.protocols.infra import Where
 

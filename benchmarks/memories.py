@@ -9,7 +9,8 @@ import numpy as np
 
 import atlas
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import NO_MARKS, NO_USAGE, Experience
+from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.types import Experience
 from atlas.testing import HashEmbedder
 from benchmarks.measuring import DIMENSION, WORDS
 

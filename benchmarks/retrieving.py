@@ -14,7 +14,8 @@ import numpy as np
 
 import atlas
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Vector, Vectors
+from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.types import Experience, Vector, Vectors
 from atlas.infra import aio
 from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.experience import COLLECTION

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import atlas
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder

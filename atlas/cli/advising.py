@@ -8,8 +8,9 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, opened, safe
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Use
 from atlas.core.settings import Settings
-from atlas.core.types import Outcome, Strategy, Use
+from atlas.core.types import Outcome, Strategy
 from atlas.memory.ranking import explain
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.strategy_sources import tasks_without

@@ -13,8 +13,9 @@ from typing import Any
 from tqdm import tqdm
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.operations import Operation
 from atlas.core.settings import Settings
-from atlas.core.types import Experience, Operation
+from atlas.core.types import Experience
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem

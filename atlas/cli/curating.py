@@ -8,8 +8,8 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, counts, full_ids, opened, print_plan, safe
 from atlas.core.errors import NotFound
+from atlas.core.operations import Operation
 from atlas.core.settings import Settings
-from atlas.core.types import Operation
 from atlas.memory.opening import open_storage
 from atlas.storage.store import Store
 from atlas.views.plans import merge_plan_view, prune_plan_view

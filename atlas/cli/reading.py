@@ -10,8 +10,9 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, full_ids, line, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
+from atlas.core.hits import Hit
 from atlas.core.settings import Settings
-from atlas.core.types import Experience, Hit
+from atlas.core.types import Experience
 from atlas.importers.formats import FORMATS
 from atlas.importers.run import ImportReport, import_paths
 from atlas.importers.sample import is_new, load_sample

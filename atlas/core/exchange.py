@@ -14,8 +14,9 @@ import numpy as np
 
 from atlas.core.codec import Json, check_json, decode_experience, decode_trajectory, encode_experience
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Marks, Usage, Use
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
-from atlas.core.types import Experience, Marks, Strategy, Trajectory, Usage, Use, Vectors
+from atlas.core.types import Experience, Strategy, Trajectory, Vectors
 
 LENGTH_TOLERANCE = 1e-2
 """How far from 1 the length of an imported vector may be; a zero vector is taken as well."""

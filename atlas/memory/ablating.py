@@ -21,8 +21,9 @@ import numpy as np
 from atlas.analysis.metrics import SAME, JudgedRanking, expected_hit
 from atlas.analysis.resampling import Estimate, Values, estimates
 from atlas.core.errors import AtlasError, InvalidInput
+from atlas.core.hits import MemoryQueryResult
 from atlas.core.settings import Settings
-from atlas.core.types import MemoryQueryResult, Trajectory
+from atlas.core.types import Trajectory
 from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.context import BUDGET_TOKENS, TokenCounter, build_context, counter_of
 from atlas.memory.opening import open_memory

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Candidates, Marks, QueryResult, TrashedRecord, Usage, Use, Vector, Vectors
+from atlas.core.hits import Candidates, QueryResult
+from atlas.core.operations import Marks, TrashedRecord, Usage, Use
+from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import VectorStore, Where
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge

@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import CodeConcept, Marks
+from atlas.core.operations import Marks
+from atlas.core.types import CodeConcept
 from atlas.memory.concept_records import PYTHON, called_names, defined_names, merged_hashes, to_entry
 from atlas.memory.extraction import lineage
 from atlas.memory.marking import joined, merged_marks

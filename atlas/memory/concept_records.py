@@ -15,7 +15,8 @@ from typing import Any
 from atlas.core.codec import check_text, dump
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
-from atlas.core.types import CodeConcept, Usage
+from atlas.core.operations import Usage
+from atlas.core.types import CodeConcept
 from atlas.library_learning import normal_forms
 from atlas.library_learning.parsing import NotPython, parse
 from atlas.library_learning.renaming import bound_names

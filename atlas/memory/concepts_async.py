@@ -8,8 +8,9 @@ from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
-from atlas.core.types import NO_MARKS, CodeConcept, Trajectory
+from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra.clock import SystemClock
 from atlas.infra.spending import operation
 from atlas.memory.backing import PlainStore

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import CodeConcept, Experience, JournalEntry, MemoryQueryResult, Strategy
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.core.words import STOP_WORDS
 from atlas.infra.spending import CHARACTERS_PER_TOKEN
 from atlas.memory.updating import credible_interval

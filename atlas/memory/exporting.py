@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import Marks, Usage, Vectors
+from atlas.core.operations import Marks, Usage
+from atlas.core.types import Vectors
 from atlas.memory import extraction
 from atlas.protocols.infra import Embedder
 from atlas.storage.vector_store import Restored

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import JournalEntry, Usage
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry
 from atlas.memory.journal_judging import with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import age_of

@@ -15,7 +15,8 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
-from atlas.core.types import JournalEntry, Usage, Vectors
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry, Vectors
 from atlas.memory.journal_choosing import recency_of
 from atlas.memory.journal_judging import telling_words, with_feedback
 from atlas.memory.journal_kinds import EntryTypes

@@ -11,8 +11,9 @@ import numpy as np
 
 from atlas.core.errors import NotFound
 from atlas.core.journal_codec import TIERS, checked_entry
+from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.core.types import JournalEntry, Link, Usage
+from atlas.core.types import JournalEntry, Link
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.columns import columns

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from atlas.core.types import JournalEntry, Usage
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry
 from atlas.memory.journal_kinds import EntryType
 
 NOISE, REPEATED = "noise", "near-duplicate"

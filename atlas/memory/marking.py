@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Experience, Marks
+from atlas.core.operations import Marks
+from atlas.core.types import Experience
 from atlas.memory.extraction import lineage, merged_attempts, to_metadata
 from atlas.memory.marking import joined, merged_marks
 from atlas.storage.history import Moment

@@ -10,18 +10,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.exchange import ExportedExperience
-from atlas.core.types import (
-    NO_MARKS,
-    NO_USAGE,
-    Experience,
-    JournalEntry,
-    Outcome,
-    Step,
-    Strategy,
-    Task,
-    Trajectory,
-    VerificationSpec,
-)
+from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.extraction import to_experience
 from atlas.memory.journal import Journal, LinkGraph

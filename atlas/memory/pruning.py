@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import NO_USAGE, Usage, Vectors
+from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.types import Vectors
 from atlas.storage.history import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8

@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
+from atlas.core.hits import Candidates, Hit
+from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.settings import RankingWeights
-from atlas.core.types import NO_USAGE, Candidates, Hit, Outcome, Usage, Vectors
+from atlas.core.types import Outcome, Vectors
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.core.types import Marks, TrashedRecord, Usage
+from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.infra import aio
 from atlas.memory.records_async import AsyncRecordMemory
 from atlas.protocols.infra import Where

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from atlas.core.errors import PlanOutdated
-from atlas.core.types import Marks, TrashedRecord, Usage
+from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.memory.backing import PlainStore
 from atlas.memory.idling import Idle, idle
 from atlas.memory.marking import MarksChange

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from atlas.core.types import Candidates
+from atlas.core.hits import Candidates
 from atlas.memory.ranking import overfetch
 from atlas.protocols.infra import Where
 from atlas.storage.collection import Collection

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from atlas.core.types import Hit
+from atlas.core.hits import Hit
 from atlas.protocols.strategies import Reranker
 
 RERANKED = 20

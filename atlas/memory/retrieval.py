@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas.core.types import Hit, Retrieval
+from atlas.core.hits import Hit, Retrieval
 from atlas.infra import aio
 from atlas.memory.records import RecordMemory
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, T

@@ -10,8 +10,8 @@ import numpy as np
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
+from atlas.core.hits import Hit, Retrieval
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Hit, Retrieval
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from atlas.core.codec import check_text
+from atlas.core.hits import Candidates, Hit, Retrieval
+from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Candidates, Hit, Retrieval, Usage, Vector
+from atlas.core.types import Vector
 from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration

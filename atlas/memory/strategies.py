@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from atlas.core.exchange import ExportedStrategy
-from atlas.core.types import Strategy, Task, Trajectory, Use
+from atlas.core.operations import Use
+from atlas.core.types import Strategy, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategies_async import AsyncStrategyBank

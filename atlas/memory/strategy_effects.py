@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from atlas.analysis.statistics import Interval
 from atlas.core.errors import NotFound
-from atlas.core.types import Use
+from atlas.core.operations import Use
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.ranking import NUDGES

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Marks, Strategy
+from atlas.core.operations import Marks
+from atlas.core.types import Strategy
 from atlas.memory.marking import merged_marks
 from atlas.memory.merging import GroupsPlan
 from atlas.memory.strategy_records import TextOf, best_first, merged, to_entry

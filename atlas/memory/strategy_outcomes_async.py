@@ -9,8 +9,9 @@ from typing import Any, Self
 
 from atlas.analysis.statistics import Interval
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Usage, Use
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Strategy, Usage, Use
+from atlas.core.types import Strategy
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns

@@ -11,8 +11,9 @@ from typing import Any
 
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Use
 from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_strategy
-from atlas.core.types import Strategy, Use
+from atlas.core.types import Strategy
 from atlas.memory.columns import Entry
 from atlas.memory.extraction import lineage
 from atlas.memory.marking import joined

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import Outcome, Strategy, Trajectory, Use
+from atlas.core.operations import Use
+from atlas.core.types import Outcome, Strategy, Trajectory
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.extraction import merged_attempts, to_trajectory

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from atlas.core.types import NO_USAGE, Usage
+from atlas.core.operations import NO_USAGE, Usage
 from atlas.memory.columns import Backing
 from atlas.memory.extraction import from_metadata
 from atlas.memory.merging import MergeSubject

@@ -9,8 +9,10 @@ from typing import Any
 
 from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
-from atlas.core.types import MemoryQueryResult, Operation, RecordChange, Task, Trajectory
+from atlas.core.types import Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary

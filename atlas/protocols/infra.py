@@ -8,7 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
-from atlas.core.types import Marks, QueryResult, Vector, Vectors
+from atlas.core.hits import QueryResult
+from atlas.core.operations import Marks
+from atlas.core.types import Vector, Vectors
 
 Where = Mapping[str, Any]
 """A filter: `{"key": value}`, `{"key": {"$in": [...]}}`, `$gt $gte $lt $lte`, `{"$and": [...]}`, `{"$or": [...]}`.

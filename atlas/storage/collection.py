@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
-from atlas.core.types import Marks, Usage, Use
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from atlas.core.types import RecordChange
+from atlas.core.operations import RecordChange
 from atlas.storage import history
 from atlas.storage.database import bounded
 from atlas.storage.history import MARKS, RECORD

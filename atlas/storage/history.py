@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
-from atlas.core.types import Operation
+from atlas.core.operations import Operation
 from atlas.storage.database import bounded
 
 COUNTS = ("added", "changed", "removed", "marked")

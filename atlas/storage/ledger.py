@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
-from atlas.core.types import Operation, Vectors, new_id
+from atlas.core.operations import Operation
+from atlas.core.types import Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
 from atlas.storage.database import Database

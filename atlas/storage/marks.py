@@ -19,7 +19,7 @@ from typing import Any
 
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.history import OperationDraft
 from atlas.storage.ledger import SqliteLedger

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.storage import history
 from atlas.storage.collection import Collection
 from atlas.storage.history import Moment, OperationDraft

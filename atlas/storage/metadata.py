@@ -16,7 +16,7 @@ from tinydb.storages import Storage
 from tinydb.table import Table
 
 from atlas.core.errors import StoreDamaged
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 
 TABLE = "marks"

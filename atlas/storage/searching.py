@@ -10,7 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from atlas.core.types import Candidates, QueryResult, Vector
+from atlas.core.hits import Candidates, QueryResult
+from atlas.core.types import Vector
 from atlas.protocols.infra import Where
 from atlas.storage.collection import Collection
 from atlas.storage.columns import read_metadata

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any
 
 from atlas.core.errors import NotFound, ReadOnlyStore, StoreError, StoreUnavailable
+from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import Settings
-from atlas.core.types import Operation, RecordChange
 from atlas.infra.clock import SystemClock
 from atlas.infra.forking import InterProcessLock
 from atlas.infra.vector_index.chroma import ChromaIndex

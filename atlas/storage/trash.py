@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.errors import NotFound
-from atlas.core.types import TrashedRecord
+from atlas.core.operations import TrashedRecord
 from atlas.storage.collection import Collection
 from atlas.storage.database import bounded
 from atlas.storage.history import RECORD, OperationDraft

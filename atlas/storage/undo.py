@@ -7,7 +7,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import UndoRefused
-from atlas.core.types import Operation
+from atlas.core.operations import Operation
 from atlas.storage import history
 from atlas.storage.history import MARKS, RECORD, Change
 from atlas.storage.ledger import SqliteLedger

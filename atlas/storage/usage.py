@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from atlas.core.errors import PlanOutdated, StoreError
-from atlas.core.types import NO_USAGE, Usage, Use
+from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.where import USAGE_COLUMNS, absorbed_sql, counted_usage
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy.typing as npt
 
 from atlas.core.errors import NotFound
-from atlas.core.types import NO_MARKS, Candidates, Marks, QueryResult, TrashedRecord, Usage, Use, Vector, Vectors
+from atlas.core.hits import Candidates, QueryResult
+from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
+from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Hit, MemoryQueryResult, Task
+from atlas.core.types import Task
 from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
 from atlas.memory.system import MemorySystem
 from atlas.views.comparison import knobs, move_of

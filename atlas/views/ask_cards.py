@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from atlas.analysis.statistics import SuccessRate
+from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
-from atlas.core.types import CodeConcept, Hit, JournalEntry, Strategy
+from atlas.core.types import CodeConcept, JournalEntry, Strategy
 from atlas.memory.context import record_text
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategy_outcomes_async import StrategyRate

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from atlas.core.hits import Retrieval
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Experience, Retrieval
+from atlas.core.types import Experience
 from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem

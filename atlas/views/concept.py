@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import NO_MARKS, NO_USAGE, CodeConcept, Marks, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import CodeConcept
 from atlas.memory.concepts_async import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concept_lineage import Lineage, lineage_of

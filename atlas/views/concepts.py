@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import NO_MARKS, CodeConcept, Hit, Usage
+from atlas.core.hits import Hit
+from atlas.core.operations import NO_MARKS, Usage
+from atlas.core.types import CodeConcept
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.experiences import PAGE_ROWS, marks_text, within_pages

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.analysis.maps import MemoryMap
-from atlas.core.types import NO_MARKS, NO_USAGE, Experience, Marks, Step, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import Experience, Step
 from atlas.memory.system import MemorySystem
 from atlas.views.scope import domain_names
 from atlas.views.texts import Text, as_json, text_of

@@ -10,7 +10,9 @@ from typing import Any
 
 from atlas.analysis.maps import MemoryMap
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import NO_MARKS, Experience, Hit, Marks
+from atlas.core.hits import Hit
+from atlas.core.operations import NO_MARKS, Marks
+from atlas.core.types import Experience
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.rates import rate_text

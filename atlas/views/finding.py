@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Experience, Hit
+from atlas.core.types import Experience
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import problem_in_use

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from atlas.core.errors import NotFound
-from atlas.core.types import Operation, RecordChange
+from atlas.core.operations import Operation, RecordChange
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds import EXPERIENCE, Kind, kind_of
 from atlas.views.texts import Text

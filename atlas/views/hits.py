@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Hit
 from atlas.memory.ranking import explain
 from atlas.views.browser import asset
 from atlas.views.highlighting import Passage, Source, passage_of

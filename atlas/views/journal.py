@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from atlas.core.hits import Hit
 from atlas.core.journal_codec import LINK_TYPES, TIERS
-from atlas.core.types import NO_MARKS, Hit, JournalEntry
+from atlas.core.operations import NO_MARKS
+from atlas.core.types import JournalEntry
 from atlas.memory.journal_records import METADATA
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem

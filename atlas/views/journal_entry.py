@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import NO_MARKS, NO_USAGE, JournalEntry, Marks, Usage
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import JournalEntry
 from atlas.memory.journal_choosing import recency_of, tokens_of
 from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import NO_MARKS, Hit, Strategy
+from atlas.core.hits import Hit
+from atlas.core.operations import NO_MARKS
+from atlas.core.types import Strategy
 from atlas.memory.ranking import explain
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.strategy_sources import tasks_without

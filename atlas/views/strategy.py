@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.analysis.statistics import SuccessRate
-from atlas.core.types import NO_MARKS, NO_USAGE, Marks, Outcome, Strategy, Usage, Use
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
+from atlas.core.types import Outcome, Strategy
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.strategies_async import EDITABLE
 from atlas.memory.strategy_effects import StrategyEffect, Tries, effect

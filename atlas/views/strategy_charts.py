@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from atlas.core.types import Outcome, Use
+from atlas.core.operations import Use
+from atlas.core.types import Outcome
 from atlas.memory.updating import (
     BayesianUpdater,
     EMASuccessUpdater,

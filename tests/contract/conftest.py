@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from atlas.core.hits import QueryResult
 from atlas.core.settings import Settings
-from atlas.core.types import QueryResult
 from atlas.infra import aio
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import MemoryVectorStore

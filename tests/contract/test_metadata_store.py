@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from atlas.core.types import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import MetadataStore
 from atlas.storage.metadata import TinyMetadataStore
 

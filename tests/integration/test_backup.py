@@ -14,8 +14,8 @@ import pytest
 from atlas.analysis import names
 from atlas.analysis.names import DomainNames
 from atlas.core.errors import InvalidInput, PlanOutdated, StoreUnavailable
+from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.core.types import Marks
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.storage import backup as backups

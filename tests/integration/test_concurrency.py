@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.storage.doctor import examine
 from tests.integration.conftest import hear, start_together, tell
 from tests.integration.workers import attempt, opened

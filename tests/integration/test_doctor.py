@@ -8,8 +8,8 @@ import shutil
 import numpy as np
 import pytest
 
+from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.core.types import Marks
 from atlas.infra import aio
 from atlas.storage.doctor import examine
 from atlas.storage.store import EmbeddingModel, Store

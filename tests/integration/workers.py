@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import atlas
+from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.core.types import Marks, Outcome, Step, Task, Trajectory
+from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.memory.system import MemorySystem
 from atlas.testing import HashEmbedder
 

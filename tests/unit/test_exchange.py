@@ -14,7 +14,8 @@ from hypothesis.extra.numpy import arrays
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience, ExportedStrategy, decode_line, encode_line
-from atlas.core.types import Experience, Marks, Outcome, Step, Strategy, Task, Trajectory, Usage, Use, VerificationSpec
+from atlas.core.operations import Marks, Usage, Use
+from atlas.core.types import Experience, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from atlas.core.types import Operation, Outcome, QueryResult, Step, Task, Trajectory
+from atlas.core.hits import QueryResult
+from atlas.core.operations import Operation
+from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.storage.store import EmbeddingModel, Store

@@ -6,7 +6,8 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import CodeConcept, Marks
+from atlas.core.operations import Marks
+from atlas.core.types import CodeConcept
 from atlas.testing import FixedClock, HashEmbedder
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import CodeConcept, Experience, Hit, JournalEntry, MemoryQueryResult, Outcome, Strategy, Task
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.types import CodeConcept, Experience, JournalEntry, Outcome, Strategy, Task
 from atlas.memory.context import PREAMBLE, TokenCounter, build_context, counter_of
 from atlas.testing import HashEmbedder
 

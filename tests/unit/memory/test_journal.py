@@ -9,7 +9,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import TIERS, decode_entry, encode_entry
-from atlas.core.types import JournalEntry, Link, Usage
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes

@@ -9,8 +9,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.core.types import NO_MARKS, Marks
 from atlas.infra import aio
 from atlas.memory.experience import COLLECTION
 from atlas.storage import searching

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Marks, Outcome, Usage
+from atlas.core.operations import Marks, Usage
+from atlas.core.types import Outcome
 from atlas.infra import aio
 from tests.unit.memory.conftest import attempt, taken_back, task
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
-from atlas.core.types import Marks, Outcome
+from atlas.core.operations import Marks
+from atlas.core.types import Outcome
 from atlas.memory import pruning
 from atlas.memory.pruning import PruneCriteria, PruneSubject, plan_prune
 from atlas.storage.store import Store

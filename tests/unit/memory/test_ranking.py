@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
+from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Usage
 from atlas.memory.ranking import (
     Calibration,
     Candidate,

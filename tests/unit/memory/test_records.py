@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.storage import columns
 from tests.unit.memory.conftest import attempt, memory_over, taken_back, task
 

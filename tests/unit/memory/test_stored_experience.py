@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.types import Marks, Outcome, Usage
+from atlas.core.operations import Marks, Usage
+from atlas.core.types import Outcome
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import NOW, attempt, memory_over, task
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import NotFound
-from atlas.core.types import Outcome, Strategy, Use
+from atlas.core.operations import Use
+from atlas.core.types import Outcome, Strategy
 from atlas.memory.opening import open_memory
 from atlas.memory.strategy_effects import effect, effect_among
 from atlas.memory.strategy_sources import Attempt

@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
+from atlas.core.hits import Retrieval
 from atlas.core.settings import RankingWeights
-from atlas.core.types import CodeConcept, Retrieval, Strategy
+from atlas.core.types import CodeConcept, Strategy
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.opening import open_memory
 from atlas.memory.strategies import ChromaStrategyBank

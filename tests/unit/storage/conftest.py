@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import NotFound, StoreError
+from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.core.types import Marks
 from atlas.infra import aio
 from atlas.storage.store import EmbeddingModel, Store
 

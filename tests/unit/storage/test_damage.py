@@ -12,7 +12,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.infra.vector_index.chroma import Seal
 from atlas.storage.nearest import Nearest
 from atlas.storage.store import EmbeddingModel, Store

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from atlas.core.errors import NotFound
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.storage.differences import SHOWN_CHARACTERS
 
 

@@ -10,7 +10,7 @@ import traceback
 import pytest
 
 from atlas.core.errors import StoreError
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.infra import aio
 from atlas.infra.vector_index.chroma import IndexUnusable
 from atlas.storage.doctor import examine

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import StoreUnavailable
-from atlas.core.types import Marks
+from atlas.core.operations import Marks
 from atlas.storage.metadata import AtomicJSONStorage
 from atlas.storage.records import Record
 from tests.unit.storage.conftest import MODEL, THINGS, vector_of

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from atlas.core.errors import InvalidInput, NotFound, UndoRefused
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.core.types import NO_MARKS, Marks
 from atlas.storage.history import OperationDraft
 from atlas.storage.merging import Merge, merge
 from atlas.storage.records import Record

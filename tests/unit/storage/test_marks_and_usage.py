@@ -12,8 +12,8 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
-from atlas.core.types import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.infra import aio
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.store import Store

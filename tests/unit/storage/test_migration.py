@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore
+from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
-from atlas.core.types import Marks, Usage, Use
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.storage import schema

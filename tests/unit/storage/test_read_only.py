@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
-from atlas.core.types import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra import aio
 from tests.unit.storage.conftest import THINGS, files_in, without_privileges
 

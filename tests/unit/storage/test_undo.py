@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
-from atlas.core.types import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra import aio
 from atlas.storage.usage import read_usage
 from tests.unit.storage.conftest import THINGS, vector_of

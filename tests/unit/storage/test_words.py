@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Candidates, Marks
+from atlas.core.hits import Candidates
+from atlas.core.operations import Marks
 from atlas.infra import aio
 from atlas.storage import words
 from atlas.storage.doctor import examine

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import atlas
-from atlas.core.types import Hit
+from atlas.core.hits import Hit
 from atlas.testing import HashEmbedder
 from atlas.views import highlighting
 from atlas.views.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of

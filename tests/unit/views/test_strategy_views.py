@@ -10,7 +10,8 @@ import pytest
 import atlas
 from atlas.analysis.statistics import Interval
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
-from atlas.core.types import Strategy, Use
+from atlas.core.operations import Use
+from atlas.core.types import Strategy
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.history import operation_detail, operation_page
 from atlas.views.interval_bars import interval_bar
