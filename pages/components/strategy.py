@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.journal_promoting import made_of
 from atlas.views.kinds import STRATEGY
 from atlas.views.strategies import similar_strategies
 from atlas.views.strategy import (
@@ -24,6 +25,7 @@ from atlas.views.strategy_charts import tries_caption, tries_chart, updater_esti
 from atlas.views.strategy_proposals import StrategyDeleteRequest
 from pages.components.editing import READ_ONLY, draw_note, draw_pin, draw_tags
 from pages.components.facts import draw_facts
+from pages.components.journal_promoting import draw_ends
 from pages.components.listing import SEARCHING
 from pages.components.plans import propose
 from pages.components.retiring import draw_retire
@@ -98,6 +100,8 @@ def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:
     with updaters:
         _draw_updaters(detail)
     with sources:
+        if sources.open:
+            draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
         _draw_sources(detail)
     with similar:
         if similar.open:
