@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import JournalEntry
 from atlas.memory.journal_choosing import recency_of, tokens_of
@@ -21,6 +22,8 @@ from atlas.views.journal import EntryRow, light_rows
 from atlas.views.journal_promoting import Became, became, why_not_promoted
 from atlas.views.texts import Text, as_json
 from atlas.views.wording import counted, moment
+
+__all__ = ["TIERS"]
 
 AROUND = 4
 """Entries before, and entries after, that are shown as its neighbours."""

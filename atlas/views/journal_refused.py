@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from atlas.memory.journal import ACCEPTED
 from atlas.memory.journal_judging import Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment
+
+__all__ = ["ACCEPTED"]
 
 SHOWN = 20
 

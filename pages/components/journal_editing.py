@@ -8,8 +8,7 @@ from dataclasses import fields
 import streamlit as st
 
 from atlas import MemorySystem, NotFound
-from atlas.core.journal_codec import TIERS
-from atlas.views.journal_entry import EditableEntry, EntryDetail, metadata_in
+from atlas.views.journal_entry import TIERS, EditableEntry, EntryDetail, metadata_in
 from pages.components.acts import announce, announce_problem, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
 from pages.components.forms import Begun, act, begin, draw_conflict, forget, form_key

@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.memory.journal import ACCEPTED
-from atlas.views.journal_refused import SHOWN, RefusedView, refused_listing
+from atlas.views.journal_refused import ACCEPTED, SHOWN, RefusedView, refused_listing
 from pages.components.editing import READ_ONLY
 from pages.components.forms import act
 from pages.components.texts import draw_code

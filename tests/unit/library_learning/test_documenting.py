@@ -110,7 +110,7 @@ def test_types_that_the_uses_agree_on_are_in_the_signature_and_not_in_the_code()
     ]
     found = document(concept("def fn_0(x0): return sum(len(one) for one in x0)"), uses)
     assert found.signature == "sum_length(words: list[str]) -> int"
-    assert found.code == "def sum_length(words):\n    return sum((len(one) for one in words))"
+    assert found.code == "def sum_length(words): return sum(len(one) for one in words)"
 
 
 def test_a_name_of_its_own_is_kept():

@@ -74,6 +74,7 @@ def test_metadata_is_what_can_be_filtered_by():
         "agent_id": "gpt",
         "created_at": "2026-01-01T00:00:00.000000+00:00",
         "n_steps": 3,
+        "trajectory_id": TRAJECTORY.id,
         "search_text": "cancel(1)\ntoo late",
     }
 

@@ -13,7 +13,17 @@ import atlas
 from atlas.analysis.statistics import growth
 from atlas.analysis.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.curate import COMPRESS, RULE, group_lines, groups_within, queue_counts, queue_ids, queue_page, tabs
+from atlas.views.curate import (
+    COMPRESS,
+    REFINE,
+    RULE,
+    group_lines,
+    groups_within,
+    queue_counts,
+    queue_ids,
+    queue_page,
+    tabs,
+)
 from atlas.views.duplicates import LiveDuplicates
 from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
@@ -152,7 +162,7 @@ def test_queues_are_narrowed_by_the_scope_and_those_that_hold_something_come_fir
     assert counts[UNKNOWN] == 1
     assert len(queue_ids(memory, found)[UNKNOWN]) == 2
     assert next(iter(tabs(counts).values())) == "Outcome unknown 1"
-    assert list(tabs(counts))[-2:] == [RULE, COMPRESS]
+    assert list(tabs(counts))[-3:] == [RULE, REFINE, COMPRESS]
 
 
 def test_a_page_of_a_queue_keeps_its_order_and_leaves_out_what_is_gone(memory):
