@@ -88,7 +88,7 @@ browser:
 	@if command -v chromium >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
 	if command -v apt-get >/dev/null && $$as_root true 2>/dev/null; then \
-		echo "==> installing chromium for the browser tests"
+		echo "==> installing chromium for the browser tests"; \
 		$$as_root apt-get update -qq; \
 		$$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
 			&& exit 0; \
