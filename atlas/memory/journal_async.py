@@ -18,7 +18,7 @@ from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, 
 from atlas.memory.journal_entries_async import LIVE
 from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_links_async import AsyncLinkedEntries
-from atlas.memory.journal_records import changed_row, from_row
+from atlas.memory.journal_records import SUMMARISED_AT, changed_row, from_row, instant, told_at
 from atlas.memory.journal_summarising import Summariser
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Row
@@ -171,21 +171,21 @@ class AsyncJournal(AsyncLinkedEntries):
         linking = Counter(
             target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
         )
-        summarised = {target for row in rows for target in _targets(row, "summarises")}
         entries = [e for start in range(0, len(ids), BATCH) for e in await self.aget_many(ids[start : start + BATCH])]
+        summaries = _summary_of_each(entries)
         return [
             Subject(
                 entry=entry,
                 usage=usage[entry.id],
                 is_pinned=marks[entry.id].pinned,
                 n_linking=linking[entry.id],
-                is_summarised=entry.id in summarised,
+                summary=summaries.get(entry.id),
             )
             for entry in entries
         ]
 
     async def _summary(self, draft: SummaryDraft) -> JournalEntry:
-        """The entry that stands for others, as old as the last of them."""
+        """The entry that stands for others, in the log where the last of them is."""
         [last] = await self.aget_many(draft.source_ids[-1:])
         return JournalEntry(
             id=_summary_id(draft),
@@ -199,6 +199,7 @@ class AsyncJournal(AsyncLinkedEntries):
                 "first_generation": draft.first_generation,
                 "last_generation": draft.last_generation,
                 "written_by": draft.written_by,
+                SUMMARISED_AT: instant(self._clock.now()),
                 **({"not_by_model": draft.problem} if draft.problem else {}),
             },
             links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
@@ -223,6 +224,11 @@ class AsyncJournal(AsyncLinkedEntries):
 def _summary_id(draft: SummaryDraft) -> str:
     """The same for all summaries of the same entries, so that processes which compact at once write one."""
     return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
+
+
+def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
+    """By the id of an entry, the latest of those that stand for it."""
+    return {link.target_id: e for e in sorted(entries, key=told_at) for link in e.links if link.type == "summarises"}
 
 
 def _targets(row: Row, link_type: str) -> Sequence[str]:

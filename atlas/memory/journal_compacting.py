@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from atlas.core.types import JournalEntry, Vectors
 from atlas.memory.journal_choosing import recency_of
 from atlas.memory.journal_judging import telling_words, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
-from atlas.memory.journal_records import title_of
+from atlas.memory.journal_records import age_of, title_of
 from atlas.memory.ranking import maximal_marginal_relevance
 from atlas.storage.history import NO_MOMENT, Moment
 
@@ -51,6 +51,8 @@ MOST_LINKS = 4
 
 EXTRACTION = "extraction"
 
+WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
+
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001  (Chinese and Japanese punctuation)
 
 
@@ -64,7 +66,8 @@ class Subject:
     n_linking: int
     """Entries that link to it, but for summaries."""
 
-    is_summarised: bool
+    summary: JournalEntry | None
+    """The latest that stands for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +168,12 @@ def plan_compact(
     moves = [_move(subject, types, now, subject.entry.id in summarised) for subject in judged]
     moved = [move for move in moves if move is not None]
     kept: dict[str, int] = defaultdict(int)
-    for reason in [*reasons.values(), *["it is worth its tier"] * (len(judged) - len(moved))]:
+    n_held = sum(move is None and _is_held(subject, types, now) for subject, move in zip(judged, moves, strict=True))
+    for reason in reasons.values():
         kept[reason] += 1
+    for reason, count in ((WORTH_IT, len(judged) - len(moved) - n_held), (HELD, n_held)):
+        if count:
+            kept[reason] = count
     return CompactPlan(
         moves=tuple(moved),
         summaries=tuple(_summary(group, encode, most) for group in groups),
@@ -254,13 +261,23 @@ def _kept(
 def _is_past(subject: Subject, types: EntryTypes, now: datetime) -> bool:
     """Whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
     is_low = TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
-    return is_low and not subject.is_summarised and subject.entry.entry_type != "summary"
+    return is_low and subject.summary is None and subject.entry.entry_type != "summary"
+
+
+def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+    """Whether an entry stays within a search's reach beside its summary: while that is in prompts, for a half-life."""
+    if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
+        return False
+    days = types.of(subject.entry.entry_type).half_life_days
+    return days is None or age_of(subject.summary, now) < timedelta(days=days)
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime) -> str:
-    """Where an entry's worth puts it, never nearer than it is."""
+    """Where an entry's worth puts it, never nearer than it is, nor farther than a summary that is new lets it go."""
     value = worth(subject, types, now)
     by_worth = next(tier for tier, least in THRESHOLDS if value >= least)
+    if _is_held(subject, types, now):
+        by_worth = min(by_worth, COLD, key=TIERS.index)
     return max(by_worth, subject.entry.tier, key=TIERS.index)
 
 

@@ -16,6 +16,8 @@ from atlas.memory.columns import Entry
 
 TITLE_CHARACTERS = 200
 
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
 N_NEIGHBOURS = 2
 """Entries of its generation just before an entry, whose beginnings are embedded and indexed with it."""
 
@@ -24,6 +26,9 @@ METADATA = "meta."
 
 REFUSED_LINKS = "refused_links"
 """Under which an entry's metadata lists the links that a person refused, as `type:id`."""
+
+SUMMARISED_AT = "summarised_at"
+"""Under which a summary says when it was written; in the log it stands where the last of its sources does."""
 
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
@@ -131,12 +136,25 @@ def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
 
 
 def age_of(entry: JournalEntry, now: datetime) -> timedelta:
-    """How long ago an entry was written."""
-    return now - _written(entry)
+    """How long ago an entry was written; a summary of old entries is new at first."""
+    return now - told_at(entry)
+
+
+def told_at(entry: JournalEntry) -> datetime:
+    """When an entry was written, which for a summary is later than its place in the log."""
+    return max(_written(entry), _summarised(entry))
 
 
 def _written(entry: JournalEntry) -> datetime:
-    return entry.created_at or datetime.min.replace(tzinfo=UTC)
+    return entry.created_at or _EARLIEST
+
+
+def _summarised(entry: JournalEntry) -> datetime:
+    """When a summary was written, as far as it says so in a way that can be read."""
+    try:
+        return datetime.fromisoformat(entry.metadata[SUMMARISED_AT]).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return _EARLIEST
 
 
 def _texts(entry: JournalEntry, name: str) -> list[str]:

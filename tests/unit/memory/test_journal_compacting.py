@@ -100,12 +100,49 @@ def test_what_was_compacted_is_out_of_prompts_yet_found_and_archived_entries_are
     journal.compact(keep_recent=0)
     assert [row["entry_type"] for row in journal.get_recent(10)] == ["summary"]
     assert ids[3] in [entry.id for entry in journal.search("quince basket", 5)]
+    clock.advance(timedelta(days=31))
     journal.compact(keep_recent=0)
     assert set(tiers(journal, ids)) == {"archived"}
     assert ids[3] not in [entry.id for entry in journal.search("quince basket", 5)]
     assert ids[3] in [entry.id for entry in journal.search("quince basket", 5, with_archived=True)]
     assert len(journal.recent(20, tiers=TIERS)) == 9
     assert journal.plan_compact(keep_recent=0).summaries == ()
+
+
+@pytest.mark.parametrize("age_days", [400, 1_600])
+def test_compacting_again_at_once_does_nothing_however_old_the_log_is(journal, store, clock, age_days):
+    ids = fill(journal)
+    clock.advance(timedelta(days=age_days))
+    journal.compact(keep_recent=0)
+    n_before = store.count_operations()
+    again = journal.compact(keep_recent=0)
+    assert again.is_empty
+    assert again.kept == {"a new summary stands for it": 8, "it is worth its tier": 1}
+    assert store.count_operations() == n_before
+    assert set(tiers(journal, ids)) == {"cold"}
+    assert journal.recent(10)[0].entry_type == "summary"
+    assert ids[3] in [entry.id for entry in journal.search("quince basket", 5)]
+
+
+def test_a_second_process_that_compacts_at_once_does_nothing_more(journal, clock):
+    ids = fill(journal)
+    clock.advance(timedelta(days=1_600))
+    plan = journal.plan_compact(keep_recent=0)
+    journal.compact(keep_recent=0)
+    with pytest.raises(PlanOutdated):
+        journal.apply_compact(plan)
+    assert journal.compact(keep_recent=0).is_empty
+    assert set(tiers(journal, ids)) == {"cold"}
+
+
+def test_what_a_summary_stands_for_goes_on_once_the_summary_itself_is_out_of_prompts(journal, clock):
+    ids = fill(journal)
+    clock.advance(timedelta(days=400))
+    journal.compact(keep_recent=0)
+    [summary] = journal.recent(1, ["summary"])
+    journal.edit(summary.id, tier="cold")
+    assert journal.plan_compact(keep_recent=0).tiers == {"warm": 0, "cold": 0, "archived": 8}
+    assert set(tiers(journal, ids)) == {"cold"}
 
 
 def test_compacting_is_one_operation_and_is_undone_as_a_whole(journal, store, clock):
