@@ -28,12 +28,13 @@ BATCH = 1_000
 """Entries that are read whole at once."""
 
 N_CONSIDERED = 200
-"""Latest entries among which those of most value are looked for."""
+"""Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
+many of each, as they come from an index, which takes no longer in a long journal."""
 
 SUMMARY = "summary"
 
-BY_VALUE = "observation"
-"""The type of which contexts take the best rather than the latest: what went well is no news."""
+BY_VALUE = ("observation", SUMMARY)
+"""The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
 
 
 class AsyncJournal(AsyncLinkedEntries):
@@ -46,15 +47,15 @@ class AsyncJournal(AsyncLinkedEntries):
     ) -> list[JournalEntry]:
         """What an agent should know that is about to change itself, the most urgent first.
 
-        The latest directive, crashes, reflections and tasks and the best observations, so many of each; where a type
-        has too few, or there is room for more, the entries of most value.
+        The latest directive, crashes, reflections and tasks and the best observations and summary, so many of each;
+        where a type has too few, or there is room for more, the entries of most value.
 
         Args:
             limit: Of entries; None for as many as the budget holds.
             token_budget: Of all texts together, roughly.
         """
         check_bounds(limit, token_budget)
-        pool = await self.arecent(N_CONSIDERED)
+        pool = await self._pool()
         return chosen(await self._by_quota(EVOLUTION, pool), await self._by_value(pool), limit, token_budget)
 
     async def acontext_for_task(
@@ -77,14 +78,14 @@ class AsyncJournal(AsyncLinkedEntries):
                 hit.item
                 for hit in (await self.aretrieve(task, count, where=where, count_retrieval=count_retrieval)).hits
             ]
-        return chosen(wanted, await self._by_value(await self.arecent(N_CONSIDERED)), limit, token_budget)
+        return chosen(wanted, await self._by_value(await self._pool()), limit, token_budget)
 
     async def acontext_for_task_generation(
         self, limit: int | None = 10, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """What an agent should know that looks for a task of its own: the latest tasks, then entries by value."""
+        """What an agent should know that looks for a task of its own: a summary, the latest tasks, then by value."""
         check_bounds(limit, token_budget)
-        pool = await self.arecent(N_CONSIDERED)
+        pool = await self._pool()
         return chosen(await self._by_quota(TASK_GENERATION, pool), await self._by_value(pool), limit, token_budget)
 
     # Forgetting
@@ -206,15 +207,22 @@ class AsyncJournal(AsyncLinkedEntries):
         )
 
     async def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """The latest of each type, and of observations those of most value."""
+        """The latest of each type, and of observations and summaries those of most value."""
         wanted: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.counting_as(name)
-            if name == BY_VALUE:
+            if name in BY_VALUE:
                 wanted += (await self._by_value([entry for entry in pool if entry.entry_type in names]))[:count]
             else:
                 wanted += await self.arecent(count, names)
         return wanted
+
+    async def _pool(self) -> list[JournalEntry]:
+        """Among which entries those of most value are looked for; summaries are as far back as what they stand for."""
+        latest = [*await self.arecent(N_CONSIDERED), *await self.arecent(N_CONSIDERED, [SUMMARY])]
+        rows = await self._store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
+        important = await self.aget_many([row["id"] for row in rows if row["metadata"]["tier"] in LIVE])
+        return list({entry.id: entry for entry in [*latest, *important]}.values())
 
     async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         usage, now = await self._usage_of(entries), self._clock.now()

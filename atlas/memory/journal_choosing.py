@@ -16,13 +16,13 @@ from atlas.memory.ranking import retention
 Quotas = Mapping[str, int]
 """How many entries of each type, the most urgent type first."""
 
-EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "observation": 2, "task": 2}
+EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "summary": 1, "observation": 2, "task": 2}
 """What an agent that changes itself is told."""
 
-TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "task": 2, "observation": 1}
+TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "task": 2, "observation": 1}
 """What an agent at a task is told, of what is about the task."""
 
-TASK_GENERATION: Quotas = {"task": 10}
+TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
 """What an agent that looks for a task is told."""
 
 CHARACTERS_PER_TOKEN = 4

@@ -1,0 +1,54 @@
+"""What of a long journal reaches a prompt: summaries, the last directive, old entries of value; nothing buried."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from atlas.core.types import JournalEntry
+from atlas.memory.journal_async import N_CONSIDERED
+from tests.unit.memory.journals import write
+
+N_LATER = N_CONSIDERED + 1
+
+
+def add_later_tasks(journal):
+    """So many that nothing earlier is among the latest."""
+    start = journal._clock.now()
+    journal.add_entries(
+        [
+            JournalEntry(
+                entry_type="task",
+                content=f"User asked: draw number {number}",
+                generation=9,
+                created_at=start + timedelta(seconds=number),
+            )
+            for number in range(N_LATER)
+        ]
+    )
+
+
+CONTEXTS = {
+    "evolution": lambda journal: journal.context_for_evolution(),
+    "task": lambda journal: journal.context_for_task("Which parser died?"),
+    "task generation": lambda journal: journal.context_for_task_generation(),
+}
+
+
+@pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
+def test_a_summary_is_told_in_place_of_what_it_stands_for_however_much_came_since(journal, clock, context):
+    for number, fruit in enumerate(("apple", "pear", "plum", "quince", "cherry"), 1):
+        write(journal, "observation", f"The {fruit} parser died. It reads every {fruit} of the basket", number)
+    clock.advance(timedelta(days=400))
+    journal.compact(keep_recent=0)
+    add_later_tasks(journal)
+    assert "summary" in [entry.entry_type for entry in context(journal)]
+
+
+def test_an_old_entry_of_great_value_fills_the_place_that_is_left(journal):
+    old = write(journal, "crash_log", "The disk was full after a night of logging", 1, importance=0.95)
+    for word in ("ant", "bee"):
+        write(journal, "crash_log", f"{word} died of a {word} error", 2)
+    add_later_tasks(journal)
+    assert old in [entry.id for entry in journal.context_for_evolution(limit=10)]
