@@ -31,7 +31,7 @@ N_CONSIDERED = 200
 """Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
 many of each, as they come from an index, which takes no longer in a long journal."""
 
-SUMMARY = "summary"
+DIRECTIVE, SUMMARY = "directive", "summary"
 
 BY_VALUE = ("observation", SUMMARY)
 """The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
@@ -61,14 +61,14 @@ class AsyncJournal(AsyncLinkedEntries):
     async def acontext_for_task(
         self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
-        """What an agent should know at a task: what is about it, so many entries of each type, then by value.
+        """What an agent should know at a task: the last directive, so many of each type about the task, then by value.
 
         Args:
             task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
         check_bounds(limit, token_budget)
-        wanted = []
+        wanted = await self.arecent(1, self.types.counting_as(DIRECTIVE))
         for entry_type, count in TASK.items():
             where = {
                 "entry_type": {"$in": self.types.counting_as(entry_type)},
@@ -124,7 +124,7 @@ class AsyncJournal(AsyncLinkedEntries):
         """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
 
         Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
+            PlanOutdated: One of the entries has changed or was pinned since; nothing was done.
         """
         if plan.is_empty:
             return None
@@ -157,13 +157,19 @@ class AsyncJournal(AsyncLinkedEntries):
             return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
 
     async def _check_sources(self, plan: CompactPlan) -> None:
-        """Raise `PlanOutdated` where an entry is gone that would move or be summed up; changes show when writing."""
+        """Raise `PlanOutdated` where an entry that would move or be summed up is gone, or pinned now.
+
+        Changes of what it says show when writing; marks are kept apart from it.
+        """
         concerned = {move.id for move in plan.moves}.union(*(draft.source_ids for draft in plan.summaries))
         n_gone = len(concerned - await self._store.present(list(concerned)))
         if n_gone:
             raise PlanOutdated(
                 f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
             )
+        n_pinned = sum(marks.pinned for marks in (await self._store.marks(list(concerned))).values())
+        if n_pinned:
+            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
 
     async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
         """What forgetting has to know of entries, in their order; of their vectors nothing."""

@@ -295,6 +295,18 @@ def test_a_plan_that_knows_of_a_deleted_entry_is_refused_whole(journal, clock):
     assert set(tiers(journal, ids[1:])) == {"hot"}
 
 
+def test_a_plan_is_refused_once_an_entry_that_it_would_move_or_sum_up_is_pinned(journal, clock):
+    ids = fill(journal)
+    clock.advance(timedelta(days=400))
+    plan = journal.plan_compact(keep_recent=0)
+    journal.change_marks([ids[0]], pinned=True)
+    with pytest.raises(PlanOutdated, match="1 of the entries are pinned now"):
+        journal.apply_compact(plan)
+    assert set(tiers(journal, ids)) == {"hot"}
+    journal.compact(keep_recent=0)
+    assert tiers(journal, ids) == ["hot"] + ["cold"] * 7
+
+
 def test_the_same_entries_are_summed_up_once_by_whoever_is_first(journal, clock):
     """Entries that came in cold, as an import may bring them, do not move; so nothing else keeps the second one off."""
     for entry_id in fill(journal):

@@ -52,3 +52,13 @@ def test_an_old_entry_of_great_value_fills_the_place_that_is_left(journal):
         write(journal, "crash_log", f"{word} died of a {word} error", 2)
     add_later_tasks(journal)
     assert old in [entry.id for entry in journal.context_for_evolution(limit=10)]
+
+
+def test_the_last_directive_is_told_at_every_task_whatever_that_is_about(journal):
+    for number, fruit in enumerate(("apple", "pear", "plum"), 1):
+        write(journal, "directive", f"Which {fruit} parser died? Mend the {fruit} parser first", number)
+    last = write(journal, "directive", "Be polite with everybody", 4)
+    told = journal.context_for_task("Which parser died? Mend the parser first")
+    assert told[0].id == last
+    assert told[1].entry_type == "directive"
+    assert len({entry.id for entry in told}) == len(told) == 4
