@@ -88,12 +88,15 @@ class AsyncLinkedEntries(AsyncJournalEntries):
     async def asuggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
         """Which later reflections may tell how which crashes were solved, the most alike first; nothing is written.
 
-        Crashes that are linked to what fixed them, and links that were refused, are left out. `link` accepts one.
+        Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
+        out. `link` accepts one.
         """
         crashes, reflections = [
             await self.arecent(MOST_COMPARED, self.types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
-        open_crashes = [crash for crash in crashes if all(link.type != "fixed_by" for link in crash.links)]
+        fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
+        there = await self._store.present(list(set().union(*fixes.values())))
+        open_crashes = [crash for crash in crashes if not fixes[crash.id] & there]
         vectors = [
             await first_vectors([entry.id for entry in entries], self._store, self.embedder.dimension)
             for entries in (open_crashes, reflections)

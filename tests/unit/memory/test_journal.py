@@ -287,6 +287,16 @@ def test_an_earlier_reflection_and_a_refused_one_are_not_suggested(journal):
     assert journal.suggest_links() == []
 
 
+def test_a_crash_whose_fix_was_deleted_is_open_again(journal):
+    crash = write(journal, "crash_log", CRASH, 4)
+    first = write(journal, "reflection", LESSON, 5)
+    second = write(journal, "reflection", f"{LESSON} after all, said the check", 6)
+    journal.link(crash, first, "fixed_by")
+    assert journal.suggest_links() == []
+    journal.delete([first])
+    assert [suggestion.target_id for suggestion in journal.suggest_links()] == [second]
+
+
 # Contexts
 
 
