@@ -227,7 +227,9 @@ class AsyncJournal(AsyncLinkedEntries):
         """Among which entries those of most value are looked for; summaries are as far back as what they stand for."""
         latest = [*await self.arecent(N_CONSIDERED), *await self.arecent(N_CONSIDERED, [SUMMARY])]
         rows = await self._store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
-        important = await self.aget_many([row["id"] for row in rows if row["metadata"]["tier"] in LIVE])
+        buried = await self._buried()
+        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in buried]
+        important = await self.aget_many(live)
         return list({entry.id: entry for entry in [*latest, *important]}.values())
 
     async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:

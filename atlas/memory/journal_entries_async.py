@@ -271,12 +271,15 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
         Args:
             entry_types: None for all.
-            tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all.
+            tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
         """
-        where: dict[str, Any] = {} if set(tiers) >= set(TIERS) else {"tier": {"$in": list(tiers)}}
+        is_all = set(tiers) >= set(TIERS)
+        where: dict[str, Any] = {} if is_all else {"tier": {"$in": list(tiers)}}
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
-        return await self.aget_many([row["id"] for row in await newest(self._store, where, limit)])
+        buried = set() if is_all or limit <= 0 else await self._buried()
+        rows = await newest(self._store, where, limit + len(buried))
+        return await self.aget_many([row["id"] for row in rows if row["id"] not in buried][: max(limit, 0)])
 
     async def asearch(
         self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
@@ -290,6 +293,10 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         return [hit.item for hit in await self.asearch_hits(query, k, where=where, with_buried=with_archived)]
 
     # Steps of the above
+
+    async def _buried(self) -> set[str]:
+        """The ids of entries that a person has buried, so that agents do not find them."""
+        return set(await self._store.ids({"marks.buried": True}))
 
     async def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Archived entries are found where buried ones are asked for."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
 from atlas.memory.journal_async import N_CONSIDERED
 from tests.unit.memory.journals import write
@@ -62,3 +63,22 @@ def test_the_last_directive_is_told_at_every_task_whatever_that_is_about(journal
     assert told[0].id == last
     assert told[1].entry_type == "directive"
     assert len({entry.id for entry in told}) == len(told) == 4
+
+
+@pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
+def test_a_buried_entry_is_told_by_no_context(journal, context):
+    kept, buried = [
+        write(journal, "directive", f"Which parser died? Delete {what} at once", generation, importance=1.0)
+        for generation, what in enumerate(("nothing", "everything"), 1)
+    ]
+    journal.change_marks([buried], buried=True)
+    assert [entry.id for entry in context(journal)] == [kept]
+
+
+def test_a_buried_entry_is_none_of_the_latest_unless_all_are_asked_for(journal):
+    ids = [write(journal, "task", f"User asked: draw {what}", 1) for what in ("a cat", "a dog", "an elk")]
+    journal.change_marks([ids[2]], buried=True)
+    assert [row["id"] for row in journal.get_recent(1)] == [ids[1]]
+    assert [row["id"] for row in journal.get_by_type("task", 5)] == [ids[1], ids[0]]
+    assert journal.recent(0) == []
+    assert [entry.id for entry in journal.recent(5, tiers=TIERS)] == ids[::-1]
