@@ -1,7 +1,8 @@
 """Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
 
-The database is only read, also while Protea writes to it. An entry's id follows from its row, so a row that came in
-before is known again, and a link finds its target whichever of the two comes first.
+The database is only read, also while Protea writes to it: it is copied at once, and only the copying holds a lock. An
+entry's id follows from its row, so a row that came in before is known again, and a link finds its target whichever of
+the two comes first.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ USUAL = ("generation", "metadata", "timestamp")
 LATER = ("importance", "tier")
 """Columns of the later form alone."""
 
+LOCKED_SECONDS = 5.0
+"""How long to wait for whoever keeps the database locked."""
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
 
@@ -60,8 +66,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     read_head(path, limits)
     position = 0
     try:
-        with closing(_opened(path)) as connection:
-            connection.execute("BEGIN")  # one state of it, whatever Protea writes meanwhile
+        with closing(_copied(path)) as connection:
             columns = _columns(connection, "memory")
             if not set(NEEDED) <= columns:
                 raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
@@ -143,17 +148,36 @@ def _id_of(raw: Mapping[str, Any]) -> str:
 def _opened(path: Path) -> sqlite3.Connection:
     """The database, for reading; texts come as bytes, as they may be no valid ones."""
     address = f"{path.resolve().as_uri()}?mode=ro"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
-        if Path(f"{path}-wal").exists():
+        if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
             raise
         # In WAL mode, where nobody has it open and nothing may be written beside it, it is as good as a plain file.
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
     connection.text_factory = bytes
     return connection
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    """One state of the database, so that Protea can write while its rows are embedded."""
+    copy = sqlite3.connect("")  # on disk, private, and gone when it is closed
+    copy.text_factory = bytes
+    try:
+        with closing(_opened(path)) as connection:
+            connection.backup(copy, progress=_refuse_busy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _refuse_busy(status: int, remaining: int, total: int) -> None:
+    """End a backup that would wait for ever for whoever keeps the database locked."""
+    if status in _LOCKED:
+        raise sqlite3.OperationalError("database is locked; import it once that is done")
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:

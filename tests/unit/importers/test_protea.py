@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from datetime import UTC, datetime
@@ -146,6 +148,28 @@ def test_it_is_read_while_protea_runs_and_importing_again_adds_only_what_is_new(
         second, _ = run(memory, tmp_path / "run")
     assert (first.added, first.rejected, first.files) == (2, 0, 1)
     assert (second.added, second.skipped) == (1 + wal, 2)
+
+
+@pytest.mark.parametrize("wal", [False, True])
+def test_protea_can_write_while_its_rows_are_taken_in(tmp_path, wal):
+    path = protea(tmp_path / "a.sqlite", [{"content": "x" * 9_000}] * 20, wal=wal)
+    rows = detect(path).read(path, Limits())
+    next(rows)
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as running:
+        put(running, row(21))
+    assert len(list(rows)) == 19, "one state of it, whatever comes meanwhile"
+
+
+def test_a_database_that_somebody_keeps_locked_is_not_read_half_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("atlas.importers.protea.LOCKED_SECONDS", 0.0)
+    path = protea(tmp_path / "a.sqlite")
+    lines = ["import sqlite3, sys", "c = sqlite3.connect(sys.argv[1])", "c.execute('BEGIN EXCLUSIVE')"]
+    command = [sys.executable, "-c", "\n".join([*lines, "print(flush=True)", "input()"]), str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with pytest.raises(ImportFailed, match="database is locked"):
+            list(FORMATS["protea"].read(path, Limits()))
+        other.communicate(b"\n")
 
 
 def test_whatever_protea_writes_during_imports_has_come_in_once_it_is_done(memory, tmp_path):
