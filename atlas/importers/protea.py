@@ -79,7 +79,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
             names = [name for name in (*NEEDED, *USUAL, *LATER) if name in columns]
             for position, values in enumerate(connection.execute(_select(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
-                yield convert(position, partial(reader.entry, raw), n_bytes=len(raw["content"] or b""))
+                yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
     except sqlite3.Error as error:  # what came before is kept
         raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
 
@@ -93,7 +93,7 @@ class _Reader:
     max_bytes: int
 
     def entry(self, raw: Mapping[str, Any]) -> JournalEntry:
-        if len(raw["content"] or b"") > self.max_bytes:
+        if _n_bytes(raw["content"]) > self.max_bytes:
             raise InvalidInput(f"content has more than the {self.max_bytes} bytes that are allowed")
         entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
         tier = _optional(raw, "tier") or TIERS[0]
@@ -190,6 +190,11 @@ def _select(names: Sequence[str]) -> str:
 
 def _optional(raw: Mapping[str, Any], name: str) -> str | None:
     return None if raw.get(name) is None else _text(raw[name], name)
+
+
+def _n_bytes(content: Any) -> int:
+    """The length of a text; SQLite holds values of any type in any column."""
+    return len(content) if isinstance(content, bytes) else 0
 
 
 def _text(value: Any, name: str) -> str:

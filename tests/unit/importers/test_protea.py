@@ -90,6 +90,13 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
     assert reason in said
 
 
+@pytest.mark.parametrize("content", [7, 0.5])
+def test_a_content_that_is_no_text_stops_no_other_row(tmp_path, content):
+    columns = {**EARLY, "content": "ANY"}
+    entries, odd = read(protea(tmp_path / "a.sqlite", [{"content": content}, {}], columns=columns))
+    assert (len(entries), odd) == (1, [(1, f"content should be a text, but is {type(content).__name__}")])
+
+
 @pytest.mark.parametrize("name", ["generation", "metadata", "timestamp"])
 def test_a_missing_column_is_reported_and_the_rows_come_in(memory, tmp_path, name):
     columns = {column: kind for column, kind in LATE.items() if column != name}
