@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -52,9 +53,32 @@ def test_a_row_of_the_early_form_is_an_entry_and_its_importance_follows_from_wha
     assert odd == []
     assert (task.entry_type, task.content, task.generation) == ("task", "User asked: task 1", 7)
     assert task.created_at == datetime(2026, 2, 1, 11, 6, tzinfo=UTC)
-    assert task.metadata == {"user": "ada", "origin": "protea", "file": "a.sqlite", "row": 1}
+    log = task.metadata["protea_log"]
+    assert task.metadata == {"user": "ada", "protea_file": "a.sqlite", "protea_row": 1, "protea_log": log}
     assert task.tier == "hot"
     assert directive.importance > task.importance
+
+
+def test_what_protea_noted_of_a_row_under_names_of_ours_stays(tmp_path):
+    noted = {"file": "parser.py", "row": 17, "origin": "user"}
+    [entry], _ = read(protea(tmp_path / "a.sqlite", [{"metadata": json.dumps(noted)}]))
+    assert {name: entry.metadata[name] for name in noted} == noted
+
+
+def test_a_row_that_two_logs_have_in_common_is_two_entries(memory, tmp_path):
+    logs = [protea(tmp_path / f"{name}.sqlite", [{"content": name}, {"content": "both say this"}]) for name in "ab"]
+    report, _ = run(memory, *logs)
+    assert (report.added, report.skipped) == (4, 0)
+    moved = logs[0].rename(tmp_path / "c.sqlite")
+    with closing(sqlite3.connect(moved)) as connection, connection:
+        put(connection, row(3))
+    again, _ = run(memory, moved)
+    assert (again.added, again.skipped) == (1, 2), "the same log in another place"
+
+
+def test_every_row_of_both_real_files_comes_over_into_one_store(memory, real_data):
+    report, _ = run(memory, *sorted((real_data / "protea").glob("*.sqlite")))
+    assert (report.read, report.added, report.rejected) == (1_437, 1_437, 0)
 
 
 def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
@@ -75,6 +99,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
+        ({"metadata": '{"protea_row": 9}'}, "metadata has the key 'protea_row', which says where an entry came from"),
         ({"metadata": "[1]"}, "metadata should be an object"),
         ({"importance": 7.0}, "importance should be a number from 0 to 1"),
         ({"tier": "lukewarm"}, "tier should be one of hot, warm"),
@@ -215,7 +240,7 @@ def test_a_link_from_an_entry_that_came_before_to_one_that_is_new_comes_in(memor
 def memory_rows(memory, path):
     """The entries, newest row first, after an import."""
     run(memory, path)
-    return sorted(memory.journal.recent(10), key=lambda entry: -entry.metadata["row"])
+    return sorted(memory.journal.recent(10), key=lambda entry: -entry.metadata["protea_row"])
 
 
 def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):
@@ -249,7 +274,7 @@ def test_every_row_type_generation_timestamp_importance_tier_and_link_of_the_rea
     expected = rows_of(path, columns)
     report, _ = run(memory, path)
     assert (report.read, report.added, report.added_entries, report.rejected) == (len(expected),) * 3 + (0,)
-    entries = {entry.metadata["row"]: entry for entry in memory.journal.get_many(memory.journal.ids())}
+    entries = {entry.metadata["protea_row"]: entry for entry in memory.journal.get_many(memory.journal.ids())}
     came = [
         (number, e.generation, e.entry_type, e.content, f"{e.created_at:%Y-%m-%d %H:%M:%S}")
         + ((e.importance, "archive" if e.tier == TIERS[-1] else e.tier) if is_later else ())
