@@ -1,7 +1,8 @@
 """Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
 
-The database is only read, also while Protea writes to it. An entry's id follows from its row, so a row that came in
-before is known again, and a link finds its target whichever of the two comes first.
+The database is only read, also while Protea writes to it: it is copied at once, and only the copying holds a lock. An
+entry's id follows from its row and the log that it is of, so a row that came in before is known again, those of two
+logs are two, and a link finds its target whichever of its ends comes first.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from atlas.importers.reading import parse_json, read_head
 from atlas.importers.rows import Limits, Row, convert, one_line
 from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.promoting import LOG
 
 SQLITE_MARK = b"SQLite format 3\x00"
 
@@ -34,8 +36,16 @@ NEEDED = ("id", "entry_type", "content")
 USUAL = ("generation", "metadata", "timestamp")
 """Columns of either form of the table; one that is missing is reported, and the rest comes in."""
 
+TELLING = ("id", "generation", "entry_type", "timestamp", "content")
+"""Columns that tell a row from others; Protea never changes what they hold, as it does importance and tier."""
+
 LATER = ("importance", "tier")
 """Columns of the later form alone."""
+
+LOCKED_SECONDS = 5.0
+"""How long to wait for whoever keeps the database locked."""
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
@@ -60,21 +70,21 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
     read_head(path, limits)
     position = 0
     try:
-        with closing(_opened(path)) as connection:
-            connection.execute("BEGIN")  # one state of it, whatever Protea writes meanwhile
+        with closing(_copied(path)) as connection:
             columns = _columns(connection, "memory")
             if not set(NEEDED) <= columns:
                 raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
             for name in USUAL:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
-            links, odd = _links(connection)
+            log = _log_of(connection)
+            links, odd = _links(connection, log)
             yield from (Row(0, None, reason) for reason in odd)
-            reader = _Reader(path.name, links, limits.max_row_bytes)
+            reader = _Reader(path.name, log, links, limits.max_row_bytes)
             names = [name for name in (*NEEDED, *USUAL, *LATER) if name in columns]
             for position, values in enumerate(connection.execute(_select(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
-                yield convert(position, partial(reader.entry, raw), n_bytes=len(raw["content"] or b""))
+                yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
     except sqlite3.Error as error:  # what came before is kept
         raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
 
@@ -84,11 +94,12 @@ class _Reader:
     """Makes entries of rows, whose texts are still bytes."""
 
     file: str
+    log: str
     links: Mapping[int, tuple[Link, ...]]
     max_bytes: int
 
     def entry(self, raw: Mapping[str, Any]) -> JournalEntry:
-        if len(raw["content"] or b"") > self.max_bytes:
+        if _n_bytes(raw["content"]) > self.max_bytes:
             raise InvalidInput(f"content has more than the {self.max_bytes} bytes that are allowed")
         entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
         tier = _optional(raw, "tier") or TIERS[0]
@@ -97,29 +108,40 @@ class _Reader:
         importance = raw.get("importance")
         made_at = _optional(raw, "timestamp")
         return JournalEntry(
-            id=_id_of(raw),
+            id=_id_of(raw, self.log),
             entry_type=entry_type,
             content=content,
             generation=raw.get("generation", 0),
             created_at=decode_instant(made_at, "timestamp"),
             importance=importance_of(EntryTypes().of(entry_type), content) if importance is None else importance,
-            metadata={**self._metadata(raw), "origin": "protea", "file": self.file, "row": raw["id"]},
+            metadata=self._metadata(raw),
             tier=_TIERS[tier],
             links=self.links.get(raw["id"], ()),
         )
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         text = _optional(raw, "metadata") or "{}"
-        return dict(as_object(parse_json(text.encode()), "metadata"))
+        own = as_object(parse_json(text.encode()), "metadata")
+        ours = {"protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
+        for name in ours.keys() & own.keys():
+            raise InvalidInput(f"metadata has the key {name!r}, which says where an entry came from; rename it")
+        return {**own, **ours}
 
 
-def _links(connection: sqlite3.Connection) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
+def _log_of(connection: sqlite3.Connection) -> str:
+    """What tells a log from others, wherever it lies and however long it has become: its first row.
+
+    Protea's table only ever grows.
+    """
+    first = next(_telling(connection), {})
+    return _id_of(first, "protea")[:16]
+
+
+def _links(connection: sqlite3.Connection, log: str) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
     """The links from each row, and what is odd about others."""
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
-    columns = _columns(connection, "memory")
-    names = [name for name in ("id", "generation", "entry_type", "timestamp", "content") if name in columns]
-    ids = {values[0]: _id_of(dict(zip(names, values, strict=True))) for values in connection.execute(_select(names))}
+    ids = {raw["id"]: _id_of(raw, log) for raw in _telling(connection)}
     found: dict[int, list[Link]] = {}
     odd = []
     for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
@@ -133,27 +155,54 @@ def _links(connection: sqlite3.Connection) -> tuple[dict[int, tuple[Link, ...]],
     return {source: tuple(links) for source, links in found.items()}, odd
 
 
-def _id_of(raw: Mapping[str, Any]) -> str:
-    """The same for a row whenever it is read, whatever Protea thinks of its importance by then."""
-    parts = [raw.get(name) for name in ("id", "generation", "entry_type", "timestamp", "content")]
+def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Of each row what tells it from others, in the order of their ids."""
+    columns = _columns(connection, "memory")
+    names = [name for name in TELLING if name in columns]
+    for values in connection.execute(_select(names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _id_of(raw: Mapping[str, Any], log: str) -> str:
+    """The same for a row of a log whenever it is read, whatever Protea thinks of its importance by then."""
+    parts = [raw.get(name) for name in TELLING]
     said = [part.hex() if isinstance(part, bytes) else part for part in parts]
-    return hashlib.sha256(json.dumps(["protea", *said]).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([log, *said]).encode()).hexdigest()[:32]
 
 
 def _opened(path: Path) -> sqlite3.Connection:
     """The database, for reading; texts come as bytes, as they may be no valid ones."""
     address = f"{path.resolve().as_uri()}?mode=ro"
-    connection = sqlite3.connect(address, uri=True, isolation_level=None)
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError as error:
         connection.close()
-        if Path(f"{path}-wal").exists():
+        if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
             raise
         # In WAL mode, where nobody has it open and nothing may be written beside it, it is as good as a plain file.
         connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
     connection.text_factory = bytes
     return connection
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    """One state of the database, so that Protea can write while its rows are embedded."""
+    copy = sqlite3.connect("")  # on disk, private, and gone when it is closed
+    copy.text_factory = bytes
+    try:
+        with closing(_opened(path)) as connection:
+            connection.backup(copy, progress=_refuse_busy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _refuse_busy(status: int, remaining: int, total: int) -> None:
+    """End a backup that would wait for ever for whoever keeps the database locked."""
+    if status in _LOCKED:
+        raise sqlite3.OperationalError("database is locked; import it once that is done")
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
@@ -166,6 +215,11 @@ def _select(names: Sequence[str]) -> str:
 
 def _optional(raw: Mapping[str, Any], name: str) -> str | None:
     return None if raw.get(name) is None else _text(raw[name], name)
+
+
+def _n_bytes(content: Any) -> int:
+    """The length of a text; SQLite holds values of any type in any column."""
+    return len(content) if isinstance(content, bytes) else 0
 
 
 def _text(value: Any, name: str) -> str:

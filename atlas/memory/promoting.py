@@ -22,6 +22,9 @@ from atlas.memory.strategies import ChromaStrategyBank
 
 TASK = "task"
 
+LOG = "protea_log"
+"""Under which an imported entry's metadata says which log it is of; one that was written here has none."""
+
 ABOUT = ("refers_to", "caused_by")
 """The links from a reflection to what it is about, where it says of no crash that it fixed it."""
 

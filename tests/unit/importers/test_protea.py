@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from datetime import UTC, datetime
@@ -50,9 +53,32 @@ def test_a_row_of_the_early_form_is_an_entry_and_its_importance_follows_from_wha
     assert odd == []
     assert (task.entry_type, task.content, task.generation) == ("task", "User asked: task 1", 7)
     assert task.created_at == datetime(2026, 2, 1, 11, 6, tzinfo=UTC)
-    assert task.metadata == {"user": "ada", "origin": "protea", "file": "a.sqlite", "row": 1}
+    log = task.metadata["protea_log"]
+    assert task.metadata == {"user": "ada", "protea_file": "a.sqlite", "protea_row": 1, "protea_log": log}
     assert task.tier == "hot"
     assert directive.importance > task.importance
+
+
+def test_what_protea_noted_of_a_row_under_names_of_ours_stays(tmp_path):
+    noted = {"file": "parser.py", "row": 17, "origin": "user"}
+    [entry], _ = read(protea(tmp_path / "a.sqlite", [{"metadata": json.dumps(noted)}]))
+    assert {name: entry.metadata[name] for name in noted} == noted
+
+
+def test_a_row_that_two_logs_have_in_common_is_two_entries(memory, tmp_path):
+    logs = [protea(tmp_path / f"{name}.sqlite", [{"content": name}, {"content": "both say this"}]) for name in "ab"]
+    report, _ = run(memory, *logs)
+    assert (report.added, report.skipped) == (4, 0)
+    moved = logs[0].rename(tmp_path / "c.sqlite")
+    with closing(sqlite3.connect(moved)) as connection, connection:
+        put(connection, row(3))
+    again, _ = run(memory, moved)
+    assert (again.added, again.skipped) == (1, 2), "the same log in another place"
+
+
+def test_every_row_of_both_real_files_comes_over_into_one_store(memory, real_data):
+    report, _ = run(memory, *sorted((real_data / "protea").glob("*.sqlite")))
+    assert (report.read, report.added, report.rejected) == (1_437, 1_437, 0)
 
 
 def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
@@ -73,6 +99,7 @@ def test_importance_tier_and_links_of_the_later_form_come_over(tmp_path):
         ({"generation": None}, "generation should be a whole number"),
         ({"generation": "many"}, "generation should be a whole number"),
         ({"timestamp": "yesterday"}, "timestamp should be an ISO 8601 time"),
+        ({"metadata": '{"protea_row": 9}'}, "metadata has the key 'protea_row', which says where an entry came from"),
         ({"metadata": "[1]"}, "metadata should be an object"),
         ({"importance": 7.0}, "importance should be a number from 0 to 1"),
         ({"tier": "lukewarm"}, "tier should be one of hot, warm"),
@@ -86,6 +113,13 @@ def test_an_odd_row_is_reported_and_the_others_come_in(tmp_path, changes, reason
     entries, [(position, said)] = read(path)
     assert (len(entries), position) == (1, 1)
     assert reason in said
+
+
+@pytest.mark.parametrize("content", [7, 0.5])
+def test_a_content_that_is_no_text_stops_no_other_row(tmp_path, content):
+    columns = {**EARLY, "content": "ANY"}
+    entries, odd = read(protea(tmp_path / "a.sqlite", [{"content": content}, {}], columns=columns))
+    assert (len(entries), odd) == (1, [(1, f"content should be a text, but is {type(content).__name__}")])
 
 
 @pytest.mark.parametrize("name", ["generation", "metadata", "timestamp"])
@@ -148,6 +182,28 @@ def test_it_is_read_while_protea_runs_and_importing_again_adds_only_what_is_new(
     assert (second.added, second.skipped) == (1 + wal, 2)
 
 
+@pytest.mark.parametrize("wal", [False, True])
+def test_protea_can_write_while_its_rows_are_taken_in(tmp_path, wal):
+    path = protea(tmp_path / "a.sqlite", [{"content": "x" * 9_000}] * 20, wal=wal)
+    rows = detect(path).read(path, Limits())
+    next(rows)
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as running:
+        put(running, row(21))
+    assert len(list(rows)) == 19, "one state of it, whatever comes meanwhile"
+
+
+def test_a_database_that_somebody_keeps_locked_is_not_read_half_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("atlas.importers.protea.LOCKED_SECONDS", 0.0)
+    path = protea(tmp_path / "a.sqlite")
+    lines = ["import sqlite3, sys", "c = sqlite3.connect(sys.argv[1])", "c.execute('BEGIN EXCLUSIVE')"]
+    command = [sys.executable, "-c", "\n".join([*lines, "print(flush=True)", "input()"]), str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        with pytest.raises(ImportFailed, match="database is locked"):
+            list(FORMATS["protea"].read(path, Limits()))
+        other.communicate(b"\n")
+
+
 def test_whatever_protea_writes_during_imports_has_come_in_once_it_is_done(memory, tmp_path):
     path, n_rows = protea(tmp_path / "a.sqlite", wal=True), 200
 
@@ -184,7 +240,7 @@ def test_a_link_from_an_entry_that_came_before_to_one_that_is_new_comes_in(memor
 def memory_rows(memory, path):
     """The entries, newest row first, after an import."""
     run(memory, path)
-    return sorted(memory.journal.recent(10), key=lambda entry: -entry.metadata["row"])
+    return sorted(memory.journal.recent(10), key=lambda entry: -entry.metadata["protea_row"])
 
 
 def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):
@@ -218,7 +274,7 @@ def test_every_row_type_generation_timestamp_importance_tier_and_link_of_the_rea
     expected = rows_of(path, columns)
     report, _ = run(memory, path)
     assert (report.read, report.added, report.added_entries, report.rejected) == (len(expected),) * 3 + (0,)
-    entries = {entry.metadata["row"]: entry for entry in memory.journal.get_many(memory.journal.ids())}
+    entries = {entry.metadata["protea_row"]: entry for entry in memory.journal.get_many(memory.journal.ids())}
     came = [
         (number, e.generation, e.entry_type, e.content, f"{e.created_at:%Y-%m-%d %H:%M:%S}")
         + ((e.importance, "archive" if e.tier == TIERS[-1] else e.tier) if is_later else ())
