@@ -126,6 +126,25 @@ def test_a_new_type_is_taken_once_it_is_registered(journal):
         journal.register_type("dream", 0.2, 0)
 
 
+def test_a_registered_type_and_its_rule_hold_in_every_process_and_after_a_restart(journal, store, clock):
+    other = opened(store, clock)
+    journal.register_type("lore", 0.2, None, counts_as="reflection")
+    again = opened(store, clock)
+    assert again.types["lore"] == journal.types["lore"]
+    write(other, "lore", "The old mill was built by hand", 1)
+    clock.advance(timedelta(days=3650))
+    for reader in (other, again):
+        assert reader.plan_compact(keep_recent=0).kept == {"no entry of type lore is ever forgotten": 1}
+
+
+def test_a_type_that_cannot_be_read_is_left_out_with_a_warning(journal, store, clock, caplog):
+    journal.vector_store.keep("entry_type:lore", '{"name": "lore"}')
+    journal.vector_store.keep("entry_type:saga", "{")
+    assert "lore" not in [known.name for known in opened(store, clock).types]
+    assert "'entry_type:lore' cannot be read" in caplog.text
+    assert "'entry_type:saga' cannot be read" in caplog.text
+
+
 def test_editing_keeps_what_is_not_named_and_finds_the_new_words(journal):
     entry_id = write(journal, "task", "count the zebras of a list", metadata={"file": "a.py"})
     before = journal.get(entry_id)
