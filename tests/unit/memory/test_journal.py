@@ -197,6 +197,24 @@ def test_a_repetition_is_kept_out_and_names_what_it_repeats(journal):
     assert (refused.refusal.gate, refused.refusal.like_id) == ("near-duplicate", first)
 
 
+@pytest.mark.parametrize(
+    ("entry_type", "first", "second"),
+    [
+        ("crash_log", "HTTP error 404 from server", "HTTP error 500 from server"),
+        ("reflection", "Use the parser instead of the regex", "Use the regex instead of the parser"),
+        (
+            "reflection",
+            "An agent that waits for the slow server should retry its request a few times with longer pauses",
+            "An agent that waits for the slow server should never retry its request a few times with longer pauses",
+        ),
+    ],
+)
+def test_the_same_words_that_say_something_else_are_no_repetition(journal, entry_type, first, second):
+    for content in (first, second):
+        write(journal, entry_type, content)
+    assert journal.add(entry_type, f"{second}!", generation=1) is None
+
+
 def test_what_a_person_said_is_never_kept_out(journal):
     for generation in (1, 2):
         write(journal, "directive", "be brief", generation)
