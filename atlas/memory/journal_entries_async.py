@@ -27,6 +27,7 @@ from atlas.memory.journal_records import (
     changed_row,
     from_row,
     to_entry,
+    with_own,
     written_at,
 )
 from atlas.memory.newest import newest
@@ -172,7 +173,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
         Args:
             importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`.
+            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
         Raises:
@@ -188,7 +189,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
                 generation=generation,
                 created_at=self._clock.now(),
                 importance=importance_of(kind, content) if importance is None else importance,
-                metadata=dict(metadata or {}),
+                metadata=with_own(metadata or {}, {}),
                 links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
             )
         )
@@ -226,7 +227,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """Change an entry, and embed it anew if what it says has changed; the changed one.
 
         Args:
-            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`.
+            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
+                the journal itself noted stays.
 
         Raises:
             NotFound: It is not there.
@@ -373,6 +375,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         moment = await self._store.moment()
         row = await self._row(entry_id)
         before = from_row(row)
+        if "metadata" in changes:
+            changes = {**changes, "metadata": with_own(changes["metadata"], before.metadata)}
         changed = checked_entry(replace(before, **changes))
         if changed.content == before.content:
             await self._rewrite([changed_row(row, changed)], moment, "edit", "")

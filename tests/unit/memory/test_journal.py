@@ -324,6 +324,21 @@ def test_an_earlier_reflection_and_a_refused_one_are_not_suggested(journal):
     assert journal.suggest_links() == []
 
 
+def test_what_the_journal_noted_of_an_entry_survives_other_metadata_and_is_nobody_elses_to_write(journal):
+    crash = write(journal, "crash_log", CRASH, 4)
+    write(journal, "reflection", LESSON, 5)
+    journal.refuse_link(journal.suggest_links()[0])
+    journal.note_promotion([crash], "experience:1")
+    noted = journal.get(crash).metadata
+    assert journal.edit(crash, metadata={"note": "x"}).metadata == {"note": "x", **noted}
+    assert journal.suggest_links() == []
+    assert journal.edit(crash, metadata=noted).metadata == noted
+    with pytest.raises(InvalidInput, match="leave the key 'promoted_to' to the journal"):
+        journal.edit(crash, metadata={"promoted_to": []})
+    with pytest.raises(InvalidInput, match="leave the key 'refused_links' to the journal"):
+        journal.add("task", "a task to do", generation=1, metadata={"refused_links": "none"})
+
+
 def test_a_crash_whose_fix_was_deleted_is_open_again(journal):
     crash = write(journal, "crash_log", CRASH, 4)
     first = write(journal, "reflection", LESSON, 5)
