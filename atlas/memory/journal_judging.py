@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry
 from atlas.memory.journal_kinds import EntryType
+from atlas.storage.terms import CJK_RUN
 
 NOISE, REPEATED = "noise", "near-duplicate"
 
@@ -77,10 +78,11 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 def noise(content: str) -> Refusal | None:
     """Why a text tells nothing, or None where it may."""
-    words = telling_words(content)
-    if len(words) >= MIN_WORDS or not content.isascii():  # Chinese and Japanese write without spaces
+    unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
+    n_words = len(telling_words(CJK_RUN.sub(" ", content))) + len(unspaced)
+    if n_words >= MIN_WORDS:
         return None
-    return Refusal(NOISE, f"{len(words)} different words; an entry needs {MIN_WORDS} to tell anything")
+    return Refusal(NOISE, f"{n_words} different words; an entry needs {MIN_WORDS} to tell anything")
 
 
 def repeated(content: str, earlier: Iterable[JournalEntry]) -> Refusal | None:

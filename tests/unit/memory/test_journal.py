@@ -10,10 +10,12 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import TIERS, decode_entry, encode_entry
 from atlas.core.operations import Usage
+from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.opening import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.journals import opened, write
 
@@ -226,6 +228,17 @@ def test_both_gates_can_be_switched_off(store, clock):
     assert journal.add("observation", "ok", generation=1)
     assert journal.add("observation", "ok", generation=1)
     assert (len(journal), journal.rejected().n_total) == (2, 0)
+
+
+def test_both_gates_can_be_switched_off_by_settings(tmp_path):
+    settings = Settings.from_environment({"ATLAS_KEEP_NOISE": "1", "ATLAS_KEEP_REPETITIONS": "1"})
+    with open_memory(tmp_path / "store", settings=settings, embedder=HashEmbedder()) as memory:
+        assert [memory.journal.add("observation", "ok", generation=1) for _ in range(2)].count(None) == 0
+
+
+@pytest.mark.parametrize(("content", "is_kept_out"), [("ok…", True), ("déjà vu", True), ("心跳丢失", False)])
+def test_a_character_beyond_ascii_is_no_way_past_the_gate(journal, content, is_kept_out):
+    assert (journal.add("observation", content, generation=1) is None) == is_kept_out
 
 
 def test_what_was_kept_out_can_be_let_in(journal):
