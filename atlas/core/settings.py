@@ -88,6 +88,12 @@ class Settings:
     max_import_megabytes: int = 2_048
     """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
 
+    keep_noise: bool = False
+    """ATLAS_KEEP_NOISE: 1 has the journal take entries that tell nothing."""
+
+    keep_repetitions: bool = False
+    """ATLAS_KEEP_REPETITIONS: 1 has the journal take entries that say what one of the latest of their type says."""
+
     llm_model: str = "claude-haiku-5-5"
     """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
 

@@ -44,10 +44,19 @@ class PlainStore:
         self._dimension = dimension
         self._takes_windows = isinstance(vector_store, VectorStore)
         self.get = vector_store.get
+        self._kept: dict[str, str] = {}
 
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> PlainStore:
         """Itself: it keeps no history."""
         return self
+
+    def kept(self) -> dict[str, str]:
+        """The texts that are kept beside the records, by name: as long as this lives."""
+        return dict(self._kept)
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text beside the records."""
+        self._kept[name] = text
 
     async def add(
         self,

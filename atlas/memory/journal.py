@@ -47,7 +47,7 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
     """
 
     def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
-        made = type(self)(
+        return type(self)(
             self.embedder,
             store,
             self._refused,
@@ -55,11 +55,10 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
             keep_noise=self.keep_noise,
             keep_repetitions=self.keep_repetitions,
             llm=self.llm,
+            types=self.types,
             weights=self._weights,
             clock=self._clock,
         )
-        made.types = self.types
-        return made
 
     def add(
         self,

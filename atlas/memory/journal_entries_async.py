@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,13 +20,14 @@ from atlas.memory.backing import PlainStore, backing
 from atlas.memory.columns import columns
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.journal_judging import Refusal, importance_of, noise, repeated
-from atlas.memory.journal_kinds import EntryType, EntryTypes
+from atlas.memory.journal_kinds import EntryType, EntryTypes, kept_as
 from atlas.memory.journal_records import (
     as_protea,
     before_each,
     changed_row,
     from_row,
     to_entry,
+    with_own,
     written_at,
 )
 from atlas.memory.newest import newest
@@ -103,6 +105,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         keep_noise: bool = False,
         keep_repetitions: bool = False,
         llm: LLMClient | None = None,
+        types: EntryTypes | None = None,
         weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
@@ -113,13 +116,14 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             keep_noise: Whether entries that tell nothing are written as well.
             keep_repetitions: Whether entries that say what one of the latest of their type says are written as well.
             llm: A language model, which writes the summaries of what is forgotten.
+            types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
         self._refused = None if refused_store is None else backing(refused_store, embedder.dimension)
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
         self.llm = llm
-        self.types = EntryTypes()
+        self.types = types or EntryTypes(self._store.kept())
 
     def register_type(
         self,
@@ -130,7 +134,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Take entries of one more type, or treat those of a type differently from now on.
+        """Take entries of one more type, or treat those of a type differently from now on; the store keeps it.
 
         Args:
             importance: Of an entry of whose content nothing is known, in [0, 1].
@@ -141,15 +145,17 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         Raises:
             InvalidInput: One of them is impossible.
         """
-        self.types.register(
-            EntryType(
-                name=name,
-                importance=importance,
-                half_life_days=half_life_days,
-                is_gated=is_gated,
-                counts_as=counts_as,
-            )
+        registered = EntryType(
+            name=name,
+            importance=importance,
+            half_life_days=half_life_days,
+            is_gated=is_gated,
+            counts_as=counts_as,
         )
+        self.types.register(registered)
+        key, text = kept_as(registered)
+        if self._store.kept().get(key) != text:
+            self._store.keep(key, text)
 
     # Writing
 
@@ -167,13 +173,14 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
         Args:
             importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`.
+            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
         Raises:
             InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
             NotFound: An entry that it is linked to is not there.
         """
+        await self._recall_types()
         kind = self.types[entry_type]
         entry = checked_entry(
             JournalEntry(
@@ -182,7 +189,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
                 generation=generation,
                 created_at=self._clock.now(),
                 importance=importance_of(kind, content) if importance is None else importance,
-                metadata=dict(metadata or {}),
+                metadata=with_own(metadata or {}, {}),
                 links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
             )
         )
@@ -220,7 +227,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """Change an entry, and embed it anew if what it says has changed; the changed one.
 
         Args:
-            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`.
+            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
+                the journal itself noted stays.
 
         Raises:
             NotFound: It is not there.
@@ -336,6 +344,10 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         if coming:
             await retried(gain)
 
+    async def _recall_types(self) -> None:
+        """Know the types that other processes have registered meanwhile."""
+        self.types.recall(await asyncio.to_thread(self._store.kept))
+
     async def _refusal(self, entry: JournalEntry, kind: EntryType) -> Refusal | None:
         """Why an entry should be kept out, if it should and can."""
         if not kind.is_gated or self._refused is None:
@@ -363,6 +375,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         moment = await self._store.moment()
         row = await self._row(entry_id)
         before = from_row(row)
+        if "metadata" in changes:
+            changes = {**changes, "metadata": with_own(changes["metadata"], before.metadata)}
         changed = checked_entry(replace(before, **changes))
         if changed.content == before.content:
             await self._rewrite([changed_row(row, changed)], moment, "edit", "")

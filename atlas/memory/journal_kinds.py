@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
 
-from atlas.core.codec import check_text
+from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import check_importance
+
+logger = logging.getLogger(__name__)
+
+KEPT = "entry_type:"
+"""Before the names of registered types, where a store keeps texts beside its records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +51,9 @@ BUILT_IN = (
 class EntryTypes:
     """The types that a journal knows, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Mapping[str, str] = MappingProxyType({})) -> None:
         self._known = {known.name: known for known in BUILT_IN}
+        self.recall(kept)
 
     def register(self, added: EntryType) -> None:
         """Know one more, or know one differently.
@@ -52,17 +61,22 @@ class EntryTypes:
         Raises:
             InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
         """
-        check_text(added.name, "the type's name")
-        check_importance(added.importance)
-        if not added.name.strip():
-            raise InvalidInput("an entry's type should have a name, but it is empty; give it one")
-        if added.half_life_days is not None and not added.half_life_days > 0:
-            raise InvalidInput(
-                f"half_life_days should be more than 0, or None to keep for ever, but is {added.half_life_days!r}"
-            )
+        _check(added)
         if added.counts_as and added.counts_as not in self._known:
             raise InvalidInput(f"counts_as should be one of {', '.join(self._known)}, but is {added.counts_as!r}")
         self._known[added.name] = added
+
+    def recall(self, kept: Mapping[str, str]) -> None:
+        """Know what was registered in any process; what cannot be read is left out, with a warning."""
+        for name, text in kept.items():
+            if name.startswith(KEPT):
+                try:
+                    recalled = EntryType(**json.loads(text))
+                    _check(recalled)
+                except (InvalidInput, TypeError, ValueError) as error:
+                    logger.warning("the entry type %r cannot be read, so register it anew: %s", name, error)
+                else:
+                    self._known[recalled.name] = recalled
 
     def __getitem__(self, name: str) -> EntryType:
         """The type of this name; `InvalidInput` where the journal knows none."""
@@ -87,3 +101,19 @@ class EntryTypes:
     def half_lives(self) -> Mapping[str, float | None]:
         """Each type's half-life in days, by name."""
         return {known.name: known.half_life_days for known in self}
+
+
+def kept_as(registered: EntryType) -> tuple[str, str]:
+    """Name and text under which a store keeps a type."""
+    return KEPT + registered.name, dump(asdict(registered))
+
+
+def _check(added: EntryType) -> None:
+    check_text(added.name, "the type's name")
+    check_importance(added.importance)
+    if not added.name.strip():
+        raise InvalidInput("an entry's type should have a name, but it is empty; give it one")
+    if added.half_life_days is not None and not added.half_life_days > 0:
+        raise InvalidInput(
+            f"half_life_days should be more than 0, or None to keep for ever, but is {added.half_life_days!r}"
+        )

@@ -33,6 +33,9 @@ SUMMARISED_AT = "summarised_at"
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
 
+OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT)
+"""The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
+
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
     """What a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
@@ -57,6 +60,22 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "content": dump(encoded),
     }
     return Entry(entry.id, "\n\n".join([entry.content, *before]), metadata)
+
+
+def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
+
+    Raises:
+        InvalidInput: It would change what the journal noted.
+    """
+    own = {key: held[key] for key in OF_THE_JOURNAL if key in held}
+    for key in OF_THE_JOURNAL:
+        if key in given and (key not in own or given[key] != own[key]):
+            raise InvalidInput(
+                f"metadata should leave the key {key!r} to the journal, which notes {own.get(key)!r} under it, "
+                f"but gives {given[key]!r}; choose another key"
+            )
+    return {**given, **own}
 
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:

@@ -98,7 +98,16 @@ def open_memory(
         ChromaStrategyBank(
             embedder, stores[2], abstractor, success_updater or EMASuccessUpdater(), weights=weights, clock=clock
         ),
-        Journal(embedder, stores[3], refused_store, llm=llm, weights=weights, clock=clock),
+        Journal(
+            embedder,
+            stores[3],
+            refused_store,
+            keep_noise=settings.keep_noise,
+            keep_repetitions=settings.keep_repetitions,
+            llm=llm,
+            weights=weights,
+            clock=clock,
+        ),
         conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
         storage=storage,
     )

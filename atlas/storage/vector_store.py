@@ -20,6 +20,7 @@ from atlas.protocols.infra import Where
 from atlas.storage import columns, merging, searching, similarities, trash, usage
 from atlas.storage.collection import Collection, Restored
 from atlas.storage.history import Moment, OperationDraft, check_records_unchanged, check_unchanged
+from atlas.storage.keepsakes import keep, read_kept
 from atlas.storage.ledger import Also
 from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
@@ -47,6 +48,14 @@ class LedgerVectorStore:
     def operation_id(self) -> str | None:
         """The operation that `within` began; it is in the history once something was written."""
         return self._operation.id if self._operation else None
+
+    def kept(self) -> dict[str, str]:
+        """The texts that are kept beside the records, by name."""
+        return read_kept(self._ledger, self._name)
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text beside the records, which is no operation; it is durable when this returns."""
+        keep(self._ledger, self._name, name, text)
 
     async def add(
         self,

@@ -10,10 +10,12 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.journal_codec import TIERS, decode_entry, encode_entry
 from atlas.core.operations import Usage
+from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.opening import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.journals import opened, write
 
@@ -126,6 +128,25 @@ def test_a_new_type_is_taken_once_it_is_registered(journal):
         journal.register_type("dream", 0.2, 0)
 
 
+def test_a_registered_type_and_its_rule_hold_in_every_process_and_after_a_restart(journal, store, clock):
+    other = opened(store, clock)
+    journal.register_type("lore", 0.2, None, counts_as="reflection")
+    again = opened(store, clock)
+    assert again.types["lore"] == journal.types["lore"]
+    write(other, "lore", "The old mill was built by hand", 1)
+    clock.advance(timedelta(days=3650))
+    for reader in (other, again):
+        assert reader.plan_compact(keep_recent=0).kept == {"no entry of type lore is ever forgotten": 1}
+
+
+def test_a_type_that_cannot_be_read_is_left_out_with_a_warning(journal, store, clock, caplog):
+    journal.vector_store.keep("entry_type:lore", '{"name": "lore"}')
+    journal.vector_store.keep("entry_type:saga", "{")
+    assert "lore" not in [known.name for known in opened(store, clock).types]
+    assert "'entry_type:lore' cannot be read" in caplog.text
+    assert "'entry_type:saga' cannot be read" in caplog.text
+
+
 def test_editing_keeps_what_is_not_named_and_finds_the_new_words(journal):
     entry_id = write(journal, "task", "count the zebras of a list", metadata={"file": "a.py"})
     before = journal.get(entry_id)
@@ -178,6 +199,24 @@ def test_a_repetition_is_kept_out_and_names_what_it_repeats(journal):
     assert (refused.refusal.gate, refused.refusal.like_id) == ("near-duplicate", first)
 
 
+@pytest.mark.parametrize(
+    ("entry_type", "first", "second"),
+    [
+        ("crash_log", "HTTP error 404 from server", "HTTP error 500 from server"),
+        ("reflection", "Use the parser instead of the regex", "Use the regex instead of the parser"),
+        (
+            "reflection",
+            "An agent that waits for the slow server should retry its request a few times with longer pauses",
+            "An agent that waits for the slow server should never retry its request a few times with longer pauses",
+        ),
+    ],
+)
+def test_the_same_words_that_say_something_else_are_no_repetition(journal, entry_type, first, second):
+    for content in (first, second):
+        write(journal, entry_type, content)
+    assert journal.add(entry_type, f"{second}!", generation=1) is None
+
+
 def test_what_a_person_said_is_never_kept_out(journal):
     for generation in (1, 2):
         write(journal, "directive", "be brief", generation)
@@ -189,6 +228,17 @@ def test_both_gates_can_be_switched_off(store, clock):
     assert journal.add("observation", "ok", generation=1)
     assert journal.add("observation", "ok", generation=1)
     assert (len(journal), journal.rejected().n_total) == (2, 0)
+
+
+def test_both_gates_can_be_switched_off_by_settings(tmp_path):
+    settings = Settings.from_environment({"ATLAS_KEEP_NOISE": "1", "ATLAS_KEEP_REPETITIONS": "1"})
+    with open_memory(tmp_path / "store", settings=settings, embedder=HashEmbedder()) as memory:
+        assert [memory.journal.add("observation", "ok", generation=1) for _ in range(2)].count(None) == 0
+
+
+@pytest.mark.parametrize(("content", "is_kept_out"), [("ok…", True), ("déjà vu", True), ("心跳丢失", False)])
+def test_a_character_beyond_ascii_is_no_way_past_the_gate(journal, content, is_kept_out):
+    assert (journal.add("observation", content, generation=1) is None) == is_kept_out
 
 
 def test_what_was_kept_out_can_be_let_in(journal):
@@ -285,6 +335,21 @@ def test_an_earlier_reflection_and_a_refused_one_are_not_suggested(journal):
     assert suggestion.target_id == later
     journal.refuse_link(suggestion)
     assert journal.suggest_links() == []
+
+
+def test_what_the_journal_noted_of_an_entry_survives_other_metadata_and_is_nobody_elses_to_write(journal):
+    crash = write(journal, "crash_log", CRASH, 4)
+    write(journal, "reflection", LESSON, 5)
+    journal.refuse_link(journal.suggest_links()[0])
+    journal.note_promotion([crash], "experience:1")
+    noted = journal.get(crash).metadata
+    assert journal.edit(crash, metadata={"note": "x"}).metadata == {"note": "x", **noted}
+    assert journal.suggest_links() == []
+    assert journal.edit(crash, metadata=noted).metadata == noted
+    with pytest.raises(InvalidInput, match="leave the key 'promoted_to' to the journal"):
+        journal.edit(crash, metadata={"promoted_to": []})
+    with pytest.raises(InvalidInput, match="leave the key 'refused_links' to the journal"):
+        journal.add("task", "a task to do", generation=1, metadata={"refused_links": "none"})
 
 
 def test_a_crash_whose_fix_was_deleted_is_open_again(journal):

@@ -120,8 +120,10 @@ def test_a_promotion_is_one_operation_that_can_be_undone(memory, solved):
 
 def test_a_promotion_that_was_cut_off_before_it_said_so_is_finished_by_the_next(memory, solved):
     _, crash, _ = solved
+    before = memory.journal.get(crash)
     operation_id = memory.apply_promotion(memory.plan_promotion(crash))
-    memory.journal.edit(crash, metadata={})
+    memory.journal.delete([crash])
+    memory.journal.add_entries([before])
     memory.apply_promotion(memory.plan_promotion(crash))
     assert len(memory.experience) == 1
     assert promotions_of(memory.journal.get(crash))
