@@ -237,6 +237,18 @@ def test_a_link_from_an_entry_that_came_before_to_one_that_is_new_comes_in(memor
     )
 
 
+def test_a_link_between_two_entries_that_came_before_comes_in(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{}, {}, {}], [(1, 2, "related")], LATE)
+    _, second, first = memory_rows(memory, path)
+    memory.journal.unlink(first.id, second.id)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO memory_links VALUES (1, 3, 'fixed_by')")
+    third, _, first = memory_rows(memory, path)
+    assert first.links == (Link("fixed_by", third.id),), "the new one, and not the one that a person took back"
+    memory.journal.unlink(first.id, third.id)
+    assert memory_rows(memory, path)[-1].links == ()
+
+
 def memory_rows(memory, path):
     """The entries, newest row first, after an import."""
     run(memory, path)
