@@ -113,7 +113,8 @@ class Promoter:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
         ids = [entry.id for entry in promotion.entries]
-        if tuple(await self._journal.aget_many(ids)) != promotion.entries:
+        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
+        if tuple(await self._journal.aget_many([entry.id for entry in shown])) != shown:
             raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
         journal = self._journal.within("promote", promotion.reason)
         await self._write(promotion, journal.operation_id)

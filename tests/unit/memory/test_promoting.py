@@ -166,6 +166,15 @@ def test_an_entry_that_changed_since_is_not_promoted(memory, solved):
     assert len(memory.experience) == 0
 
 
+def test_a_promotion_whose_task_was_reworded_since_is_planned_anew(memory, solved):
+    task, crash, _ = solved
+    plan = memory.plan_promotion(crash)
+    memory.journal.edit(task, content="User asked: something else")
+    with pytest.raises(PlanOutdated, match="has changed since"):
+        memory.apply_promotion(plan)
+    assert len(memory.experience) == 0
+
+
 def test_what_cannot_be_promoted_is_refused_in_words(memory):
     crash, task = write(memory, "crash_log", CRASH), write(memory, "task", TASK)
     with pytest.raises(InvalidInput, match="is linked to nothing that fixed it"):
