@@ -194,6 +194,8 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
         print(f"{plan.target}: {safe(plan.title)[:LINE_CHARACTERS]}")
         for entry in plan.entries:
             print(f"  from {_line(entry)}")
+        if plan.task is not None:
+            print(f"  task {_line(plan.task)}")
         if plan.target == "strategy":
             print("  It counts as not tried until attempts use it.")
         if options.dry_run:

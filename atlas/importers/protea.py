@@ -3,6 +3,8 @@
 The database is only read, also while Protea writes to it: it is copied at once, and only the copying holds a lock. An
 entry's id follows from its row and the log that it is of, so a row that came in before is known again, those of two
 logs are two, and a link finds its target whichever of its ends comes first.
+
+All columns come over but for two: vectors, as ATLAS makes its own, and the time of a link, as a link has none here.
 """
 
 from __future__ import annotations
@@ -47,6 +49,12 @@ LOCKED_SECONDS = 5.0
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
+WITHOUT = ("embedding",)
+"""Columns that do not come over; any that is not named here comes as metadata, such as `protea_keywords`."""
+
+ARCHIVED = "archived_ids"
+"""Under which the metadata of what Protea's compaction wrote lists the rows that it sums up."""
+
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
 
@@ -78,10 +86,11 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
             log = _log_of(connection)
-            links, odd = _links(connection, log)
+            ids = {raw["id"]: _id_of(raw, log) for raw in _telling(connection)}
+            links, odd = _links(connection, ids)
             yield from (Row(0, None, reason) for reason in odd)
-            reader = _Reader(path.name, log, links, limits.max_row_bytes)
-            names = [name for name in (*NEEDED, *USUAL, *LATER) if name in columns]
+            reader = _Reader(path.name, log, ids, links, limits.max_row_bytes)
+            names = [*NEEDED, *sorted(columns - {*NEEDED, *WITHOUT})]
             for position, values in enumerate(connection.execute(_select(names)), start=1):
                 raw = dict(zip(names, values, strict=True))
                 yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
@@ -95,6 +104,7 @@ class _Reader:
 
     file: str
     log: str
+    ids: Mapping[int, str]
     links: Mapping[int, tuple[Link, ...]]
     max_bytes: int
 
@@ -107,6 +117,7 @@ class _Reader:
             raise InvalidInput(f"tier should be one of {', '.join(_TIERS)}, but is {tier!r}")
         importance = raw.get("importance")
         made_at = _optional(raw, "timestamp")
+        metadata = self._metadata(raw)
         return JournalEntry(
             id=_id_of(raw, self.log),
             entry_type=entry_type,
@@ -114,18 +125,28 @@ class _Reader:
             generation=raw.get("generation", 0),
             created_at=decode_instant(made_at, "timestamp"),
             importance=importance_of(EntryTypes().of(entry_type), content) if importance is None else importance,
-            metadata=self._metadata(raw),
+            metadata=metadata,
             tier=_TIERS[tier],
-            links=self.links.get(raw["id"], ()),
+            links=(*self.links.get(raw["id"], ()), *self._summarised(raw["id"], metadata)),
         )
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         text = _optional(raw, "metadata") or "{}"
         own = as_object(parse_json(text.encode()), "metadata")
-        ours = {"protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
+        others = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
+        came = {f"protea_{name}": _plain(raw[name], name) for name in others}
+        ours = {**came, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
         for name in ours.keys() & own.keys():
             raise InvalidInput(f"metadata has the key {name!r}, which says where an entry came from; rename it")
         return {**own, **ours}
+
+    def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
+        """Links to the rows that Protea's compaction summed up in one."""
+        listed = metadata.get(ARCHIVED)
+        numbers = [one for one in listed if isinstance(one, int)] if isinstance(listed, list) else []
+        for number in dict.fromkeys(numbers):
+            if number != row and number in self.ids:
+                yield Link("summarises", self.ids[number])
 
 
 def _log_of(connection: sqlite3.Connection) -> str:
@@ -137,11 +158,10 @@ def _log_of(connection: sqlite3.Connection) -> str:
     return _id_of(first, "protea")[:16]
 
 
-def _links(connection: sqlite3.Connection, log: str) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
+def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
     """The links from each row, and what is odd about others."""
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
-    ids = {raw["id"]: _id_of(raw, log) for raw in _telling(connection)}
     found: dict[int, list[Link]] = {}
     odd = []
     for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
@@ -210,7 +230,12 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _select(names: Sequence[str]) -> str:
-    return f"SELECT {', '.join(names)} FROM memory ORDER BY id"
+    quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+    return f"SELECT {', '.join(quoted)} FROM memory ORDER BY id"
+
+
+def _plain(value: Any, name: str) -> Any:
+    return _text(value, name) if isinstance(value, bytes) else value
 
 
 def _optional(raw: Mapping[str, Any], name: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import NotFound
-from atlas.core.journal_codec import TIERS, checked_entry
+from atlas.core.journal_codec import TIERS, checked_entry, decode_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
@@ -33,6 +33,7 @@ from atlas.memory.journal_records import (
 from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.memory.versions import item_versions
 from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
 from atlas.storage.vector_store import LedgerVectorStore
@@ -205,7 +206,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """Write whole entries past the gates as one operation, without those whose ids are there; the others' ids.
 
         Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
-        its links to entries that are not: those are new.
+        links that it never had: those are new, and one that was taken back stays so.
 
         Raises:
             InvalidInput: One of them cannot be kept; nothing was written.
@@ -325,28 +326,35 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         return [(one["generation"], datetime.fromisoformat(one["created_at"]), one["title"]) for one in held]
 
     async def _gain_links(self, known: Sequence[JournalEntry]) -> None:
-        """Give entries that are there those of their links which lead to entries that are not there yet."""
-        targets = {link.target_id for entry in known for link in entry.links}
-        coming = targets - await self._store.present(list(targets))
-        gained = {entry.id: [link for link in entry.links if link.target_id in coming] for entry in known}
+        """Give entries that are there those of their links that they never had."""
+        given = {entry.id: entry.links for entry in known if entry.links}
 
         async def gain() -> None:
             moment = await self._store.moment()
-            rows = await self._store.get([entry_id for entry_id, links in gained.items() if links])
-            entries = map(from_row, rows)
-            linked = [replace(e, links=tuple(dict.fromkeys([*e.links, *gained[e.id]]))) for e in entries]
-            changed = [
-                changed_row(row, entry) for row, entry in zip(rows, linked, strict=True) if entry != from_row(row)
-            ]
+            changed = []
+            for row in await self._store.get(list(given)):
+                entry = from_row(row)
+                new = await self._never_had(entry, given[entry.id])
+                if new:
+                    changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
             if changed:
                 await self._rewrite(changed, moment, "link", "")
 
-        if coming:
+        if given:
             await retried(gain)
 
     async def _recall_types(self) -> None:
         """Know the types that other processes have registered meanwhile."""
         self.types.recall(await asyncio.to_thread(self._store.kept))
+
+    async def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
+        """Those of the links that neither the entry has nor an earlier version of it had."""
+        new = [link for link in dict.fromkeys(links) if link not in entry.links]
+        if not new:
+            return []
+        earlier = item_versions(await self._store.versions(entry.id), decode_entry)
+        had = {link for version in earlier for link in version.item.links}
+        return [link for link in new if link not in had]
 
     async def _refusal(self, entry: JournalEntry, kind: EntryType) -> Refusal | None:
         """Why an entry should be kept out, if it should and can."""

@@ -17,13 +17,16 @@ from atlas.memory.extraction import to_experience
 from atlas.memory.journal import Journal, LinkGraph
 from atlas.memory.journal_compacting import sentences_of
 from atlas.memory.journal_linking import CRASH, REFLECTION
-from atlas.memory.journal_records import promotions_of, title_of
+from atlas.memory.journal_records import METADATA, instant, promotions_of, title_of
 from atlas.memory.strategies import ChromaStrategyBank
 
 TASK = "task"
 
 LOG = "protea_log"
 """Under which an imported entry's metadata says which log it is of; one that was written here has none."""
+
+N_LOOKED_AT = 200
+"""Latest tasks of an entry's generation among which its own is looked for: there may be some of other logs."""
 
 ABOUT = ("refers_to", "caused_by")
 """The links from a reflection to what it is about, where it says of no crash that it fixed it."""
@@ -46,6 +49,9 @@ class Promotion:
     """Those that it is made of, the promoted one first; each will name in its metadata what it became a part of."""
 
     becomes: Experience | Strategy
+
+    task: JournalEntry | None = None
+    """The task that it is taken to be about, whose words go into what is written; None where none is known or told."""
 
     @property
     def target(self) -> str:
@@ -107,7 +113,8 @@ class Promoter:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
         ids = [entry.id for entry in promotion.entries]
-        if tuple(await self._journal.aget_many(ids)) != promotion.entries:
+        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
+        if tuple(await self._journal.aget_many([entry.id for entry in shown])) != shown:
             raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
         journal = self._journal.within("promote", promotion.reason)
         await self._write(promotion, journal.operation_id)
@@ -123,23 +130,33 @@ class Promoter:
                 "suggested link"
             )
         task = await self._task_of(crash, graph)
-        return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task))
+        return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
 
     async def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
         told = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
         about = _by_time([entry for entry in graph.entries if entry.id in (solved or told)])
         task = None if about else await self._task_of(reflection, graph)
-        return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about))
+        return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
     async def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """The task that an entry is linked to, else the last one that was noted in its generation."""
+        """The last task that an entry is linked to and came after, else that of its generation in its own log."""
         names = self._journal.types.counting_as(TASK)
-        linked = [near for near in graph.entries if near.entry_type in names]
+        linked = [
+            near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
+        ]
         if linked:
-            return linked[0]
-        rows = await self._journal.abrowse({"generation": entry.generation, "entry_type": {"$in": names}}, limit=1)
-        return next(iter(await self._journal.aget_many([row["id"] for row in rows])), None)
+            return max(linked, key=_was_written)
+        log = entry.metadata.get(LOG)
+        where = {
+            "generation": entry.generation,
+            "entry_type": {"$in": names},
+            "created_at": {"$lte": instant(_was_written(entry))},
+            **({f"{METADATA}{LOG}": log} if log else {}),
+        }
+        rows = await self._journal.abrowse(where, limit=N_LOOKED_AT)
+        same = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
+        return next(iter(await self._journal.aget_many(same[:1])), None)
 
     async def _is_there(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
@@ -204,6 +221,10 @@ def _promoted_id(entry: JournalEntry) -> str:
 def _name(promotion: Promotion) -> str:
     """What was made, as the entries' metadata names it."""
     return f"{promotion.target}:{promotion.becomes.id}"
+
+
+def _was_written(entry: JournalEntry) -> datetime:
+    return entry.created_at or datetime.min.replace(tzinfo=UTC)
 
 
 def _by_time(entries: Sequence[JournalEntry]) -> list[JournalEntry]:

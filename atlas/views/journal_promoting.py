@@ -160,14 +160,15 @@ def _view(promotion: Promotion) -> PlanView:
     )
     first, *others = promotion.entries
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]
+    task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
     return PlanView(
         headline=f"{what} would become {_article(_kind_of(promotion))}.",
         notes=(note,),
-        rows=tuple(rows),
+        rows=(*rows, *task),
         n_going=len(rows),
         share=0.0,
     )
 
 
-def _row(entry: JournalEntry, why: str) -> PlanRow:
-    return PlanRow(id=entry.id, title=title_of(entry.content), goes=True, why=why)
+def _row(entry: JournalEntry, why: str, *, goes: bool = True) -> PlanRow:
+    return PlanRow(id=entry.id, title=title_of(entry.content), goes=goes, why=why)

@@ -471,7 +471,9 @@ def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     crash = journal["crash"]
     assert "linked to nothing that fixed it" in run(capsys, "journal", "promote", crash, status=1)
     run(capsys, "journal", "link", crash, journal["fix"], "--type", "fixed_by")
-    assert "Nothing was touched" in run(capsys, "journal", "promote", crash, "--dry-run")
+    planned = run(capsys, "journal", "promote", crash, "--dry-run")
+    assert f"  task {journal['task'][:8]}" in planned
+    assert "Nothing was touched" in planned
     said = run(capsys, "journal", "promote", crash[:8])
     assert "Promoted to experience " in said
     assert "1 added, 2 changed" in said

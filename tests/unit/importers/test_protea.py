@@ -59,6 +59,28 @@ def test_a_row_of_the_early_form_is_an_entry_and_its_importance_follows_from_wha
     assert directive.importance > task.importance
 
 
+def test_what_protea_summed_up_is_linked_to_its_summary(tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{}, {}, {"metadata": '{"archived_ids": [2, 1, 9, 3, "x", 2]}'}], columns=LATE)
+    [first, second, summary], odd = read(path)
+    assert odd == []
+    assert summary.links == (Link("summarises", second.id), Link("summarises", first.id))
+
+
+def test_columns_of_no_name_of_ours_come_as_metadata_but_for_vectors(tmp_path):
+    path = protea(
+        tmp_path / "a.sqlite",
+        [{"keywords": "count vowels", "embedding": "[0.1]"}, {}],
+        columns={**LATE, '"my note"': "INTEGER"},
+    )
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute('UPDATE memory SET "my note" = 7 WHERE id = 1')
+    [first, second], odd = read(path)
+    assert odd == []
+    assert (first.metadata["protea_keywords"], first.metadata["protea_my note"]) == ("count vowels", 7)
+    assert set(first.metadata) - set(second.metadata) == {"protea_keywords", "protea_my note"}
+    assert "protea_embedding" not in first.metadata
+
+
 def test_what_protea_noted_of_a_row_under_names_of_ours_stays(tmp_path):
     noted = {"file": "parser.py", "row": 17, "origin": "user"}
     [entry], _ = read(protea(tmp_path / "a.sqlite", [{"metadata": json.dumps(noted)}]))
@@ -237,6 +259,18 @@ def test_a_link_from_an_entry_that_came_before_to_one_that_is_new_comes_in(memor
     )
 
 
+def test_a_link_between_two_entries_that_came_before_comes_in(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{}, {}, {}], [(1, 2, "related")], LATE)
+    _, second, first = memory_rows(memory, path)
+    memory.journal.unlink(first.id, second.id)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO memory_links VALUES (1, 3, 'fixed_by')")
+    third, _, first = memory_rows(memory, path)
+    assert first.links == (Link("fixed_by", third.id),), "the new one, and not the one that a person took back"
+    memory.journal.unlink(first.id, third.id)
+    assert memory_rows(memory, path)[-1].links == ()
+
+
 def memory_rows(memory, path):
     """The entries, newest row first, after an import."""
     run(memory, path)
@@ -284,9 +318,13 @@ def test_every_row_type_generation_timestamp_importance_tier_and_link_of_the_rea
     if is_later:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             links = set(connection.execute("SELECT source_id, target_id, link_type FROM memory_links"))
+            sources = json.loads(connection.execute("SELECT metadata FROM memory WHERE id = 744").fetchone()[0])
+            keywords = dict(connection.execute("SELECT id, keywords FROM memory"))
         number_of = {entry.id: number for number, entry in entries.items()}
-        assert {(n, number_of[link.target_id], link.type) for n, e in entries.items() for link in e.links} == links
-        assert len(links) == 3_287
+        came_links = {(n, number_of[link.target_id], link.type) for n, e in entries.items() for link in e.links}
+        assert came_links == links | {(744, source, "summarises") for source in sources["archived_ids"]}
+        assert (len(links), len(came_links)) == (3_287, 3_287 + 196)
+        assert {n: e.metadata.get("protea_keywords", "") for n, e in entries.items()} == keywords
     again, _ = run(memory, path)
     assert (again.added, again.skipped) == (0, len(expected))
 

@@ -8,8 +8,9 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
-from atlas.core.types import Experience, Strategy
+from atlas.core.types import Experience, JournalEntry, Strategy
 from atlas.memory.journal_records import promotions_of
+from atlas.memory.promoting import LOG
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder
 
@@ -84,6 +85,34 @@ def test_a_reflection_that_is_linked_to_nothing_is_about_the_task_of_its_generat
     assert memory.plan_promotion(busy).becomes.situation == TASK
 
 
+def test_the_task_is_the_last_one_before_the_entry_and_never_one_after_it(memory, solved):
+    task, crash, _ = solved
+    write(memory, "task", "User asked: something else, later")
+    plan = memory.plan_promotion(crash)
+    assert plan.task.id == task
+    early = write(memory, "reflection", "Read the whole file first", 8)
+    late = write(memory, "task", "User asked: what came after it", 8)
+    memory.journal.link(late, early, "refers_to")
+    assert memory.plan_promotion(early).task is None
+
+
+def test_a_task_of_another_log_is_none_of_an_entry(memory):
+    alone = write(memory, "reflection", "Read the whole file first", 1)
+    at = memory.journal.get(alone).created_at
+
+    def noted(entry_type, log):
+        metadata = {LOG: log} if log else {}
+        content = f"{entry_type} of {log or 'here'}"
+        return JournalEntry(entry_type=entry_type, content=content, generation=1, created_at=at, metadata=metadata)
+
+    lines = [noted("task", "a"), noted("reflection", "a"), noted("task", "b"), noted("reflection", "c")]
+    _, known, _, unknown = memory.journal.add_entries(lines)
+    assert memory.plan_promotion(known).task.content == "task of a"
+    assert [memory.plan_promotion(one).task for one in (unknown, alone)] == [None, None]
+    memory.journal.add_entries([noted("task", "")])
+    assert memory.plan_promotion(alone).task.content == "task of here"
+
+
 def test_a_fix_of_a_crash_can_be_promoted_too_and_names_both(memory, solved):
     _, crash, fix = solved
     for entry in (crash, fix):
@@ -134,6 +163,15 @@ def test_an_entry_that_changed_since_is_not_promoted(memory, solved):
     _, crash, fix = solved
     plan = memory.plan_promotion(crash)
     memory.journal.edit(fix, content="It was something else after all")
+    with pytest.raises(PlanOutdated, match="has changed since"):
+        memory.apply_promotion(plan)
+    assert len(memory.experience) == 0
+
+
+def test_a_promotion_whose_task_was_reworded_since_is_planned_anew(memory, solved):
+    task, crash, _ = solved
+    plan = memory.plan_promotion(crash)
+    memory.journal.edit(task, content="User asked: something else")
     with pytest.raises(PlanOutdated, match="has changed since"):
         memory.apply_promotion(plan)
     assert len(memory.experience) == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 import atlas
@@ -41,6 +44,17 @@ def test_a_crash_would_become_an_experience_of_it_and_its_fix(memory, solved):
     assert {part.name: part.text.whole for part in proposal.parts} == {"Task": CRASH, "Solution": FIX}
     assert proposal.effect == (("Experiences afterwards", "1", "from 0"),)
     assert len(memory.experience) == 0
+
+
+def test_the_task_whose_words_would_be_written_is_shown_as_one_that_changes_nothing(memory, solved):
+    before = memory.journal.get(solved[0]).created_at - timedelta(minutes=1)
+    [task] = memory.journal.add_entries(
+        [replace(entry(4, entry_type="task", content="Count vowels"), created_at=before)]
+    )
+    proposal = PromoteRequest(id=solved[0]).propose(memory)
+    assert [(row.id, row.goes) for row in proposal.view.rows] == [(solved[0], True), (solved[1], True), (task, False)]
+    assert task not in proposal.going
+    assert proposal.parts[0].text.whole == f"Count vowels\n\n{CRASH}"
 
 
 def test_what_was_shown_is_written_and_undone_as_one_operation(memory, solved):
