@@ -237,6 +237,14 @@ def test_links_are_followed_both_ways_and_only_so_far(journal):
     }
 
 
+def test_links_among_the_farthest_that_are_reached_are_told_too(journal):
+    first, second, third, beyond = [write(journal, "task", f"a task {name} to do") for name in ("a", "b", "c", "d")]
+    for source, target in ((first, second), (first, third), (second, third), (third, beyond)):
+        journal.link(source, target)
+    edges = {(edge.source_id, edge.target_id) for edge in journal.linked(first).edges}
+    assert edges == {(first, second), (first, third), (second, third)}
+
+
 def test_a_link_to_what_was_deleted_is_left_out(journal):
     task, crash, _ = chain(journal)
     journal.delete([task])
