@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import NotFound
-from atlas.core.journal_codec import TIERS, checked_entry
+from atlas.core.journal_codec import TIERS, check_given, check_names, checked_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
@@ -174,6 +174,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
             NotFound: An entry that it is linked to is not there.
         """
+        check_given(entry_type, content, metadata, links)
         kind = self.types[entry_type]
         entry = checked_entry(
             JournalEntry(
@@ -273,6 +274,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             entry_types: None for all.
             tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all.
         """
+        check_names(tiers, "tiers", TIERS[0])
+        check_names(entry_types or (), "entry_types", "task")
         where: dict[str, Any] = {} if set(tiers) >= set(TIERS) else {"tier": {"$in": list(tiers)}}
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}

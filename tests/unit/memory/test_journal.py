@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -62,6 +62,12 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"importance": 1.5}, "importance should be a number from 0 to 1"),
         ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
+        ({"entry_type": ["task"]}, r"entry_type should say something, but is \['task'\]"),
+        ({"content": None}, "content should say something, but is None"),
+        ({"metadata": [1]}, r"metadata should be like .*, but are \[1\]"),
+        ({"links": "related"}, "links should be like .*, but are 'related'"),
+        ({"links": ["related"]}, "pairs of a type and an id, but one is 'related'"),
+        ({"links": 5}, "links should be like .*, but are 5"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
@@ -69,6 +75,20 @@ def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
     with pytest.raises(InvalidInput, match=message):
         journal.add(given.pop("entry_type"), given.pop("content"), **given)
     assert len(journal) == 0
+
+
+def test_a_time_that_there_is_not_in_utc_is_refused_in_words(journal):
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))
+    entry = JournalEntry(entry_type="task", content="a task to do", generation=1, created_at=early)
+    with pytest.raises(InvalidInput, match="years 1 to 9999 in UTC"):
+        journal.add_entries([entry])
+
+
+def test_a_name_in_place_of_names_is_refused_in_words(journal):
+    with pytest.raises(InvalidInput, match=r"entry_types should be several names such as \['task'\], but is 'task'"):
+        journal.recent(5, "task")
+    with pytest.raises(InvalidInput, match=r"tiers should be several names such as \['hot'\], but is 'hot'"):
+        journal.get_recent(5, tiers="hot")
 
 
 def test_a_link_to_an_entry_that_is_not_there_is_refused(journal):
