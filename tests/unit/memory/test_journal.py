@@ -155,6 +155,14 @@ def test_editing_keeps_what_is_not_named_and_finds_the_new_words(journal):
     assert journal.search_words("zebras") == []
 
 
+def test_words_are_found_by_a_beginning_of_the_last_one_and_quoted_ones_as_a_phrase(journal):
+    write(journal, "task", "the heartbeat of the json parser was lost", 1)
+    write(journal, "task", "a parser of old letters that reads json", 2)
+    assert contents(journal.search_words("heart")) == ["the heartbeat of the json parser was lost"]
+    assert contents(journal.search_words('"json parser"')) == ["the heartbeat of the json parser was lost"]
+    assert len(journal.search_words("json parser")) == 2
+
+
 def test_a_plain_store_keeps_and_finds_entries_and_has_no_gates():
     journal = Journal(HashEmbedder(), MemoryVectorStore(), clock=FixedClock())
     ids = [journal.add("observation", "ok", generation=1) for _ in range(2)]
