@@ -41,7 +41,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("text")
     command.add_argument("-k", type=count, default=10, help="how many (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
-    command.add_argument("--words", action="store_true", help="by the words alone")
+    command.add_argument("--words", action="store_true", help="by the words alone; the last may be a beginning")
     command.add_argument("--all", action="store_true", help="also archived entries")
     command = add_command(parts, "show", _show, "print an entry with what it is linked to")
     command.add_argument("id", help="its id, or a beginning of it")
@@ -82,7 +82,8 @@ def _recent(options: argparse.Namespace, settings: Settings) -> int:
         for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
             print(_line(entry))
         of_type = {"entry_type": {"$in": options.type}} if options.type else {}
-        n_passing = memory.journal.count({"tier": {"$in": list(tiers)}, **of_type})
+        told = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
+        n_passing = memory.journal.count({**told, **of_type})
         if n_passing > options.n:
             print(f"the newest {options.n} of {n_passing:,}", file=sys.stderr)
         elif not n_passing:
