@@ -12,7 +12,7 @@ from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.llm import AnthropicLLM
-from atlas.memory.journal import CompactPlan, LinkSuggestion, SummaryDraft
+from atlas.memory.journal import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.kinds import JOURNAL
@@ -41,7 +41,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("text")
     command.add_argument("-k", type=count, default=10, help="how many (default: 10)")
     command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
-    command.add_argument("--words", action="store_true", help="by the words alone")
+    command.add_argument("--words", action="store_true", help="by the words alone; the last may be a beginning")
     command.add_argument("--all", action="store_true", help="also archived entries")
     command = add_command(parts, "show", _show, "print an entry with what it is linked to")
     command.add_argument("id", help="its id, or a beginning of it")
@@ -78,14 +78,16 @@ def _add_changing(parts: Any) -> None:
 
 def _recent(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory:
-        tiers = {"tiers": TIERS} if options.all else {}
-        for entry in memory.journal.recent(options.n, options.type or None, **tiers):
+        tiers = TIERS if options.all else LIVE
+        for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
             print(_line(entry))
-        n_all = memory.journal.count()
-        if n_all > options.n:
-            print(f"the newest {options.n} of {n_all:,}", file=sys.stderr)
-        elif not n_all:
-            print("the journal is empty", file=sys.stderr)
+        of_type = {"entry_type": {"$in": options.type}} if options.type else {}
+        told = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
+        n_passing = memory.journal.count({**told, **of_type})
+        if n_passing > options.n:
+            print(f"the newest {options.n} of {n_passing:,}", file=sys.stderr)
+        elif not n_passing:
+            print("no such entry" if memory.journal.count() else "the journal is empty", file=sys.stderr)
     return 0
 
 
@@ -126,16 +128,11 @@ def _show(options: argparse.Namespace, settings: Settings) -> int:
 
 def _rejected(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.accept) as memory:
-        refusals = memory.journal.rejected(options.n)
         if options.accept:
-            wanted = [one.id for one in memory.journal.rejected(refusals.n_total).latest]
-            beginning = [one for one in wanted if one.startswith(options.accept)]
-            if len(beginning) != 1:
-                raise NotFound(
-                    f"{'no' if not beginning else 'more than one'} rejected entry begins with {options.accept!r}"
-                )
-            print(f"Written as {memory.journal.accept(beginning[0])[:8]}.")
+            accepted = memory.journal.accept(_refused_id(memory, options.accept))
+            print(f"Written as {accepted[:8]}.")
             return 0
+        refusals = memory.journal.rejected(options.n)
         for one in refusals.latest:
             print(f"{one.id[:8]}  {safe(one.refusal.gate):14}  {safe(one.content)[:80]}  ({safe(one.refusal.reason)})")
         gates = ", ".join(f"{n} {safe(gate)}" for gate, n in refusals.by_gate.items())
@@ -265,8 +262,8 @@ def _id(memory: MemorySystem, beginning: str) -> str:
 
 
 def _refused_id(memory: MemorySystem, beginning: str) -> str:
-    n_refused = memory.journal.rejected(0).n_total
-    found = [one.id for one in memory.journal.rejected(n_refused).latest if one.id.startswith(beginning)]
+    refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
+    found = [one.id for one in refusals.latest if one.id.startswith(beginning)]
     if len(found) != 1:
         raise NotFound(f"{'no' if not found else 'more than one'} rejected entry begins with {beginning!r}")
     return found[0]

@@ -322,7 +322,10 @@ def encode_instant(instant: datetime | None) -> str | None:
     """A time as ISO 8601 in UTC; `InvalidInput` without a time zone."""
     if instant is not None and instant.tzinfo is None:
         raise InvalidInput(f"the time {instant} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
-    return None if instant is None else instant.astimezone(UTC).isoformat()
+    try:
+        return None if instant is None else instant.astimezone(UTC).isoformat()
+    except OverflowError as error:
+        raise InvalidInput(f"the time {instant} should be in the years 1 to 9999 in UTC, but is not") from error
 
 
 def decode_instant(value: Any, name: str) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.core.codec import (
@@ -68,10 +69,8 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
     Raises:
         InvalidInput: It says nothing, or its type, generation, importance, tier or a link is none.
     """
-    for name in ("id", "entry_type", "content"):
-        text = getattr(entry, name)
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidInput(f"an entry's {name} should say something, but is {text!r}; give it one")
+    check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
+    _check_said("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
         raise InvalidInput(f"an entry's generation should be a whole number, but is {entry.generation!r}")
     check_importance(entry.importance)
@@ -82,6 +81,29 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
         if link.target_id == entry.id:
             raise InvalidInput(f"entry {entry.id!r} is linked to itself; link it to another one")
     return entry
+
+
+def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> None:
+    """Raise `InvalidInput` unless these are of the kinds that an entry is made of, whatever a caller passed.
+
+    Args:
+        links: Each a `Link`, or a type and an id.
+    """
+    _check_said("entry_type", entry_type)
+    _check_said("content", content)
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInput(f'an entry\'s metadata should be like {{"file": "a.py"}}, but are {metadata!r}'[:300])
+    if isinstance(links, str) or not isinstance(links, Sequence):
+        raise InvalidInput(f'links should be like [("related", id)], but are {links!r}'[:300])
+    for link in links:
+        if not isinstance(link, Link):
+            _link(link)
+
+
+def check_names(names: Any, what: str, example: str) -> None:
+    """Raise `InvalidInput` unless these are names: a text alone would be taken for its letters, and find nothing."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
 
 
 def check_importance(importance: Any) -> None:
@@ -95,6 +117,11 @@ def check_link_type(link_type: str) -> None:
     """Raise `InvalidInput` for a type of link that there is not."""
     if link_type not in LINK_TYPES:
         raise InvalidInput(f"a link should be of type {', '.join(LINK_TYPES)}, but is of {link_type!r}")
+
+
+def _check_said(name: str, text: Any) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"an entry's {name} should say something, but is {text!r}; give it one"[:300])
 
 
 def _link(value: Any) -> Link:

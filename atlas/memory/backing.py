@@ -121,9 +121,9 @@ class PlainStore:
         await self.add(ids, embeddings, metadatas, documents)
 
     async def search_text(
-        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
+        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """What the store itself finds; refused where it knows no words."""
+        """What the store itself finds, by whole words; refused where it knows no words."""
         if not hasattr(self._store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return await self._store.search_text(text, k, where)

@@ -76,6 +76,10 @@ class AsyncConversations(AsyncRetrievalMemory[Turn]):
         Raises:
             InvalidInput: Nothing was said on either side, the conversation has no name, or a text cannot be kept.
         """
+        said = {"user_text": user_text, "response": response, "conversation": conversation}
+        for name, text in said.items():
+            if not isinstance(text, str):
+                raise InvalidInput(f"a turn's {name} should be a text, but is {text!r}"[:300])
         if not user_text.strip() and not response.strip():
             raise InvalidInput("a turn should say something on one side at least, but both texts are empty")
         if not conversation.strip():

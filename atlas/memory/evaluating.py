@@ -165,7 +165,7 @@ Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
 
 def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
     """Its keyword search."""
-    return lambda text, k: Answer(experience.search_words(text, k))
+    return lambda text, k: Answer(experience.search_words(text, k, as_typed=False))
 
 
 def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:

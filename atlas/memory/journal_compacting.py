@@ -53,7 +53,21 @@ EXTRACTION = "extraction"
 
 WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
 
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+")  # noqa: RUF001  (Chinese and Japanese punctuation)
+_SENTENCE = re.compile(
+    r"(?<=[.!?])\s+|\n+"
+    r"|(?<=[。！？])(?![。！？」』）])\s*"  # noqa: RUF001  (Chinese and Japanese put no space between sentences)
+)
+_REASON = re.compile(
+    r"\W*(?:reason|(?:root )?cause|error|lesson|fix(?:ed)?|[\w.]*(?:Error|Exception))\s*:", re.IGNORECASE
+)
+_CODE = re.compile(
+    r"(?:async )?(?:def|class) \w+.*:|import [\w.]+$|from [\w.]+ import |@\w+"
+    r"|(?:assert|return|print|raise)\b.*[()\[\]{}=]|(?:if|for|while|with|try|except|else|elif)\b.*:$"
+    r"|[\w.]+\(.*\)?$|[\w.\[\]]+ [-+*/]?= |\W+$|Traceback \(|File \"|-{3,}.*-{3,}$"
+)
+"""Lines of programs, their traces and what parts them: they stand in many entries, and say little of any."""
+
+_FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +211,8 @@ def central_sentences(
     """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
 
     Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
-    into every entry, such as how long it ran, would be the most central of all.
+    into every entry, such as how long it ran, would be the most central of all. Those that begin with the reason of
+    something come before all others, and lines of code only where there is nothing else.
 
     Args:
         most: Sentences that are compared, evenly picked from the different ones.
@@ -209,17 +224,33 @@ def central_sentences(
     first: dict[frozenset[str], str] = {}
     for sentence in (part for text in texts for part in sentences_of(text)):
         alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
-    sentences = [sentence for words, sentence in first.items() if words] or list(first.values())
-    if len(sentences) > most:
-        picked = np.linspace(0, len(sentences) - 1, most).astype(int)
-        sentences = [sentences[position] for position in picked]
-    if len(sentences) > n:
-        vectors = encode(sentences)
-        centre = vectors.mean(axis=0)
-        relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-        best = maximal_marginal_relevance(vectors, relevance)[:n]
-        sentences = [sentences[position] for position in sorted(best)]
-    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in sentences]
+    worded = [sentence for words, sentence in first.items() if words] or list(first.values())
+    sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
+    reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
+    said = _most_central(reasons, encode, n, most)
+    said += _most_central([one for one in sentences if one not in reasons], encode, n - len(said), most)
+    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in said]
+
+
+def recurring_faults(texts: Sequence[str]) -> str:
+    """The names of the errors that several texts tell of, and how many do; empty where there is none."""
+    often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
+    named = [
+        f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
+    ]
+    return f"Recurring: {', '.join(named[:N_SENTENCES])}" if named else ""
+
+
+def _most_central(sentences: Sequence[str], encode: Encode, n: int, most: int) -> list[str]:
+    if len(sentences) <= n or n <= 0:
+        return list(sentences[: max(n, 0)])
+    positions = np.linspace(0, len(sentences) - 1, min(most, len(sentences))).astype(int)
+    compared = [sentences[position] for position in positions]
+    vectors = encode(compared)
+    centre = vectors.mean(axis=0)
+    relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
+    best = maximal_marginal_relevance(vectors, relevance)[:n]
+    return [compared[position] for position in sorted(best)]
 
 
 def sentences_of(text: str) -> list[str]:
@@ -323,7 +354,9 @@ def _summary(group: Sequence[Subject], encode: Encode, most: int) -> SummaryDraf
     entries = [subject.entry for subject in group]
     generations = [entry.generation for entry in entries]
     first, last = min(generations), max(generations)
-    said = central_sentences([entry.content for entry in entries], encode, most=most)
+    texts = [entry.content for entry in entries]
+    faults = recurring_faults(texts)
+    said = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
     head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
     return SummaryDraft(
         entry_type=entries[0].entry_type,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import NotFound
-from atlas.core.journal_codec import TIERS, checked_entry, decode_entry
+from atlas.core.journal_codec import TIERS, check_given, check_names, checked_entry, decode_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
@@ -181,6 +181,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
             NotFound: An entry that it is linked to is not there.
         """
+        check_given(entry_type, content, metadata, links)
         await self._recall_types()
         kind = self.types[entry_type]
         entry = checked_entry(
@@ -282,6 +283,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             entry_types: None for all.
             tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
         """
+        check_names(tiers, "tiers", TIERS[0])
+        check_names(entry_types or (), "entry_types", "task")
         is_all = set(tiers) >= set(TIERS)
         where: dict[str, Any] = {} if is_all else {"tier": {"$in": list(tiers)}}
         if entry_types is not None:

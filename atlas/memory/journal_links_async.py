@@ -78,6 +78,7 @@ class AsyncLinkedEntries(AsyncJournalEntries):
             if not waiting:
                 break
         entries = await self.aget_many([found for found in depths if found != entry_id])
+        edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # also among the farthest
         there = {entry_id, *(entry.id for entry in entries)}
         return LinkGraph(
             entries=tuple(entries),
@@ -165,6 +166,10 @@ class AsyncLinkedEntries(AsyncJournalEntries):
 
 def _listing(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:
     return replace(entry, metadata={**entry.metadata, key: list(dict.fromkeys(names))})
+
+
+def _edges_from(entry: JournalEntry) -> list[Edge]:
+    return [Edge(source_id=entry.id, type=link.type, target_id=link.target_id) for link in entry.links]
 
 
 def _edges(source_id: str, metadata: Mapping[str, Any]) -> list[Edge]:

@@ -63,10 +63,16 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
         )
 
     def search_words(
-        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
+        self,
+        words: str,
+        k: int = 20,
+        *,
+        where: Where | None = None,
+        with_buried: bool = False,
+        as_typed: bool = True,
     ) -> list[T]:
         """Sync form of `asearch_words`."""
-        return aio.run(self.asearch_words(words, k, where=where, with_buried=with_buried))
+        return aio.run(self.asearch_words(words, k, where=where, with_buried=with_buried, as_typed=as_typed))
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
         """Sync form of `asimilar`."""

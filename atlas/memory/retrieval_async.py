@@ -177,12 +177,23 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         return set()
 
     async def asearch_words(
-        self, words: str, k: int = 20, *, where: Where | None = None, with_buried: bool = False
+        self,
+        words: str,
+        k: int = 20,
+        *,
+        where: Where | None = None,
+        with_buried: bool = False,
+        as_typed: bool = True,
     ) -> list[T]:
-        """Those that hold any of these words in what they say, most telling first (BM25)."""
+        """Those that hold any of these words in what they say, most telling first (BM25).
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
+                found that hold what stands between quotation marks, word for word; else all are words.
+        """
         check_k(k)
         check_text(words, "the query")
-        found = await self._store.search_text(words, k, where, with_buried=with_buried)
+        found = await self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
         return await self._read(await self._store.get(found.ids))
 
     async def asimilar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:

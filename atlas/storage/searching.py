@@ -39,11 +39,17 @@ def by_vector(
 
 
 def by_words(
-    collection: Collection, text: str, k: int, where: Where | None = None, with_buried: bool = True
+    collection: Collection,
+    text: str,
+    k: int,
+    where: Where | None = None,
+    with_buried: bool = True,
+    as_typed: bool = False,
 ) -> QueryResult:
     """The k records that share the most telling words with a text, of those that pass a filter."""
     with collection.ledger.database.read():
-        found = collection.ledger.words.find(collection.name, text, _scope(collection, where, with_buried), k)
+        scope = _scope(collection, where, with_buried)
+        found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
         return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
 
 

@@ -24,6 +24,9 @@ MAX_QUERY_CHARACTERS = 20_000
 MAX_TERMS = 256
 """A query is what its first characters, and their first terms, ask for: the beginning of a task says what it is."""
 
+FEWEST_TYPED = 2
+"""Letters of a word from which it may be the beginning of another."""
+
 MAX_IDENTIFIER = 80
 MAX_PARTS = 12
 """Longer identifiers, and those of more parts, are hashes, keys or sentences; they are not parted."""
@@ -51,6 +54,7 @@ _BREAKS = re.compile(_BREAK)
 _IDENTIFIER = re.compile(f"[{_WORD}]+(?:{_BREAK}[{_WORD}]+)*")
 _PARTS = re.compile(f"[{_UPPER}]{{2,}}s(?![{_LOWER}])|[{_UPPER}]+(?![{_LOWER}])|[{_UPPER}]?[{_LOWER}]+|[0-9]+")
 _TOKEN = re.compile(rf"[{_CJK}]+|{_RUN}(?:{_BREAK}{_RUN})*")
+_QUOTED = re.compile('"([^"]+)"')
 _PLAIN = re.compile("[A-Z]?[a-z]+")
 _STEMMED = re.compile("[a-z]{3,40}")
 
@@ -93,6 +97,32 @@ def query_terms(text: str) -> list[Term]:
         if len(terms) >= MAX_TERMS:
             break
     return list(terms.values())[:MAX_TERMS]
+
+
+def typed_terms(text: str) -> list[Term]:
+    """The last word of a text, in letters, as a beginning: whoever types may not have finished it."""
+    tokens = _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
+    if not tokens or CJK_RUN.match(tokens[-1]):
+        return []
+    word = _lower(_BREAKS.split(tokens[-1])[-1])
+    return [Term(word, is_prefix=True, is_composed=True)] if len(word) >= FEWEST_TYPED else []
+
+
+def phrases(text: str) -> list[Term]:
+    """What stands between quotation marks in a text, each as words that stand side by side."""
+    held = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
+    return [phrase for phrase in held if phrase.text]
+
+
+def _phrase(quoted: str) -> Term:
+    words: list[str] = []
+    for token in _TOKEN.findall(quoted):
+        words += CJK_RUN.sub(_in_pairs, token).split() if CJK_RUN.match(token) else _BREAKS.split(token)
+    if not words or not CJK_RUN.fullmatch(words[-1]):
+        return Term(" ".join(words))
+    # The last character of a run stands alone at the run's end only: what is asked for may go on in the record.
+    is_alone = len(words) == 1 or not CJK_RUN.fullmatch(words[-2])
+    return Term(" ".join(words if is_alone else words[:-1]), is_prefix=is_alone)
 
 
 def _pairs(before: str, token: str) -> Iterator[Term]:

@@ -146,10 +146,14 @@ class LedgerVectorStore:
         return await asyncio.to_thread(similarities.first_vectors, self._collection, ids)
 
     async def search_text(
-        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True
+        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """The k records that share the most telling words with a text, best first."""
-        return await asyncio.to_thread(searching.by_words, self._collection, text, k, where, with_buried)
+        """The k records that share the most telling words with a text, best first.
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
+        """
+        return await asyncio.to_thread(searching.by_words, self._collection, text, k, where, with_buried, as_typed)
 
     async def candidates(
         self,

@@ -27,7 +27,7 @@ from atlas.storage.postings import (
 )
 from atlas.storage.records import Position, Seqs, read_revision
 from atlas.storage.scoring import K1, Scores
-from atlas.storage.terms import Term, query_terms
+from atlas.storage.terms import Term, phrases, query_terms, typed_terms
 from atlas.storage.word_tables import is_scattered, merge_parts, word_table
 
 MAX_SEARCHED = 48
@@ -86,16 +86,23 @@ class Words:
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
         """How many records held a term, and when; of common ones, at least so many."""
 
-    def find(self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = ()) -> Matches:
+    def find(
+        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
+    ) -> Matches:
         """The n records that hold the most telling words of a text, and those of some others that hold any.
 
         Any text is literal. Equal values are in the order of their records.
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
         """
-        terms = query_terms(text)
+        terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
             table = word_table(connection, collection) if terms else None
             if table is None:
                 return Matches(values={}, information=0.0)
+            if as_typed and (quoted := phrases(text)):
+                scope = _holding(connection, table, quoted, scope)
             totals = read_totals(connection, table)
             counts = self._counted(connection, table, terms)
             searched = _searched(connection, table, counts, totals.n_records)
@@ -119,7 +126,7 @@ class Words:
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
         counts = self._counts_of(connection, table, [term for term in terms if not _is_pair(term)])
-        common = {term.text for term, held in counts.items() if held > COMMON}
+        common = {term.text for term, held in counts.items() if held > COMMON and not term.is_prefix}
         pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
         counts |= self._counts_of(connection, table, pairs)
         return {term: counts[term] for term in terms if term in counts}
@@ -188,6 +195,16 @@ def _values(
         lambda seqs: read_lengths(connection, table, seqs) / totals.mean_length,
     )
     return scores.best(n) | scores.of(np.array(also, np.int64))
+
+
+def _holding(connection: sqlite3.Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
+    """Of the records of a scope those that hold every one of some phrases."""
+    asked = " AND ".join(_any_of([phrase]) for phrase in quoted)
+    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
+    holding = np.array([seq for (seq,) in rows], np.int64)
+    if scope.passing is None:
+        return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
+    return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)
 
 
 def _within(postings: Postings, scope: Scope) -> Postings:

@@ -178,9 +178,16 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
 
 
 def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
+    """The entries next to one by time and, where several are of one instant, by the order in which they were added."""
     if entry.created_at is None:
         return ()
-    bound = {"$lte" if is_before else "$gte": instant(entry.created_at)}
-    rows = memory.journal.browse({"created_at": bound}, descending=is_before, limit=AROUND + 1)
-    others = [row for row in rows if row["id"] != entry.id][:AROUND]
-    return light_rows(memory, others[::-1] if is_before else others)
+    at = instant(entry.created_at)
+    beyond = {"created_at": {"$lt" if is_before else "$gt": at}}
+    farther = [
+        row["metadata"]["created_at"] for row in memory.journal.browse(beyond, descending=is_before, limit=AROUND)
+    ]
+    between = {"created_at": {"$gte": min([at, *farther]), "$lte": max([at, *farther])}}
+    rows = memory.journal.browse(between, descending=False)
+    ids = [row["id"] for row in rows]
+    place = ids.index(entry.id) if entry.id in ids else 0
+    return light_rows(memory, rows[max(0, place - AROUND) : place] if is_before else rows[place + 1 :][:AROUND])

@@ -446,6 +446,16 @@ def test_the_journal_is_listed_searched_and_printed(journal, capsys):
     assert "no entry begins with" in run(capsys, "journal", "show", "nothing", status=1)
 
 
+def test_the_latest_entries_are_told_of_how_many_such_they_are(journal, capsys):
+    with atlas.open_memory() as memory:
+        memory.journal.add("task", "User asked: count the consonants", generation=5)
+        memory.journal.edit(journal["crash"], tier="cold")
+    assert "newest 1 of 2" in said_beside(capsys, "journal", "recent", "--type", "task", "-n", "1")
+    assert "newest 1 of 3" in said_beside(capsys, "journal", "recent", "-n", "1")
+    assert "newest 1 of 4" in said_beside(capsys, "journal", "recent", "-n", "1", "--all")
+    assert said_beside(capsys, "journal", "recent", "--type", "crash_log") == "no such entry\n"
+
+
 def test_a_suggested_link_is_accepted_or_refused_once_and_shown_from_both_sides(journal, capsys):
     crash, fix = journal["crash"], journal["fix"]
     assert f"{crash[:8]} fixed_by {fix[:8]}: a reflection 2 generations later" in run(capsys, "journal", "suggest")

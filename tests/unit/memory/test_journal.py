@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -64,6 +64,12 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"importance": 1.5}, "importance should be a number from 0 to 1"),
         ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
+        ({"entry_type": ["task"]}, r"entry_type should say something, but is \['task'\]"),
+        ({"content": None}, "content should say something, but is None"),
+        ({"metadata": [1]}, r"metadata should be like .*, but are \[1\]"),
+        ({"links": "related"}, "links should be like .*, but are 'related'"),
+        ({"links": ["related"]}, "pairs of a type and an id, but one is 'related'"),
+        ({"links": 5}, "links should be like .*, but are 5"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
@@ -71,6 +77,20 @@ def test_what_cannot_be_kept_is_refused_in_words(journal, fields, message):
     with pytest.raises(InvalidInput, match=message):
         journal.add(given.pop("entry_type"), given.pop("content"), **given)
     assert len(journal) == 0
+
+
+def test_a_time_that_there_is_not_in_utc_is_refused_in_words(journal):
+    early = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))
+    entry = JournalEntry(entry_type="task", content="a task to do", generation=1, created_at=early)
+    with pytest.raises(InvalidInput, match="years 1 to 9999 in UTC"):
+        journal.add_entries([entry])
+
+
+def test_a_name_in_place_of_names_is_refused_in_words(journal):
+    with pytest.raises(InvalidInput, match=r"entry_types should be several names such as \['task'\], but is 'task'"):
+        journal.recent(5, "task")
+    with pytest.raises(InvalidInput, match=r"tiers should be several names such as \['hot'\], but is 'hot'"):
+        journal.get_recent(5, tiers="hot")
 
 
 def test_a_link_to_an_entry_that_is_not_there_is_refused(journal):
@@ -154,6 +174,14 @@ def test_editing_keeps_what_is_not_named_and_finds_the_new_words(journal):
     assert changed == replace(before, content="count the giraffes of a list", importance=0.9) == journal.get(entry_id)
     assert contents(journal.search_words("giraffes")) == ["count the giraffes of a list"]
     assert journal.search_words("zebras") == []
+
+
+def test_words_are_found_by_a_beginning_of_the_last_one_and_quoted_ones_as_a_phrase(journal):
+    write(journal, "task", "the heartbeat of the json parser was lost", 1)
+    write(journal, "task", "a parser of old letters that reads json", 2)
+    assert contents(journal.search_words("heart")) == ["the heartbeat of the json parser was lost"]
+    assert contents(journal.search_words('"json parser"')) == ["the heartbeat of the json parser was lost"]
+    assert len(journal.search_words("json parser")) == 2
 
 
 def test_a_plain_store_keeps_and_finds_entries_and_has_no_gates():
@@ -285,6 +313,14 @@ def test_links_are_followed_both_ways_and_only_so_far(journal):
         (crash, "fixed_by", lesson),
         (crash, "caused_by", task),
     }
+
+
+def test_links_among_the_farthest_that_are_reached_are_told_too(journal):
+    first, second, third, beyond = [write(journal, "task", f"a task {name} to do") for name in ("a", "b", "c", "d")]
+    for source, target in ((first, second), (first, third), (second, third), (third, beyond)):
+        journal.link(source, target)
+    edges = {(edge.source_id, edge.target_id) for edge in journal.linked(first).edges}
+    assert edges == {(first, second), (first, third), (second, third)}
 
 
 def test_a_link_to_what_was_deleted_is_left_out(journal):

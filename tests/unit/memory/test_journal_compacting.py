@@ -9,7 +9,12 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable, PlanOutdated
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
-from atlas.memory.journal_compacting import FEWEST_SENTENCES, central_sentences, sentences_of
+from atlas.memory.journal_compacting import (
+    FEWEST_SENTENCES,
+    central_sentences,
+    recurring_faults,
+    sentences_of,
+)
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.unit.memory.journals import write
 
@@ -174,6 +179,19 @@ def test_a_summary_takes_the_most_central_sentences_once():
     assert len(said) == 2
     assert any("loop" in sentence for sentence in said)
     assert sentences_of("One. Two!\nThree") == ["One.", "Two!", "Three"]
+    assert sentences_of("引数。本\uff01\uff01終") == ["引数。", "本\uff01\uff01", "終"]
+
+
+def test_a_summary_of_crashes_tells_their_reasons_and_no_line_of_their_tests():
+    harness = "--- Last output ---\ndef check(candidate):\n    assert candidate(3) == 4\n\ncheck(f)\nx = 5"
+    told = [f"Gen {n} died.\nReason: ImportError in {fruit}\n{harness}" for n, fruit in enumerate(FRUITS[:3])]
+    texts = [*told, "Return the cached value early.", "Gen 4 died.\nReason: KeyError in basket"]
+    said = central_sentences(texts, HashEmbedder().encode_batch, 6)
+    assert said[:3] == [f"Reason: ImportError in {fruit}" for fruit in FRUITS[:3]]
+    assert said[3:] == ["Reason: KeyError in basket", "Gen 0 died. (4 like it)", "Return the cached value early."]
+    assert central_sentences(["x = 5"], HashEmbedder().encode_batch, 6) == ["x = 5"]
+    assert recurring_faults(texts) == "Recurring: ImportError (3 entries)"
+    assert recurring_faults(["KeyError", "all went well"]) == ""
 
 
 def test_what_is_compared_for_a_summary_is_spread_over_all_that_its_entries_say():

@@ -153,6 +153,38 @@ def test_words_side_by_side_tell_more_than_the_same_words_apart(opened):
     assert found(opened, "cancel flight")[0] == "beside"
 
 
+def test_the_last_word_that_is_typed_may_be_a_beginning_after_whole_words(opened):
+    add(opened, {"beginning": "a heartbeat was lost", "whole": "the heart of it", "neither": "a fast beat"})
+    add(opened, {f"other{i}": "weather" for i in range(9)})
+    assert found(opened, "heart", as_typed=True) == ["whole", "beginning"]
+    assert found(opened, "lost heartb", as_typed=True) == ["beginning"]
+    assert found(opened, "heart") == ["whole"]
+    assert found(opened, "h", as_typed=True) == []
+    assert found(opened, "hear it", as_typed=True) == ["whole"]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"json parser"', {"beside"}),
+        ('"JSON_parser" slow', {"beside"}),
+        ('"json" "parser"', {"beside", "apart"}),
+        ('"解析器"', {"cjk"}),
+        ('"析"', {"cjk"}),
+        ('"慢速 json"', {"cjk"}),
+        ('"器 json"', set()),
+        ('"parser json', {"beside", "apart", "cjk"}),
+        ('"" json " "', {"beside", "apart", "cjk"}),
+        ('"json NEAR parser" OR "x*', set()),
+    ],
+)
+def test_what_stands_between_quotation_marks_is_found_word_for_word(opened, query, expected):
+    add(opened, {"beside": "a slow JSON parser", "apart": "a parser of slow JSON", "cjk": "解析器很慢速 JSON 数"})
+    add(opened, {f"other{i}": "weather" for i in range(9)})
+    assert set(found(opened, query, as_typed=True)) == expected
+    assert set(found(opened, query, as_typed=True, where={"n": 1})) == set()
+
+
 # Both channels at once
 
 

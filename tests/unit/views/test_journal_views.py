@@ -129,6 +129,19 @@ def test_an_entry_says_what_it_is_worth_and_what_was_written_around_it(memory, c
     assert entry_detail(memory, "gone") is None
 
 
+def test_entries_of_one_instant_are_neighbours_in_the_order_in_which_they_were_added(memory):
+    instants = [0, *[1] * 8, 2]
+    ids = memory.journal.add_entries(
+        [entry(n, created_at=START + timedelta(hours=at)) for n, at in enumerate(instants)]
+    )
+    around = {n: entry_detail(memory, entry_id) for n, entry_id in enumerate(ids)}
+    assert [row.generation for row in around[6].before] == [2, 3, 4, 5]
+    assert [row.generation for row in around[6].after] == [7, 8, 9]
+    assert [row.generation for row in around[2].before] == [0, 1]
+    assert [row.generation for row in around[9].before] == [5, 6, 7, 8]
+    assert [row.generation for row in around[0].after] == [1, 2, 3, 4]
+
+
 def test_what_was_typed_becomes_the_changes_that_an_edit_takes():
     begun = EditableEntry.of(entry(3, metadata={"a": 1}))
     typed = EditableEntry(content=begun.content, generation=4, importance=0.5, tier="warm", metadata='{"a": 2}')
