@@ -86,6 +86,7 @@ def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
     address, _ = kitchen
     page.goto(f"{address}/experiences")
     page.get_by_text("More filters").click()
+    settle(page)  # a choice that is opened while the page is drawn anew closes again
     page.get_by_role("combobox", name="Source").click()
     page.get_by_role("option", name="kitchen").click()
     expect(page.get_by_text(re.compile("2 of [45] experiences in scope"))).to_be_visible()
