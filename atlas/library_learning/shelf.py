@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from atlas.library_learning.dataflow import Judgement, by_pattern, judge
@@ -159,9 +159,3 @@ def users(shelf: Shelf) -> dict[str, set[str]]:
         for name in shelf.functions_of(program):
             found[name].add(program)
     return found
-
-
-def walk_functions(shelf: Shelf, functions: Mapping[str, Function]) -> Iterator[Function]:
-    """The functions as their patterns stand now."""
-    for name, pattern in shelf.patterns.items():
-        yield replace(functions[name], pattern=pattern)

@@ -98,10 +98,6 @@ class EntryTypes:
     def __iter__(self) -> Iterator[EntryType]:
         return iter(tuple(self._known.values()))
 
-    def half_lives(self) -> Mapping[str, float | None]:
-        """Each type's half-life in days, by name."""
-        return {known.name: known.half_life_days for known in self}
-
 
 def kept_as(registered: EntryType) -> tuple[str, str]:
     """Name and text under which a store keeps a type."""
