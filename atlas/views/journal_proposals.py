@@ -145,7 +145,7 @@ class CompactProposal:
             after[move.from_tier] -= 1
             after[move.to_tier] += 1
         after[TIERS[0]] += len(self.summaries)
-        return tuple((tier, f"{after[tier]:,}", f"from {self.before[tier]:,}") for tier in TIERS)
+        return tuple((tier.capitalize(), f"{after[tier]:,}", f"from {self.before[tier]:,}") for tier in TIERS)
 
     def apply(self, memory: MemorySystem) -> tuple[str, str]:
         """Do exactly this; the operation's id, and what was done in words of our own.

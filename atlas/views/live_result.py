@@ -63,10 +63,12 @@ class LiveResult(ABC, Generic[T]):
                 self._scratch = None
 
     def _ask(self, job: Job) -> None:
-        """Have the worker do this, in place of what it does now."""
-        self.cancel()
-        self._job = job
-        self.worker.submit(job)
+        """Have the worker do this, in place of what it does now, unless that is the same."""
+        with self._lock:
+            if self._job is not None and self._job.key != job.key:
+                self.cancel()
+            self._job = job
+            self.worker.submit(job)
 
     @property
     def _place(self) -> dict[str, Any]:

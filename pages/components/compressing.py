@@ -32,7 +32,7 @@ from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
-from pages.components.jobs import draw_job, live_result
+from pages.components.jobs import ask_model, draw_job, live_result
 from pages.components.scope import digest
 from pages.components.texts import draw_code, draw_prose
 
@@ -68,7 +68,12 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
                             help="Of more, a sample of different ones is taken.")  # fmt: skip
-        with_model = _draw_search()
+        with_model = ask_model(
+            "Functions proposed by",
+            searches(Settings.from_environment()),
+            key="compress_by",
+            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
+        )
         st.button(
             "Compress" if is_first else "Compress anew",
             key="compress_run",
@@ -80,23 +85,6 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             kwargs={"with_model": with_model},
             help="Takes up to some minutes, in a process of its own. It adds nothing: you see first what it finds.",
         )
-
-
-def _draw_search() -> bool:
-    """Whether a language model is to propose the functions; nothing to choose where there is none."""
-    titles = searches(Settings.from_environment())
-    if len(titles) == 1:
-        return False
-    return bool(
-        st.selectbox(
-            "Functions proposed by",
-            list(titles),
-            format_func=titles.__getitem__,
-            key="compress_by",
-            width=200,
-            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
-        )
-    )
 
 
 def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 import streamlit as st
@@ -36,6 +37,17 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
         st.warning(f"{doing} did not end well. Nothing in the memory changed.", icon=":material/error:")
         st.text(status.message)
     return False
+
+
+def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
+    """Whether a language model is to do a job; nothing to choose where there is none.
+
+    Args:
+        titles: What can do it, by whether it is a model; the first is the default.
+    """
+    if len(titles) == 1:
+        return False
+    return bool(st.selectbox(label, list(titles), format_func=titles.__getitem__, key=key, width=220, help=help))
 
 
 @st.fragment(run_every=0.7)

@@ -19,7 +19,7 @@ from atlas.views.journal_forgetting import (
 from atlas.views.journal_proposals import CompactRequest, compact_headline, tier_sizes
 from atlas.views.state import StoreState, store_state
 from pages.components.editing import READ_ONLY
-from pages.components.jobs import draw_job, live_result
+from pages.components.jobs import ask_model, draw_job, live_result
 from pages.components.journal_summaries import draw_kept
 from pages.components.plans import propose
 
@@ -67,10 +67,16 @@ def _ask_types(memory: MemorySystem) -> dict[str, int]:
 
 
 def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int], *, is_empty: bool) -> None:
-    live = live_result(memory, LiveCompaction)
+    live, settings = live_result(memory, LiveCompaction), Settings.from_environment()
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        with_model = _ask_writer()
+        with_model = ask_model(
+            "Summaries are written by",
+            writers(settings),
+            key="journal_writer",
+            help="The model is shown the entries that would be summarised, "
+            f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
+        )
         st.button(
             "Plan" if is_first else "Plan anew",
             key="journal_compact",
@@ -83,23 +89,6 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             help="In a process of its own. It changes nothing: you see first who would move where, and what would be "
             "written.",
         )
-
-
-def _ask_writer() -> bool:
-    """Whether a language model is to write the summaries; nothing to choose where there is none."""
-    titles = writers(Settings.from_environment())
-    if len(titles) == 1:
-        return False
-    return bool(
-        st.selectbox(
-            "Summaries are written by",
-            list(titles),
-            format_func=titles.__getitem__,
-            key="journal_writer",
-            width=220,
-            help="The model is shown the entries that would be summarised.",
-        )
-    )
 
 
 def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:

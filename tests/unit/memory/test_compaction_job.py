@@ -115,6 +115,7 @@ def test_what_is_done_and_what_it_costs_is_said_on_the_way(memory):
     [
         {"n_total": "many"},
         {"kept": {"because": 1.5}},
+        {"moves": {"id": ["a"]}},
         {"moves": [{"id": "a"}]},
         {"summaries": [{}]},
         {"moment": {"ledger_id": "a", "change": "b"}},

@@ -199,9 +199,9 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert proposal.button == "Move 25 entries, write 1 summary"
     operation_id, sentence = proposal.apply(memory)
     assert sentence == "Moved 25 entries, wrote 1 summary"
-    assert [(tier, f"{n:,}") for tier, n in tier_sizes(memory).items()] == [
-        (tier, value) for tier, value, _ in proposal.effect
-    ]
+    assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
+        tier: value for tier, value, _ in proposal.effect
+    }
     assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
     memory.undo(operation_id)
     assert tier_sizes(memory) == before
