@@ -31,7 +31,8 @@ def draw_kept(plan: CompactPlan) -> None:
     kept = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
     if kept:
         st.caption("What stays where it is")
-        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, alt="What stays where it is")
+        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, width="content",
+                     alt="What stays where it is")  # fmt: skip
 
 
 def _draw_summary(summary: SummaryView, *, key: str) -> None:

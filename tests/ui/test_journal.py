@@ -262,6 +262,8 @@ def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard
     app.text_input(key="plan_count").set_value("20").run()
     app.button(key="plan_apply").click().run()
     assert "The store has changed since this was planned. Nothing was done." in warnings(app)
+    app.button(key="plan_cancel").click().run()
+    assert warnings(app)[0].endswith("so it cannot be applied. Plan anew.")
     assert memory.journal.values("tier") == {"hot": 30}
 
 
