@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.memory.journal import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal_compacting import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal import EntryRow, light_rows
 from atlas.views.plans import PlanRow, PlanView, gone_notes
 from atlas.views.texts import Text
 from atlas.views.wording import counted
+
+PICKED = "Sentences picked from its entries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +108,8 @@ class SummaryView:
     headline: str
     """Holds nothing that entries hold."""
 
-    written_by: str
-    """What would write it: untrusted text."""
+    origin: str
+    """Where its words come from: untrusted text, for it may name a model."""
 
     content: Text
     sources: tuple[str, ...]
@@ -232,7 +235,7 @@ def _summary_view(draft: SummaryDraft, titles: Mapping[str, str]) -> SummaryView
             f"Generations {draft.first_generation:,} to {draft.last_generation:,}: "
             f"one summary of {counted(len(draft.source_ids), 'entry')}"
         ),
-        written_by=draft.written_by,
+        origin=PICKED if draft.written_by == EXTRACTION else f"Written by {draft.written_by}",
         content=Text(draft.content),
         sources=tuple(titles[source] for source in draft.source_ids if source in titles),
     )

@@ -37,7 +37,7 @@ def draw_kept(plan: CompactPlan) -> None:
 
 def _draw_summary(summary: SummaryView, *, key: str) -> None:
     with st.expander(summary.headline):
-        st.text(f"Written by {summary.written_by}")
+        st.text(summary.origin)
         draw_code(summary.content, key=key)
         st.dataframe(
             [{"source": source} for source in summary.sources],

@@ -196,6 +196,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     [summary] = proposal.summaries
     assert summary.headline == "Generations 0 to 24: one summary of 25 entries"
     assert len(summary.sources) == 25
+    assert summary.origin == "Sentences picked from its entries"
     assert proposal.button == "Move 25 entries, write 1 summary"
     operation_id, sentence = proposal.apply(memory)
     assert sentence == "Moved 25 entries, wrote 1 summary"
