@@ -20,6 +20,7 @@ from atlas.views.journal_proposals import CompactRequest, compact_headline, tier
 from atlas.views.state import StoreState, store_state
 from pages.components.editing import READ_ONLY
 from pages.components.jobs import ask_model, draw_job, live_result
+from pages.components.journal import draw_empty
 from pages.components.journal_summaries import draw_kept
 from pages.components.plans import propose
 
@@ -34,6 +35,9 @@ MEANINGS = {
 def draw_forgetting(memory: MemorySystem) -> None:
     """The tiers, what is to be kept when the journal is compacted, and the plan that was made last."""
     sizes = tier_sizes(memory)
+    if not any(sizes.values()):
+        draw_empty(memory)
+        return
     for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
         column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
     st.subheader("Compact", anchor=False)
@@ -45,7 +49,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
                                   key="journal_keep_recent", width=340)  # fmt: skip
     keep_types = _ask_types(memory)
     if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
-        _draw_run(memory, keep_recent, keep_types, is_empty=not any(sizes.values()))
+        _draw_run(memory, keep_recent, keep_types)
     plan = live_result(memory, LiveCompaction).current()
     if plan is not None:
         _draw_plan(memory, plan, is_as_asked(plan, keep_recent, keep_types))
@@ -66,7 +70,7 @@ def _ask_types(memory: MemorySystem) -> dict[str, int]:
     return kept
 
 
-def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int], *, is_empty: bool) -> None:
+def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int]) -> None:
     live, settings = live_result(memory, LiveCompaction), Settings.from_environment()
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -82,7 +86,6 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             key="journal_compact",
             icon=":material/inventory_2:",
             type="primary" if is_first else "secondary",
-            disabled=is_empty,
             on_click=live.ask,
             args=(keep_recent, keep_types),
             kwargs={"with_model": with_model},
