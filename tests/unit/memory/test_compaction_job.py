@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -14,7 +13,6 @@ import pytest
 import atlas
 from atlas.analysis.artefacts import CACHE
 from atlas.analysis.jobs import decode_job, encode_job
-from atlas.analysis.worker import Worker
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.infra.spending import Spent
 from atlas.memory.compaction_file import CompactionFile
@@ -22,8 +20,7 @@ from atlas.memory.compaction_job import PlanCompaction, planned_now
 from atlas.memory.journal import COLLECTION
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from tests.ui.journals import entry
-
-GIVE_UP_SECONDS = 60.0
+from tests.unit.memory.jobs import kill_when_opening
 
 
 @pytest.fixture
@@ -143,16 +140,8 @@ def test_a_job_travels_to_another_process_as_it_is(tmp_path):
 def test_a_worker_that_is_killed_leaves_journal_and_plan_as_they_were(memory, file, tmp_path):
     plan = planned_now(memory, 5)
     file.save(plan)
-    revision, worker = memory.revision(), Worker()
-    job = PlanCompaction(store=str(tmp_path), out=str(tmp_path / CACHE))
-    worker.submit(job)
-    deadline = time.monotonic() + GIVE_UP_SECONDS
-    while not (status := worker.status(job.key)).message.startswith("opening"):
-        assert status.state in ("queued", "running"), status.message
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    worker.cancel(job.key)
-    worker.close()
+    revision = memory.revision()
+    kill_when_opening(PlanCompaction(store=str(tmp_path), out=str(tmp_path / CACHE)))
     assert memory.revision() == revision
     assert file.load() == plan
 

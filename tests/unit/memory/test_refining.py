@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,7 +10,6 @@ import pytest
 
 import atlas
 from atlas.analysis.artefacts import CACHE
-from atlas.analysis.worker import Worker
 from atlas.core.errors import LLMUnavailable, PlanOutdated
 from atlas.infra.llm import AnthropicLLM
 from atlas.infra.spending import Spent
@@ -23,8 +21,7 @@ from atlas.memory.refinement_plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
 from tests.unit.infra.messages_server import call, message, serving
-
-GIVE_UP_SECONDS = 60.0
+from tests.unit.memory.jobs import kill_when_opening
 
 
 @pytest.fixture
@@ -202,16 +199,8 @@ def test_a_worker_that_is_killed_leaves_store_and_plan_as_they_were(memory, tmp_
     file = RefinementFile(tmp_path / CACHE, COLLECTION)
     plan = planned_now(memory)
     file.save(plan)
-    revision, worker = memory.revision(), Worker()
-    job = PlanRefinement(store=str(tmp_path), out=str(tmp_path / CACHE))
-    worker.submit(job)
-    deadline = time.monotonic() + GIVE_UP_SECONDS
-    while not (status := worker.status(job.key)).message.startswith("opening"):
-        assert status.state in ("queued", "running"), status.message
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    worker.cancel(job.key)
-    worker.close()
+    revision = memory.revision()
+    kill_when_opening(PlanRefinement(store=str(tmp_path), out=str(tmp_path / CACHE)))
     assert memory.revision() == revision
     assert file.load() == plan
 
