@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atlas.core.exchange import ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
+from atlas.importers.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
 from atlas.memory.system import MemorySystem
@@ -15,6 +16,7 @@ class MemorySink:
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
         self._memory, self._reason = memory, reason
+        self._logs: KnownLogs | None = None
         self._concepts = memory.concepts.within("import", reason, operation_id=self._experience.operation_id)
 
     @property
@@ -43,8 +45,10 @@ class MemorySink:
     def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
         if not entries:  # a system may be without a journal as long as nothing asks for it
             return []
+        if self._logs is None:
+            self._logs = KnownLogs(self._memory.journal)
         journal = self._memory.journal.within("import", self._reason, operation_id=self._experience.operation_id)
-        return journal.add_entries(entries)
+        return journal.add_entries(self._logs.recognised(entries))
 
     def _add_strategies(self, strategies: list[ExportedStrategy]) -> list[str]:
         if not strategies:  # as with a journal
