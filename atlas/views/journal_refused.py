@@ -1,12 +1,12 @@
-"""What the gates kept out of a journal: how much, why, and the latest of it; any of it can still be let in."""
+"""The gates of a journal, and what they kept out: how much, why, and the latest of it; any can still be let in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.memory.journal import ACCEPTED
-from atlas.memory.journal_judging import Refusal
+from atlas.memory.journal import ACCEPTED, Gate
+from atlas.memory.journal_judging import MIN_WORDS, NOISE, REPEATED, Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment
@@ -16,10 +16,37 @@ __all__ = ["ACCEPTED"]
 SHOWN = 20
 
 GATES = {
-    "noise": "tell nothing",
-    "near-duplicate": "repeat an entry of the same type",
+    NOISE: "tell nothing",
+    REPEATED: "repeat an entry of the same type",
 }
 """What is wrong with entries that a gate keeps out."""
+
+NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
+
+KEPT_OUT = {
+    NOISE: f"what has fewer than {MIN_WORDS} different words",
+    REPEATED: "what says the same as one of the latest of its type",
+}
+
+VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
+"""The environment variables that go before what the store says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateView:
+    """A gate before the journal, as it is for whoever looks."""
+
+    name: str
+    label: str
+    is_on: bool
+    what: str
+    """What becomes of which entries: `What has fewer than 3 different words is kept out`."""
+
+    why: str
+    """Who says so."""
+
+    is_overridden: bool
+    """Whether switching it changes nothing for whoever looks, as their environment says what it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +77,30 @@ class RefusedListing:
     """The latest, newest first."""
 
     caption: str
+
+
+def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
+    """Both gates: whether each is on, and who says so."""
+    return tuple(_gate_view(gate) for gate in memory.journal.gates())
+
+
+def _gate_view(gate: Gate) -> GateView:
+    done = "kept out" if gate.is_on else "written as well"
+    said = {
+        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says",
+        "store": f"it was switched {'on' if gate.is_on else 'off'} for all who write into this store",
+        "default": "as it is until somebody switches it",
+        "no store": "nothing would keep what it refuses",
+    }
+    what = KEPT_OUT[gate.name]
+    return GateView(
+        name=gate.name,
+        label=NAMES[gate.name],
+        is_on=gate.is_on,
+        what=f"{what[:1].upper()}{what[1:]} is {done}",
+        why=said[gate.said_by],
+        is_overridden=gate.said_by == "caller",
+    )
 
 
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
