@@ -72,7 +72,7 @@ def _add_writing(parts: Any) -> None:
     command = add_command(parts, "gates", _gates, "whether noise and repetitions are kept out; switches it")
     for flag, what in (("--noise", "noise"), ("--repetitions", "repetitions")):
         command.add_argument(
-            flag, choices=SWITCHED, help=f"keep {what} out, or write it, whoever writes into the store"
+            flag, choices=SWITCHED, help=f"keep {what} out, or let it in, whoever writes into the store"
         )
 
 
@@ -195,7 +195,7 @@ def _gates(options: argparse.Namespace, settings: Settings) -> int:
         for name, said in asked.items():
             memory.journal.switch_gate(name, said == SWITCHED[0])
         for gate in gate_views(memory):
-            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}; {gate.why}")
+            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
     return 0
 
 

@@ -23,10 +23,11 @@ GATES = {
 
 NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
 
-KEPT_OUT = {
-    NOISE: f"what has fewer than {MIN_WORDS} different words",
-    REPEATED: "what says the same as one of the latest of its type",
+STOPPED = {
+    NOISE: f"Entries of fewer than {MIN_WORDS} different words",
+    REPEATED: "Entries that say what one of the latest of their type says",
 }
+"""What a gate keeps out while it is on."""
 
 VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
 """The environment variables that go before what the store says."""
@@ -40,10 +41,10 @@ class GateView:
     label: str
     is_on: bool
     what: str
-    """What becomes of which entries: `What has fewer than 3 different words is kept out`."""
+    """What becomes of which entries: `Entries of fewer than 3 different words are kept out`."""
 
     why: str
-    """Who says so."""
+    """Who says so: a sentence."""
 
     is_overridden: bool
     """Whether switching it changes nothing for whoever looks, as their environment says what it is."""
@@ -85,19 +86,17 @@ def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
 
 
 def _gate_view(gate: Gate) -> GateView:
-    done = "kept out" if gate.is_on else "written as well"
     said = {
-        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says",
-        "store": f"it was switched {'on' if gate.is_on else 'off'} for all who write into this store",
-        "default": "as it is until somebody switches it",
-        "no store": "nothing would keep what it refuses",
+        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says.",
+        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes into this store.",
+        "default": "This is the default.",
+        "no store": "Nothing would keep what it refuses.",
     }
-    what = KEPT_OUT[gate.name]
     return GateView(
         name=gate.name,
         label=NAMES[gate.name],
         is_on=gate.is_on,
-        what=f"{what[:1].upper()}{what[1:]} is {done}",
+        what=f"{STOPPED[gate.name]} are {'kept out' if gate.is_on else 'let in'}",
         why=said[gate.said_by],
         is_overridden=gate.said_by == "caller",
     )

@@ -45,11 +45,11 @@ def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(f"{gate.label}: {'on' if gate.is_on else 'off'}", color="green" if gate.is_on else "gray",
                  icon=":material/filter_alt:" if gate.is_on else ":material/filter_alt_off:")  # fmt: skip
-        st.text(f"{gate.what}; {gate.why}.", width="stretch")
         st.button(verb, key=f"journal_gate_{gate.name}", disabled=is_off, on_click=_switch,
                   args=(memory, gate.name, not gate.is_on, sentence),
-                  help=READ_ONLY if memory.storage.read_only else why or "For all who write into this store.",
+                  help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes into this store.",
                   )  # fmt: skip
+        st.text(f"{gate.what}. {gate.why}")
 
 
 def _switch(memory: MemorySystem, name: str, is_on: bool, sentence: str) -> None:

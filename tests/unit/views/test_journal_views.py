@@ -280,10 +280,10 @@ def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
     memory.journal.keep_repetitions = True
     noise, repetitions = gate_views(memory)
     assert (noise.is_on, noise.is_overridden) == (False, False)
-    assert noise.what == "What has fewer than 3 different words is written as well"
-    assert noise.why == "it was switched off for all who write into this store"
+    assert noise.what == "Entries of fewer than 3 different words are let in"
+    assert noise.why == "Switched off for everyone who writes into this store."
     assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
-    assert repetitions.why == "ATLAS_KEEP_REPETITIONS says so here, whatever the store says"
+    assert repetitions.why == "ATLAS_KEEP_REPETITIONS says so here, whatever the store says."
 
 
 def test_the_history_tells_of_entries(memory):
