@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
@@ -18,7 +18,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.journal_kinds import EntryType, EntryTypes, kept_as
-from atlas.memory.journal_neighbours import before_each, renewed
+from atlas.memory.journal_neighbours import Line, before_each, line_of, renewed
 from atlas.memory.journal_records import (
     as_protea,
     changed_row,
@@ -135,9 +135,12 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         new = [entry for entry in made.values() if entry.id not in held]
         if not new:
             return []
-        before = before_each(new, await self._latest())
+        moment, latest = await self._store.moment(), await self._latest()
+        before = before_each(new, latest)
         records = [to_entry(entry, before[entry.id]) for entry in new]
-        return await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
+        added = await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
+        await scoped._settle(added, [line.id for line in latest], moment)
+        return added
 
     async def aedit(self, entry_id: str, **changes: Any) -> JournalEntry:
         """Change an entry, and embed it anew if what it says has changed; the changed one.
@@ -176,12 +179,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """
         scoped = self if self.operation_id else self.within("restore")
         n_restored = await scoped._store.restore(list(ids))
-
-        async def renew() -> None:
-            moment = await scoped._store.moment()
-            await scoped._renew(moment, "restore", changed={one.id: one for one in await scoped.aget_many(ids)})
-
-        await retried(renew)
+        await scoped._renew_present(ids)
         return n_restored
 
     # Reading
@@ -244,11 +242,25 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
     def _scoped(self, kind: str, reason: str) -> LedgerVectorStore | PlainStore:
         return self._store if self.operation_id else self._store.within(kind, reason)
 
-    async def _latest(self) -> list[tuple[int, datetime, str]]:
-        """Generation, time and title of the latest entries."""
+    async def _latest(self) -> list[Line]:
         rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LATEST)
-        held = [row["metadata"] for row in rows]
-        return [(one["generation"], datetime.fromisoformat(one["created_at"]), one["title"]) for one in held]
+        return [line_of(row) for row in rows]
+
+    async def _settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+        """Tell new entries anew where others changed or deleted, while they were embedded, what stood before them."""
+        try:
+            await self._store.check_unchanged(latest, moment)
+        except PlanOutdated:
+            await self._renew_present(added)
+
+    async def _renew_present(self, ids: Sequence[str]) -> None:
+        """Embed entries, and those just after them, with what stands before each now."""
+
+        async def renew() -> None:
+            moment = await self._store.moment()
+            await self._renew(moment, "edit", changed={entry.id: entry for entry in await self.aget_many(ids)})
+
+        await retried(renew)
 
     async def _gain_links(self, known: Sequence[JournalEntry]) -> None:
         """Give entries that are there those of their links that they never had."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from atlas.core.types import JournalEntry
 from atlas.memory.columns import Backing, Entry
@@ -17,6 +18,16 @@ N_NEIGHBOURS = 2
 
 Log = Mapping[int, Sequence[str]]
 """The ids of entries by generation, in the order in which they stand there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """An entry's place in the log, and its beginning."""
+
+    id: str
+    generation: int
+    written_at: datetime
+    title: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,24 +52,36 @@ class _Lines:
         return _by_generation(self.generations.items())
 
 
-def before_each(
-    entries: Sequence[JournalEntry], stored: Sequence[tuple[int, datetime, str]]
-) -> dict[str, tuple[str, ...]]:
+def line_of(row: Mapping[str, Any]) -> Line:
+    """The place of a stored entry."""
+    held = row["metadata"]
+    return Line(
+        id=row["id"],
+        generation=held["generation"],
+        written_at=datetime.fromisoformat(held["created_at"]),
+        title=held["title"],
+    )
+
+
+def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
     """The beginnings of the entries of the same generation just before each one, oldest first, by id.
 
     Args:
-        entries: With the times at which they were written.
-        stored: Generation, time and title of what the journal holds already of those generations.
+        stored: What the journal holds already of those generations.
     """
-    held = [(generation, at, title, "") for generation, at, title in stored]
-    new = [(entry.generation, time_of(entry), title_of(entry.content), entry.id) for entry in entries]
-    latest: dict[int, list[str]] = {}
+    new = {
+        entry.id: Line(
+            id=entry.id, generation=entry.generation, written_at=time_of(entry), title=title_of(entry.content)
+        )
+        for entry in entries
+    }
+    latest: dict[int, list[str]] = defaultdict(list)
     found = {}
-    for generation, _, title, entry_id in sorted([*held, *new], key=lambda line: line[1]):
-        lines = latest.setdefault(generation, [])
-        if entry_id:
-            found[entry_id] = tuple(lines[-N_NEIGHBOURS:])
-        lines.append(title)
+    for line in sorted([*stored, *new.values()], key=lambda line: line.written_at):
+        lines = latest[line.generation]
+        if line.id in new:
+            found[line.id] = tuple(lines[-N_NEIGHBOURS:])
+        lines.append(line.title)
     return found
 
 

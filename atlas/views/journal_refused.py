@@ -25,7 +25,7 @@ NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
 
 STOPPED = {
     NOISE: f"Entries of fewer than {MIN_WORDS} different words",
-    REPEATED: "Entries that say what one of the latest of their type says",
+    REPEATED: "Entries that repeat a recent one of their type",
 }
 """What a gate keeps out while it is on."""
 
@@ -88,7 +88,7 @@ def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
 def _gate_view(gate: Gate) -> GateView:
     said = {
         "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says.",
-        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes into this store.",
+        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes here.",
         "default": "This is the default.",
         "no store": "Nothing would keep what it refuses.",
     }

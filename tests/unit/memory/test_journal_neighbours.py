@@ -11,7 +11,7 @@ from atlas.infra import aio
 from atlas.memory.journal import Journal
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
-from tests.unit.memory.journals import write
+from tests.unit.memory.journals import opened, write
 
 LINES = ("alpha was first", "bravo came next", "charlie came third", "delta came fourth", "echo came fifth")
 
@@ -182,6 +182,30 @@ def test_what_is_changed_elsewhere_meanwhile_is_read_anew(journal, store):
         aio.run(journal._renew(moment, "delete", gone=[ids[1]]))
     assert journal.delete([ids[1]]) == 1
     assert held(journal)[LINES[2]] == []
+
+
+class MeddlingEmbedder(HashEmbedder):
+    """Has somebody else do something the first time that a text is embedded."""
+
+    def __init__(self, meddle):
+        super().__init__()
+        self._meddle = [meddle]
+
+    def encode_batch(self, texts):
+        while self._meddle:
+            self._meddle.pop()()
+        return super().encode_batch(texts)
+
+
+def test_what_others_delete_while_an_entry_is_embedded_is_not_in_its_text(journal, store):
+    ids = written(journal)
+    journal.embedder = MeddlingEmbedder(lambda: opened(store, FixedClock()).delete([ids[4]]))
+    n_operations = store.count_operations()
+    write(journal, "task", "foxtrot came late")
+    assert held(journal)["foxtrot came late"] == [LINES[2], LINES[3]]
+    assert store.count_operations() == n_operations + 2
+    store.undo(latest(store).id)
+    assert "foxtrot came late" not in held(journal)
 
 
 def test_an_edit_that_cannot_be_kept_changes_nothing(journal, store):
