@@ -111,13 +111,14 @@ class PlainStore:
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, by deleting and adding them; `NotFound` where one is not there."""
+        """Replace records, by deleting and adding them; `NotFound` where one is not there. Dropped ones go besides."""
         present = await self.present(ids)
         for record_id in ids:
             if record_id not in present:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-        await self._store.delete(ids)
+        await self._store.delete([*ids, *dropped])
         await self.add(ids, embeddings, metadatas, documents)
 
     async def search_text(

@@ -477,6 +477,36 @@ def test_entries_are_linked_and_unlinked(journal, capsys):
     assert "--- links" not in run(capsys, "journal", "show", task)
 
 
+def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, capsys):
+    said = run(capsys, "journal", "add", "reflection", "Empty words are counted first", "--link", "related",
+               journal["task"][:8], "--metadata", '{"file": "a.py"}')  # fmt: skip
+    assert said.startswith("Written as ")
+    assert "1 added. To take it back: atlas undo" in said
+    with atlas.open_memory() as memory:
+        [written] = memory.journal.recent(1)
+    assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])
+    add = ("journal", "add", "observation", "ok", "--generation", "7")
+    assert "an entry needs 3 to tell anything. To write it after all, add --keep-noise" in said_beside(capsys, *add)
+    run(capsys, *add, "--keep-noise")
+    assert "add --keep-repetitions" in said_beside(capsys, *add, "--keep-noise")
+    run(capsys, *add, "--keep-noise", "--keep-repetitions")
+    assert len(run(capsys, "journal", "recent", "--type", "observation").splitlines()) == 2
+    assert "should be JSON" in run(capsys, "journal", "add", "task", "to do", "--metadata", "{", status=1)
+
+
+def test_the_gates_are_told_of_and_switched(journal, capsys, monkeypatch):
+    assert [line.split()[:2] for line in run(capsys, "journal", "gates").splitlines()] == [
+        ["Noise", "on"],
+        ["Repetitions", "on"],
+    ]
+    assert "Noise        off" in run(capsys, "journal", "gates", "--noise", "off")
+    assert "Written as" in run(capsys, "journal", "add", "observation", "ok")
+    monkeypatch.setenv("ATLAS_KEEP_NOISE", "0")
+    assert "ATLAS_KEEP_NOISE says so here" in run(capsys, "journal", "gates")
+    assert "add --keep-noise" in said_beside(capsys, "journal", "add", "observation", "so")
+    assert "Written as" in run(capsys, "journal", "add", "observation", "so", "--keep-noise")
+
+
 def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):
     crash = journal["crash"]
     assert "linked to nothing that fixed it" in run(capsys, "journal", "promote", crash, status=1)

@@ -100,3 +100,21 @@ def test_a_killed_writer_of_the_journal_loses_nothing_that_it_has_acknowledged(s
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         memory.journal.add("directive", "go on from here", generation=1)
         assert memory.journal.recent(1)[0].content == "go on from here"
+
+
+def test_what_two_processes_delete_of_one_log_stays_in_the_text_of_no_other_entry(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        ids = [memory.journal.add("task", f"word{number}word of it", generation=1) for number in range(60)]
+    parts = [[one for place, one in enumerate(ids) if place % 6 in places] for places in ((0, 2), (1, 4))]
+    workers = [start("forget", path, *part) for part in parts]
+    start_together(workers)
+    said = [line.split() for worker in workers for line in iter(lambda worker=worker: hear(worker), "")]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    assert said == [[entry_id, "1"] for part in parts for entry_id in part]
+    with opened(path) as memory:
+        kept = [f"word{number}word of it" for number in range(60) if number % 6 in (3, 5)]
+        rows = memory.journal.browse(descending=False)
+        assert [row["document"].split("\n\n") for row in rows] == [
+            [content, *kept[max(0, place - 2) : place]] for place, content in enumerate(kept)
+        ]

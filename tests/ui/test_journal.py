@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
@@ -155,6 +156,30 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
     app.button(key="act_undo").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (1, 1)
+    assert_no_problem(app)
+
+
+def test_a_gate_is_switched_for_all_and_back(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app.button(key="journal_gate_noise").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch on"
+    assert memory.journal.add("observation", "ok", generation=1)
+    app.button(key="act_undo").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch off"
+    assert memory.journal.add("observation", "so", generation=1) is None
+    assert_no_problem(app)
+
+
+def test_a_gate_of_which_the_environment_says_what_it_is_or_in_a_store_to_read_is_not_switched(
+    dashboard: Dashboard, tmp_path, memory, monkeypatch
+):
+    monkeypatch.setenv("ATLAS_KEEP_NOISE", "1")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    assert [app.button(key=f"journal_gate_{name}").disabled for name in ("noise", "near-duplicate")] == [True, False]
+    assert "Unset ATLAS_KEEP_NOISE" in app.button(key="journal_gate_noise").help
+    st.cache_resource.clear()
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Refused")
+    assert app.button(key="journal_gate_near-duplicate").disabled
     assert_no_problem(app)
 
 
