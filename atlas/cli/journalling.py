@@ -6,12 +6,13 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, counts, full_ids, opened, safe
+from atlas.cli.common import add_command, count, counts, full_ids, opened, progress_bar, safe
 from atlas.core.errors import NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.llm import AnthropicLLM
+from atlas.memory.compaction_job import planned_now
 from atlas.memory.journal import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
 from atlas.memory.journal_judging import NOISE, REPEATED
 from atlas.memory.ranking import explain
@@ -230,10 +231,16 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
         memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
-        plan = memory.journal.plan_compact(options.keep_recent, dict(options.keep))
+        with progress_bar(desc="planning", leave=False) as on_progress:
+            plan = planned_now(
+                memory,
+                options.keep_recent,
+                dict(options.keep),
+                on_progress=lambda done, total, message: on_progress(done, total),
+            )
         _print_plan(plan, show_all=options.all)
         if llm is not None:
-            print(f"{llm.model_name} took {llm.spent}.")
+            print(f"{llm.model_name} took {plan.spent}.")
         if plan.is_empty:
             return 0
         if not options.apply:

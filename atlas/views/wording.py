@@ -77,6 +77,14 @@ def moment(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def moment_of(made_at: str) -> str:
+    """The same of a time as ISO 8601; empty where that is none, as in a file that others wrote."""
+    try:
+        return moment(datetime.fromisoformat(made_at))
+    except ValueError:
+        return ""
+
+
 def import_command(memory: MemorySystem) -> str:
     """The command that fills this store."""
     return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"

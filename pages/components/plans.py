@@ -134,7 +134,10 @@ def _draw_buttons(memory: MemorySystem, proposal: AnyProposal) -> None:
     if outdated := st.session_state.get(_OUTDATED):
         st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
         st.text(outdated)
-        st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
+        if isinstance(proposal.request, RefineRequest | CompactRequest):  # which a worker plans, asked for on the page
+            st.button("Close", key="plan_cancel", on_click=close_plan)
+        else:
+            st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
         return
     if not proposal.going:
         st.info("Nothing would go.", icon=":material/check:")

@@ -190,7 +190,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
     clock.advance(timedelta(days=60))
     before = tier_sizes(memory)
-    proposal = CompactRequest(keep_recent=5).propose(memory)
+    proposal = CompactRequest(plan=memory.journal.plan_compact(5)).propose(memory)
     assert proposal.view.is_large
     assert proposal.view.n_going == 25
     [summary] = proposal.summaries
@@ -199,9 +199,9 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert proposal.button == "Move 25 entries, write 1 summary"
     operation_id, sentence = proposal.apply(memory)
     assert sentence == "Moved 25 entries, wrote 1 summary"
-    assert [(tier, f"{n:,}") for tier, n in tier_sizes(memory).items()] == [
-        (tier, value) for tier, value, _ in proposal.effect
-    ]
+    assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
+        tier: value for tier, value, _ in proposal.effect
+    }
     assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
     memory.undo(operation_id)
     assert tier_sizes(memory) == before
@@ -210,7 +210,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
 def test_a_compaction_of_a_journal_that_has_changed_is_refused(memory, clock):
     ids = memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
     clock.advance(timedelta(days=60))
-    proposal = CompactRequest(keep_recent=5).propose(memory)
+    proposal = CompactRequest(plan=memory.journal.plan_compact(5)).propose(memory)
     memory.journal.edit(ids[0], importance=1.0)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
