@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+from atlas.core.exchange import ExportedConcept
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra import aio
@@ -120,6 +121,14 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
         """Sync form of `acompress`."""
         return aio.run(self.acompress(trajectories))
+
+    def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
+        """Sync form of `aexport`."""
+        return aio.run(self.aexport(concept_ids))
+
+    def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
+        """Sync form of `arestore_many`."""
+        return aio.run(self.arestore_many(exported))
 
     def uses(self, concept_id: str) -> ConceptUses:
         """Sync form of `auses`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
@@ -19,6 +20,7 @@ from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
 from atlas.memory.concept_records import checked, from_row, made_at, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
+from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
@@ -105,17 +107,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
-        held = await self._store.present([concept.id for concept in concepts])
-        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
-        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
-        if not entries:
-            return []
-        new_ids = {entry.id for entry in entries}
-        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in new}
-        scoped = self._store if self.operation_id else self._store.within("store", reason)
-        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return await scoped.add_unknown(*given, restored)
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in concepts}
+        return await self._add(concepts, restored, reason)
 
     async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation; the ids of those that the library had not."""
@@ -237,6 +230,38 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         with operation():
             return await self.compression_strategy.compress(list(trajectories))
 
+    # Carrying elsewhere
+
+    async def aexport(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
+        """Concepts with their lineage, marks and every recorded attempt; `arestore_many` puts them back.
+
+        Those that are not there are left out, and so are the earlier versions of those that were edited.
+        """
+        marks, uses = await self._store.marks(concept_ids), await self._store.uses(concept_ids)
+        usage, rows = await self._store.usage(concept_ids), await self._store.get(list(concept_ids))
+        return [
+            ExportedConcept(
+                concept=replace(one, usage_count=0, success_rate=0.0),
+                marks=marks[one.id],
+                usage=usage[one.id],
+                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                stored_at=stored_at(row),
+            )
+            for row, one in zip(rows, await self._read(rows), strict=True)
+        ]
+
+    async def arestore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
+        """Put exported concepts back with their ids, lineage, marks and attempts; the ids of those that were put back.
+
+        What the library holds already, by id or by code, stays as it is.
+
+        Raises:
+            InvalidInput: One of them cannot be kept; nothing was put back.
+        """
+        given = {item.concept.id: item for item in exported}
+        restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
+        return await self._add([item.concept for item in given.values()], restored)
+
     # Lineage
 
     async def asearch(self, query: str, k: int = 5) -> list[CodeConcept]:
@@ -283,6 +308,21 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         return item_versions(await self._store.versions(concept_id), decode_concept)
 
     # Steps of the above
+
+    async def _add(
+        self, concepts: Sequence[CodeConcept], restored: Mapping[str, Restored], reason: str = ""
+    ) -> list[str]:
+        """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
+        held = await self._store.present([concept.id for concept in concepts])
+        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
+        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
+        if not entries:
+            return []
+        new_ids = {entry.id for entry in entries}
+        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
+        scoped = self._store if self.operation_id else self._store.within("store", reason)
+        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
+        return await scoped.add_unknown(*given, restored)
 
     async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
 from atlas.protocols.memory import ConceptLibrary
@@ -31,6 +33,14 @@ def store(tmp_path):
 @pytest.fixture
 def library(store):
     return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    made = Store.open(tmp_path / "elsewhere", clock=FixedClock())
+    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    yield ChromaConceptLibrary(HashEmbedder(), made.vector_store(COLLECTION), clock=FixedClock())
+    made.ledger.close()
 
 
 def concept(name="crop", description="cut a box out of a grid", code=CROP, **fields):
@@ -109,6 +119,7 @@ def test_the_same_code_in_another_dress_is_refused_and_the_one_that_is_there_is_
     assert len(library) == 1
 
 
+TRIM = "def trim(grid):\n    return grid[1:-1]\n"
 OTHER = "def crop(grid):\n    return grid[1:]\n"
 
 
@@ -391,3 +402,41 @@ def test_writes_within_are_one_operation(library, store):
     scoped.add(concept("f", "fill", "def f(g):\n    return g\n"))
     assert store.count_operations() == 1
     assert len(library) == 2
+
+
+def test_exported_concepts_are_the_same_elsewhere_and_are_put_back_once(library, elsewhere):
+    crop, trim = library.add(concept(examples=(("crop([[1]], b)", "[[1]]"),))), library.add(concept("trim", code=TRIM))
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE, composed_of=(crop,), found_in=("e1",)))
+    library.update_stats(trim, True)
+    library.record_use(crop, False, task_id="t", trajectory_id="r")
+    library.merge([crop, trim])
+    library.change_marks([twice], add_tags=["grids"], note="often")
+    library.edit(twice, guidance="when once is not enough")
+    ids = library.ids()
+    exported = library.export(ids)
+    lines = [decode_line(json.loads(encode_line(item))) for item in exported]
+    assert elsewhere.restore_many(lines) == ids
+    assert elsewhere.get_many(ids) == library.get_many(ids)
+    assert elsewhere.marks(ids) == library.marks(ids)
+    assert elsewhere.uses(ids[0]) == library.uses(ids[0])
+    assert elsewhere.export(ids) == exported
+    assert elsewhere.restore_many(lines) == []
+    assert elsewhere.add_many([concept("trim", code=TRIM)]) == []  # what was merged is known there too
+
+
+def test_an_exported_concept_whose_callee_was_left_out_finds_it_by_its_name(library, elsewhere):
+    library.add(concept(source="primitive"))
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE, source="learned"))
+    own = elsewhere.add(concept())
+    assert elsewhere.restore_many(library.export(library.ids({"source": "learned"}))) == [twice]
+    assert elsewhere.depends_on(twice) == [elsewhere.get(own)]
+
+
+def test_where_one_of_several_exported_concepts_cannot_be_kept_none_is_put_back(library, elsewhere):
+    good, bad = library.export(
+        library.add_many([concept(), concept("trim", code=TRIM)]),
+    )
+    bad = replace(bad, concept=replace(bad.concept, code="def trim(:"))
+    with pytest.raises(InvalidInput, match="'trim': expected Python"):
+        elsewhere.restore_many([good, bad])
+    assert len(elsewhere) == 0
