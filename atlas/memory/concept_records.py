@@ -27,6 +27,9 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 
 NAME_CHARACTERS = 200
 
+NOTHING = "-"
+"""What a row says that its concept needs where its code calls nothing; a row of before this was said has no `needs`."""
+
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
@@ -78,10 +81,16 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Names of functions that its Python calls, and that neither it nor Python defines; none for other languages."""
+    """Names of functions that its Python calls, and that neither it nor Python defines.
+
+    None for other languages, nor for what only a newer Python than this one parses.
+    """
     if concept.language != PYTHON:
         return set()
-    tree = parse(concept.code)
+    try:
+        tree = parse(concept.code)
+    except NotPython:
+        return set()
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return called - bound_names(tree) - set(dir(builtins))
 
@@ -104,7 +113,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "language": concept.language,
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
-        "needs": sorted(called_names(concept)),
+        "needs": sorted(called_names(concept)) or [NOTHING],
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),
@@ -128,6 +137,14 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     concept = decode_concept(json.loads(row["metadata"]["content"]))
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
+
+
+def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
+    """The `called_names` of the concept of a row, which says them unless it was written before rows did."""
+    said = row["metadata"].get("needs")
+    if said is None:
+        return called_names(concept)
+    return {said} - {NOTHING} if isinstance(said, str) else {*said} - {NOTHING}
 
 
 def usage_of(concept: CodeConcept) -> Usage:

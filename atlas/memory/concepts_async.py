@@ -18,7 +18,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import called_names, checked, from_row, made_at, needs_of, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
@@ -328,10 +328,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
         usage = await self._store.usage([row["id"] for row in rows])
         found = [from_row(row, usage[row["id"]]) for row in rows]
-        if not any(row["metadata"].get("needs") for row in rows):
+        needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
+        if not any(needed):
             return found
         titles = await self._store.column("title")
-        return [linked(concept, titles) for concept in found]
+        return [linked(concept, needs, titles) for concept, needs in zip(found, needed, strict=True)]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
@@ -343,9 +344,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         among = {"$in": list(ids)}
         named = {"$in": sorted(set((await self._store.titles(list(ids))).values()))}
         stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+        say_needs = await self._store.column("needs")
+        silent = [found for found in await self._store.ids() if found not in say_needs]
         return [
             concept.id
-            for concept in await self.aget_many(stored)
+            for concept in await self.aget_many(list(dict.fromkeys([*stored, *silent])))
             if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
         ]
 
@@ -393,4 +396,4 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
-        return [concept if concept.calls else linked(concept, titles) for concept in concepts]
+        return [one if one.calls else linked(one, called_names(one), titles) for one in concepts]

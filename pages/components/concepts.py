@@ -22,7 +22,7 @@ from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
 from atlas.views.overview import Done
 from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
-from atlas.views.state import StoreState, store_state
+from atlas.views.state import StoreState, store_state, uses_seen
 from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
@@ -70,18 +70,18 @@ def ask(memory: MemorySystem) -> ConceptQuery:
 
 def draw_list(memory: MemorySystem, query: ConceptQuery, columns: tuple[str, ...] | None = None) -> None:
     """The concepts that are asked for, a page at a time."""
-    state = store_state(memory)
+    state, uses = store_state(memory), uses_seen(memory, CONCEPT)
     above = st.container()
-    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state)
+    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state, uses)
     if n_pages(listing.n) > 1:
         page = st.pagination(n_pages(listing.n), key="concepts_page", bind=URL)
-        listing = _read(memory, query, page, state)
+        listing = _read(memory, query, page, state, uses)
     above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
     if not listing.rows:
         return
     with above:
         columns = columns or (FOUND if query.is_search else LISTED)
-        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state)}"
+        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state, uses)}"
         selectable_table(listing.rows, columns=columns, key=key, origin=ROWS, revision=state.revision, kind=CONCEPT)
 
 
@@ -128,11 +128,11 @@ def _newer(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
     return {name: n_updates(_memory, name) for name in loader_names()}
 
 
-def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:
+def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState, uses: int) -> ConceptListing:
     if not query.is_search:
-        return _listed(state, digest(query), page, _memory=memory, _query=query)
+        return _listed(state, uses, digest(query), page, _memory=memory, _query=query)
     with st.spinner(SEARCHING):
-        found = _searched(state, digest(query), _memory=memory, _query=query)
+        found = _searched(state, uses, digest(query), _memory=memory, _query=query)
     return found_concepts(memory, query, found, page)
 
 
@@ -143,11 +143,13 @@ def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _searched(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
+    state: StoreState, uses: int, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
 ) -> tuple[Hit[CodeConcept], ...]:
     return search_concepts(_memory, _query)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _listed(state: StoreState, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery) -> ConceptListing:
+def _listed(
+    state: StoreState, uses: int, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery
+) -> ConceptListing:
     return listed_concepts(_memory, _query, page)

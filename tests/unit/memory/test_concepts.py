@@ -11,6 +11,7 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
+from atlas.infra import aio
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
 from atlas.protocols.memory import ConceptLibrary
 from atlas.storage.store import EmbeddingModel, Store
@@ -440,3 +441,33 @@ def test_where_one_of_several_exported_concepts_cannot_be_kept_none_is_put_back(
     with pytest.raises(InvalidInput, match="'trim': expected Python"):
         elsewhere.restore_many([good, bad])
     assert len(elsewhere) == 0
+
+
+def test_a_record_of_before_it_said_what_it_needs_is_linked_by_its_code(library, store):
+    crop, twice = library.add_many([concept(), concept("crop_twice", "cut twice", CROP_TWICE)])
+    drop_needs(store)
+    library.delete([crop])
+    again = library.add(concept(code=OTHER))
+    assert library.get(twice).calls == (again,)
+    assert library.uses(again).called_by == (twice,)
+    assert [one.id for one in library.dependents([again])] == [twice]
+
+
+def test_code_that_only_a_newer_python_parses_is_read_all_the_same(library, store):
+    crop = library.add(concept())
+    drop_needs(store, code="def crop(:")
+    assert library.get(crop).calls == ()
+    assert library.uses(crop).called_by == ()
+
+
+def drop_needs(store, **changes):
+    """Make the records of concepts what an earlier ATLAS wrote, with other contents where given."""
+    records = store.vector_store(COLLECTION)
+    rows = aio.run(records.get(aio.run(records.ids())))
+    metadatas = [
+        {name: value for name, value in row["metadata"].items() if name != "needs"}
+        | {"content": json.dumps(json.loads(row["metadata"]["content"]) | changes)}
+        for row in rows
+    ]
+    embeddings, documents = [row["embedding"] for row in rows], [row["document"] for row in rows]
+    aio.run(records.update([row["id"] for row in rows], embeddings, metadatas, documents))
