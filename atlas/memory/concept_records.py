@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.codec import check_text, dump
-from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.concept_codec import LISTS, decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.types import CodeConcept
@@ -39,8 +39,26 @@ def checked(concept: CodeConcept) -> CodeConcept:
 
     Raises:
         InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
-            of texts, or it does not parse.
+            of texts, its lineage is no list of ids, or it does not parse.
     """
+    if not isinstance(concept, CodeConcept):
+        raise InvalidInput(
+            f"a concept should be a CodeConcept, but is {concept!r:.80}; "
+            "make one: atlas.CodeConcept(name=…, description=…, code=…)"
+        )
+    _check_texts(concept)
+    _check_lists(concept)
+    if concept.source not in SOURCES:
+        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+    if not isinstance(concept.language, str):
+        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
+    language = concept.language.strip().lower()
+    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
+    normal_form(concept)
+    return concept
+
+
+def _check_texts(concept: CodeConcept) -> None:
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
         if not isinstance(text, str) or not text.strip():
@@ -48,17 +66,16 @@ def checked(concept: CodeConcept) -> CodeConcept:
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
-    if concept.source not in SOURCES:
-        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+
+
+def _check_lists(concept: CodeConcept) -> None:
+    for name in LISTS:
+        ids = getattr(concept, name)
+        if isinstance(ids, str) or not all(isinstance(one, str) for one in ids):
+            raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
     for example in concept.examples:
         if not _is_pair(example):
             raise InvalidInput(f"examples should be pairs of texts, a call and its result, but one is {example!r:.120}")
-    if not isinstance(concept.language, str):
-        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
-    language = concept.language.strip().lower()
-    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
-    normal_form(concept)
-    return concept
 
 
 def _is_pair(example: Any) -> bool:

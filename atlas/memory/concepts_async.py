@@ -79,6 +79,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         clock: Clock = SystemClock(),
     ) -> None:
         super().__init__(embedder, vector_store, collection_name, weights, clock)
+        check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
+        check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         self.composition_strategy = composition_strategy
         self.compression_strategy = compression_strategy
 
@@ -91,8 +93,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
                 or name. What is added with others, as by an import, may share a name.
         """
+        concept = checked(concept)
         if concept.id not in await self._store.present([concept.id]):
-            await self._check_hash(checked(concept))
+            await self._check_hash(concept)
             await self._check_name(concept)
         added = await self.aadd_many([concept])
         if not added:
@@ -107,8 +110,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in concepts}
-        return await self._add(concepts, restored, reason)
+        given = [checked(concept) for concept in concepts]
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
+        return await self._add(given, restored, reason)
 
     async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation; the ids of those that the library had not."""
@@ -213,7 +217,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
-        wanted = list(dict.fromkeys(concept_ids))
+        wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(wanted) < 2:
             raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
         concepts = [await self._whole_concept(concept_id) for concept_id in wanted]
@@ -223,12 +227,18 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """What the compression strategy finds in attempts, for a person or an agent to `add_many`.
 
         Raises:
-            InvalidInput: The library has no strategy.
+            InvalidInput: The library has no strategy, or one of them is no attempt.
         """
         if self.compression_strategy is None:
             raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
+        given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
+        for one in given:
+            if not isinstance(one, Trajectory):
+                raise InvalidInput(
+                    f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
+                )
         with operation():
-            return await self.compression_strategy.compress(list(trajectories))
+            return await self.compression_strategy.compress(given)
 
     # Carrying elsewhere
 
@@ -260,7 +270,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """
         given = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
-        return await self._add([item.concept for item in given.values()], restored)
+        return await self._add([checked(item.concept) for item in given.values()], restored)
 
     # Lineage
 
@@ -313,8 +323,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         self, concepts: Sequence[CodeConcept], restored: Mapping[str, Restored], reason: str = ""
     ) -> list[str]:
         """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
-        held = await self._store.present([concept.id for concept in concepts])
-        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
+        made = [made_at(concept, self._clock.now()) for concept in concepts]
+        held = await self._store.present([concept.id for concept in made])
         entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
         if not entries:
             return []
@@ -397,3 +407,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
         return [one if one.calls else linked(one, called_names(one), titles) for one in concepts]
+
+
+def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
+    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
+    if given is not None and not isinstance(given, protocol):
+        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")

@@ -12,7 +12,9 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
 from atlas.infra import aio
+from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
+from atlas.memory.primitives.arc import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.undo import undo
@@ -102,6 +104,8 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
         ({"usage_count": -1}, "0 or more"),
         ({"success_rate": 2.0}, "in \\[0, 1\\]"),
         ({"code": "(" * 5000 + ")" * 5000}, "expected Python"),
+        ({"calls": "an_id"}, "calls should be a list of ids, but is 'an_id'"),
+        ({"found_in": (1,)}, "found_in should be a list of ids"),
     ],
 )
 def test_what_cannot_be_a_concept_is_refused_and_nothing_is_added(library, fields, said):
@@ -458,6 +462,50 @@ def test_code_that_only_a_newer_python_parses_is_read_all_the_same(library, stor
     drop_needs(store, code="def crop(:")
     assert library.get(crop).calls == ()
     assert library.uses(crop).called_by == ()
+
+
+def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
+    with pytest.raises(
+        InvalidInput, match=r"should be a CodeConcept, but is {'name': 'x'}; make one: atlas\.CodeConcept"
+    ):
+        library.add({"name": "x"})
+    with pytest.raises(InvalidInput, match="the query should be a text, but is None"):
+        library.search(None)
+    with pytest.raises(InvalidInput, match="k should be 0 or more, but is '5'"):
+        library.search("grid", "5")
+    library.compression_strategy = library.composition_strategy = Joined()
+    with pytest.raises(InvalidInput, match="takes Trajectory objects, but got 'a run'"):
+        library.compress(["a run"])
+    with pytest.raises(InvalidInput, match="at least two concepts, but got 1"):
+        library.compose(library.add(concept()))
+
+
+@pytest.mark.parametrize(
+    ("plugged", "said"),
+    [
+        ({"primitive_loader": "arc"}, "primitive_loader should be an object with `load`, or None, but is 'arc'"),
+        ({"composition_strategy": object()}, "composition_strategy should be an object with `compose`"),
+        ({"compression_strategy": 7}, "compression_strategy should be an object with `compress`, or None, but is 7"),
+    ],
+)
+def test_what_cannot_be_plugged_in_is_refused_when_the_library_is_made(plugged, said):
+    with pytest.raises(InvalidInput, match=said):
+        ChromaConceptLibrary(HashEmbedder(), MemoryVectorStore(), **plugged)
+
+
+def test_one_is_deleted_by_its_id_alone(library):
+    crop, _ = library.add_many([concept(), concept("trim", code=TRIM)])
+    assert library.delete(crop) == 1
+    assert [one.name for one in library.get_many(library.ids())] == ["trim"]
+
+
+def test_a_pipeline_asks_the_library_that_it_was_given_to_for_what_its_parts_call():
+    given = PipelineCompositionStrategy()
+    library = ChromaConceptLibrary(HashEmbedder(), DictVectorStore(), ARCPrimitiveLoader(), given)
+    composed = library.compose(["arc_rotate_90", "arc_mirror_horizontal"])
+    assert composed.name == "rotate_90_then_mirror_horizontal"
+    assert composed.examples
+    assert given.find is nothing_found
 
 
 def drop_needs(store, **changes):
