@@ -255,6 +255,19 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert library.get(concept_id).code == CROP
 
 
+def test_an_edit_that_was_undone_is_no_version_until_it_is_done_again(library, store):
+    concept_id = library.add(concept())
+    library.edit(concept_id, description="second")
+    library.edit(concept_id, description="third")
+    taken_back = store.undo(store.history()[0].id)
+    assert [version.item.description for version in library.versions(concept_id)] == ["cut a box out of a grid"]
+    store.undo(taken_back.id)
+    assert [version.item.description for version in library.versions(concept_id)] == [
+        "second",
+        "cut a box out of a grid",
+    ]
+
+
 def test_two_edits_of_one_operation_are_two_versions(library):
     scoped = library.within("edit")
     concept_id = library.add(concept())

@@ -15,7 +15,7 @@ from atlas.views.concept_lineage import quoted
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
 from atlas.views.history import operation_detail, operation_page
-from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
+from atlas.views.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from tests.ui.stores import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -172,7 +172,9 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     (tmp_path / "site" / "some_primitives.py").write_text(LOADER)
     monkeypatch.syspath_prepend(tmp_path / "site")
     assert "some" in loader_names()
+    assert n_missing(memory, "some") == 1
     assert load_primitives(memory, "some").sentence == "Loaded 1 primitive"
+    assert n_missing(memory, "some") == 0
     assert memory.concepts.ids() == ["test_crop"]
     assert load_primitives(memory, "some") is None
     assert n_updates(memory, "some") == 0
