@@ -75,6 +75,13 @@ def test_what_is_around_a_concept_is_named_and_what_is_gone_is_counted(memory):
     assert concept_detail(memory, both).lineage.n_missing == 1
 
 
+def test_what_calls_what_is_denied_of_python_alone(memory):
+    ours = memory.concepts.add(concept())
+    other = memory.concepts.add(concept("mine", "function mine(bot) { dig(bot) }", "mine ore", language="javascript"))
+    assert concept_detail(memory, ours).lineage.caption == "It calls no other concept, and none calls it."
+    assert "read from Python only" in concept_detail(memory, other).lineage.caption
+
+
 def test_an_earlier_version_is_restored_whole(memory):
     crop = memory.concepts.add(concept(examples=(("crop(1)", "1"),)))
     before = memory.concepts.get(crop)
