@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atlas.core.exchange import ExportedExperience, ExportedStrategy
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.importers.protea_logs import KnownLogs
 from atlas.importers.rows import Item
@@ -31,6 +31,7 @@ class MemorySink:
         concepts = [item for item in items if isinstance(item, CodeConcept)]
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
         added_concepts = self._concepts.add_many(concepts)
+        added_concepts += self._concepts.restore_many([item for item in items if isinstance(item, ExportedConcept)])
         added_entries = self._add_entries([item for item in items if isinstance(item, JournalEntry)])
         added_strategies = self._add_strategies([item for item in items if isinstance(item, ExportedStrategy)])
         n_added = len(added) + len(added_concepts) + len(added_entries) + len(added_strategies)

@@ -19,8 +19,10 @@ from atlas.memory.updating import Trend, lower_bound, trend
 from atlas.views.experiences import NEWEST, PAGE_ROWS, marks_text, within_pages
 from atlas.views.finding import SEARCH_ROWS
 from atlas.views.interval_bars import interval_bar
+from atlas.views.kinds import STRATEGY
 from atlas.views.rates import rate_line
 from atlas.views.scope import known_tags
+from atlas.views.state import uses_seen
 from atlas.views.wording import counted, found_caption, percent
 
 T = TypeVar("T")
@@ -144,8 +146,8 @@ def strategy_options(memory: MemorySystem) -> StrategyOptions:
 
 
 def tries_seen(memory: MemorySystem) -> int:
-    """Another number wherever other tries are recorded: those change no revision of the store."""
-    return sum(memory.strategies.column("usage.n_uses").values())
+    """Another number wherever other tries are recorded; see `uses_seen`."""
+    return uses_seen(memory, STRATEGY)
 
 
 def search_strategies(memory: MemorySystem, query: StrategyQuery) -> tuple[Hit[Strategy], ...]:

@@ -96,7 +96,7 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
         st.warning(f"{lineage.n_missing:,} of the concepts that it needs are not in the library any more.",
                    icon=":material/link_off:")  # fmt: skip
     if not lineage.relations:
-        st.caption("It calls no other concept, and none calls it.")
+        st.caption(lineage.caption)
         return
     st.graphviz_chart(lineage.dot)
     if lineage.caption:

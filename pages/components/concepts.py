@@ -21,8 +21,8 @@ from atlas.views.concepts import (
 from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
 from atlas.views.overview import Done
-from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
-from atlas.views.state import StoreState, store_state
+from atlas.views.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.state import StoreState, store_state, uses_seen
 from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
@@ -70,18 +70,18 @@ def ask(memory: MemorySystem) -> ConceptQuery:
 
 def draw_list(memory: MemorySystem, query: ConceptQuery, columns: tuple[str, ...] | None = None) -> None:
     """The concepts that are asked for, a page at a time."""
-    state = store_state(memory)
+    state, uses = store_state(memory), uses_seen(memory, CONCEPT)
     above = st.container()
-    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state)
+    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state, uses)
     if n_pages(listing.n) > 1:
         page = st.pagination(n_pages(listing.n), key="concepts_page", bind=URL)
-        listing = _read(memory, query, page, state)
+        listing = _read(memory, query, page, state, uses)
     above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
     if not listing.rows:
         return
     with above:
         columns = columns or (FOUND if query.is_search else LISTED)
-        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state)}"
+        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state, uses)}"
         selectable_table(listing.rows, columns=columns, key=key, origin=ROWS, revision=state.revision, kind=CONCEPT)
 
 
@@ -99,16 +99,18 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """A button for each library of primitives that is installed, and one for what of it came newer."""
+    """For each library of primitives that is installed, a button for what is missing of it, and for what came newer."""
     is_off = memory.storage.read_only
     hint = READ_ONLY if is_off else "It can be undone."
-    newer = _newer(store_state(memory), _memory=memory)
     with st.container(horizontal=True):
-        for number, name in enumerate(loader_names()):
-            st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
-                      on_click=_load, args=(memory, name, load_primitives), help=hint)  # fmt: skip
-            if newer.get(name):
-                st.button(f"Update {counted(newer[name], 'primitive')} of {name}", key=f"concepts_update_{number}",
+        for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
+            if missing:
+                st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
+                          icon=":material/download:", disabled=is_off, on_click=_load,
+                          args=(memory, name, load_primitives),
+                          help=f"Functions that run, with examples. {hint}")  # fmt: skip
+            if newer:
+                st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
                           icon=":material/upgrade:", disabled=is_off, on_click=_load,
                           args=(memory, name, update_primitives),
                           help=f"They are newer here than in the library. {hint}")  # fmt: skip
@@ -124,15 +126,16 @@ def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Do
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _newer(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
-    return {name: n_updates(_memory, name) for name in loader_names()}
+def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
+    """Of each library of primitives its name, how many of it are missing, and how many came newer."""
+    return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
 
 
-def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:
+def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState, uses: int) -> ConceptListing:
     if not query.is_search:
-        return _listed(state, digest(query), page, _memory=memory, _query=query)
+        return _listed(state, uses, digest(query), page, _memory=memory, _query=query)
     with st.spinner(SEARCHING):
-        found = _searched(state, digest(query), _memory=memory, _query=query)
+        found = _searched(state, uses, digest(query), _memory=memory, _query=query)
     return found_concepts(memory, query, found, page)
 
 
@@ -143,11 +146,13 @@ def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _searched(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
+    state: StoreState, uses: int, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
 ) -> tuple[Hit[CodeConcept], ...]:
     return search_concepts(_memory, _query)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _listed(state: StoreState, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery) -> ConceptListing:
+def _listed(
+    state: StoreState, uses: int, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery
+) -> ConceptListing:
     return listed_concepts(_memory, _query, page)

@@ -25,7 +25,7 @@ from atlas.views.selection import (
     compared,
     exported_lines,
 )
-from atlas.views.state import store_state
+from atlas.views.state import store_state, uses_seen
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
 from atlas.views.wording import counted, plural
 from pages.components.composing import compose, draw_composition
@@ -66,7 +66,8 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
 
 def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
     """The selection as the store is now; worked out once for each state of the store."""
-    asked = (store_state(memory), selection, kind.noun)
+    uses = 0 if kind is EXPERIENCE else uses_seen(memory, kind)
+    asked = (store_state(memory), uses, selection, kind.noun)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
         ids, origin = selection.ids, selection.origin

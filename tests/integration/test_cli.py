@@ -88,11 +88,22 @@ def test_an_export_imported_elsewhere_is_the_same_store(store, tmp_path, capsys,
         memory.experience.record_use(first, True)
         strategy = memory.strategies.add(atlas.Strategy(situation="sort", suggestion="use sorted"))
         memory.strategies.update_stats(strategy, True, task_id="t")
+        crop = atlas.CodeConcept(name="crop", description="cut", code="def crop(g):\n    return g[1:]\n")
+        twice = atlas.CodeConcept(
+            name="twice", description="cut twice", code="def twice(g):\n    return crop(crop(g))\n", source="learned"
+        )
+        memory.concepts.add_many([crop, twice])
+        memory.concepts.update_stats(twice.id, True)
     run(capsys, "export", str(tmp_path / "one.jsonl"), "--vectors")
+    run(capsys, "export", str(tmp_path / "less.jsonl"), "--vectors", "--without", "imported", "--without", "primitive")
+    less, whole = (tmp_path / "less.jsonl").read_text(), (tmp_path / "one.jsonl").read_text()
+    assert set(whole.splitlines()) - set(less.splitlines()) == {
+        line for line in whole.splitlines() if json.loads(line).get("concept", {}).get("name") == "crop"
+    }
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "other"))
     imported = run(capsys, "import", str(tmp_path / "one.jsonl"))
-    assert "5 read, 5 added (4 experiences and 1 strategy), 0 skipped" in imported
-    assert "5 read, 0 added, 5 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    assert "7 read, 7 added (4 experiences, 2 concepts and 1 strategy), 0 skipped" in imported
+    assert "7 read, 0 added, 7 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
     run(capsys, "export", str(tmp_path / "two.jsonl"), "--vectors")
     assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
 

@@ -9,6 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from atlas.memory.primitive_updates import shipped
+from atlas.memory.primitives.arc import ARCPrimitiveLoader
+from atlas.memory.primitives.swe import SWEPrimitiveLoader
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
@@ -102,9 +104,11 @@ def loaders(app: AppTest) -> dict[str, str]:
 def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, tmp_path):
     make_store(tmp_path)
     app = dashboard(tmp_path, "concepts")
-    assert {"Load arc", "Load swe"} <= set(loaders(app))
-    app.button(key=loaders(app)["Load arc"]).click().run()
-    assert "primitives" in said(app)
+    n_arc, n_swe = len(ARCPrimitiveLoader().load()), len(SWEPrimitiveLoader().load())
+    assert list(loaders(app)) == [f"Load {n_arc} primitives of arc", f"Load {n_swe} primitives of swe"]
+    app.button(key=loaders(app)[f"Load {n_arc} primitives of arc"]).click().run()
+    assert f"Loaded {n_arc} primitives" in said(app)
+    assert list(loaders(app)) == [f"Load {n_swe} primitives of swe"]
     assert "rotate_90" in names(tmp_path)
     detail = dashboard(tmp_path, "concepts", id="arc_rotate_90")
     detail.button(key="concept_run_arc_rotate_90").click().run()

@@ -54,6 +54,20 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     assert_no_problem(app)
 
 
+def test_a_use_that_another_records_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
+    often, other = memory.concepts.add_many([concept(1), concept(2)])
+    app = dashboard(tmp_path, "concepts", concepts_order="Most used first")
+    assert set(table(app)["n_uses"]) == {0}
+    memory.concepts.update_stats(other, True)
+    app.run()
+    assert (names(app), list(table(app)["n_uses"])) == (["step_2", "step_1"], [1, 0])
+    memory.concepts.update_stats(often, False)
+    memory.concepts.update_stats(often, True)
+    app.run()
+    assert list(table(app)["succeeded"]) == ["50 % (9–91 %, n = 2)", "100 % (21–100 %, n = 1)"]
+    assert_no_problem(app)
+
+
 def test_an_opened_concept_is_shown_in_full(dashboard: Dashboard, tmp_path, memory):
     found = memory.experience.store(attempt("Solve the puzzle of the box"))
     crop, twice = memory.concepts.add_many(
