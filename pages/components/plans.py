@@ -7,12 +7,11 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
-from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.journal_promoting import PromoteProposal, PromoteRequest
-from atlas.views.journal_proposals import CompactProposal, CompactRequest, EntryDeleteProposal, EntryDeleteRequest
+from atlas.views.journal_proposals import CompactProposal, CompactRequest
 from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
-from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
+from atlas.views.removals import Removal, RemovalRequest
 from pages.components.acts import announce, announce_problem, announcing_problems
 from pages.components.journal_promoting import draw_becoming
 from pages.components.journal_summaries import draw_summaries
@@ -26,19 +25,8 @@ _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
 SHOWN = ("sign", "title", "why")
 
-Request = (
-    PruneRequest
-    | MergeRequest
-    | RefineRequest
-    | ConceptMergeRequest
-    | ConceptDeleteRequest
-    | StrategyMergeRequest
-    | StrategyDeleteRequest
-    | EntryDeleteRequest
-    | CompactRequest
-    | PromoteRequest
-)
-AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal | PromoteProposal
+Request = PruneRequest | MergeRequest | RefineRequest | RemovalRequest | CompactRequest | PromoteRequest
+AnyProposal = Proposal | Removal | CompactProposal | PromoteProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:
