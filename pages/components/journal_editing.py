@@ -40,9 +40,9 @@ def draw_edit(memory: MemorySystem, detail: EntryDetail) -> None:
               args=(memory, begun, stored))  # fmt: skip
 
 
-def draw_write(memory: MemorySystem, types: list[str]) -> None:
+def draw_write(memory: MemorySystem) -> None:
     """Boxes for a new entry, which goes through the gates as those of agents do."""
-    is_off = memory.storage.read_only
+    is_off, types = memory.storage.read_only, [known.name for known in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):
             st.selectbox("Type", types, key="journal_new_type", disabled=is_off, width=190)
