@@ -11,12 +11,12 @@ from atlas.views.concept_proposals import ConceptDeleteRequest
 from atlas.views.concepts import similar_concepts
 from atlas.views.kinds import CONCEPT
 from pages.components.concept_editing import FORM
+from pages.components.edit_forms import draw_form
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
 from pages.components.examples import draw_example, draw_ran, draw_run
 from pages.components.facts import draw_facts
 from pages.components.plans import propose
 from pages.components.tables import close_opened, experience_table
-from pages.components.text_forms import draw_text_form
 from pages.components.texts import draw_code, draw_prose
 from pages.components.versions import draw_versions
 
@@ -61,7 +61,7 @@ def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
     with noted:
         draw_note(memory, detail.id, detail.marks.note, CONCEPT)
     with edited:
-        draw_text_form(memory, FORM, detail.id, detail.editable)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_code(detail: ConceptDetail) -> None:

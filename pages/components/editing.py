@@ -1,19 +1,19 @@
-"""What a person can change: marks of anything at once, an experience's texts when they are saved; all can be undone."""
+"""What a person can change of anything: its marks at once, its note when it is saved; all can be undone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from atlas import Marks, MemorySystem, NotFound
-from atlas.views.experience import Editable, ExperienceDetail
+from atlas import Marks, MemorySystem
+from atlas.views.experience import ExperienceDetail
 from atlas.views.kinds import EXPERIENCE, STRATEGY, Kind
 from atlas.views.scope import offered
-from atlas.views.wording import OUTCOMES, plural, signed
-from pages.components.acts import announce_problem
-from pages.components.forms import Begun, act, begin, draw_conflict, forget, form_key
+from atlas.views.wording import plural
+from pages.components.forms import Begun, act, begin, begin_typing, form_key
 from pages.components.scope import page_tags
 from pages.components.tables import close_opened
 
@@ -70,35 +70,18 @@ def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind:
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
     """The note, which is kept when it is saved."""
     is_off, form = memory.storage.read_only, f"{kind.noun}_note"
-    begun = begin(
-        form, record_id, stored, is_typed=lambda begun: _typed_note(form, begun) not in (begun.stored, stored)
+    begun = begin_typing(
+        form,
+        record_id,
+        stored,
+        typed=partial(_typed_note, form),
+        differing=lambda was: {"Note": stored} if stored else {},
+        sentence="The note was changed elsewhere",
     )
-    is_conflict = begun.stored != stored
-    with st.container():  # a place of its own, so that the boxes below stay the same ones
-        if is_conflict:
-            draw_conflict(form, record_id, {"Note": stored} if stored else {}, "The note was changed elsewhere")
     st.text_area("Note", begun.stored, key=form_key(form, begun), height=120, disabled=is_off, placeholder=PLACEHOLDER)
-    st.button("Save mine over it" if is_conflict else "Save the note", key=f"{form}_save", disabled=is_off,
+    st.button("Save the note" if begun.stored == stored else "Save mine over it", key=f"{form}_save", disabled=is_off,
               help=READ_ONLY if is_off else None, on_click=_save_note,
               args=(memory, begun, stored, kind))  # fmt: skip
-
-
-def draw_edit(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    """Boxes for the task's text, the outcome and the feedback, which are kept when they are saved."""
-    is_off, stored = memory.storage.read_only, detail.editable
-    is_typed: Callable[[Begun], bool] = lambda begun: _typed_edit(begun) not in (begun.stored, stored)  # noqa: E731
-    begun = begin("experience_edit", detail.id, stored, is_typed=is_typed)
-    is_conflict, was, key = begun.stored != stored, begun.stored, form_key("experience_edit", begun)
-    with st.container():  # as above
-        if is_conflict:
-            draw_conflict("experience_edit", detail.id, stored.differing(was), "This experience was changed elsewhere")
-    st.text_area("Task", was.task, key=f"{key}_task", height=140, disabled=is_off)
-    st.segmented_control("Outcome", OUTCOMES, default=was.outcome, required=True, key=f"{key}_outcome",
-                         format_func=signed, disabled=is_off)  # fmt: skip
-    st.text_area("Feedback", was.feedback, key=f"{key}_feedback", height=140, disabled=is_off)
-    st.button("Save mine over it" if is_conflict else "Save", key="experience_edit_save", disabled=is_off,
-              help=READ_ONLY if is_off else None, on_click=_save_edit,
-              args=(memory, begun, stored))  # fmt: skip
 
 
 def change_marks(
@@ -134,26 +117,6 @@ def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> Non
     change_marks(memory, [begun.key], "Saved the note", kind, note=typed)
 
 
-def _save_edit(memory: MemorySystem, begun: Begun, seen: Editable) -> None:
-    """Save what was typed, unless the experience says something else than the person has seen."""
-    experience = memory.experience.get(begun.key)
-    if experience is None:
-        announce_problem(NotFound("this experience is not in the store any more; it was deleted elsewhere"))
-        return
-    changes = _typed_edit(begun).changes(experience, begun.stored)
-    if Editable.of(experience) != seen or not changes:
-        return
-    scoped = memory.experience.within("edit")
-    if act(lambda: scoped.edit(begun.key, **changes), scoped, "Saved the experience"):
-        forget("experience_edit")
-
-
 def _typed_note(form: str, begun: Begun) -> str:
     typed: str = st.session_state.get(form_key(form, begun), begun.stored)
     return typed
-
-
-def _typed_edit(begun: Begun) -> Editable:
-    names = ("task", "outcome", "feedback")
-    key = form_key("experience_edit", begun)
-    return Editable(**{name: st.session_state.get(f"{key}_{name}", getattr(begun.stored, name)) for name in names})

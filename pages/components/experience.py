@@ -12,7 +12,9 @@ from atlas.views.experiences import similar_rows
 from atlas.views.journal_promoting import made_of
 from atlas.views.kinds import EXPERIENCE
 from atlas.views.texts import Text
-from pages.components.editing import draw_acts, draw_edit, draw_note, draw_tags
+from pages.components.edit_forms import draw_form
+from pages.components.editing import draw_acts, draw_note, draw_tags
+from pages.components.experience_editing import FORM
 from pages.components.journal_promoting import draw_ends
 from pages.components.mapping import page_map
 from pages.components.tables import close_opened, experience_table, open_experience
@@ -62,7 +64,7 @@ def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
     with noted:
         draw_note(memory, detail.id, detail.marks.note)
     with edited:
-        draw_edit(memory, detail)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:

@@ -10,9 +10,10 @@ from atlas.views.journal_entry import EntryDetail, entry_detail
 from atlas.views.journal_promoting import PromoteRequest
 from atlas.views.journal_proposals import EntryDeleteRequest
 from atlas.views.kinds import JOURNAL
+from pages.components.edit_forms import draw_form
 from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
 from pages.components.facts import draw_facts
-from pages.components.journal_editing import draw_edit
+from pages.components.journal_editing import FORM
 from pages.components.journal_linking import draw_links
 from pages.components.journal_promoting import draw_ends
 from pages.components.plans import propose
@@ -65,7 +66,7 @@ def _draw_tabs(memory: MemorySystem, detail: EntryDetail) -> None:
     with noted:
         draw_note(memory, detail.id, detail.marks.note, JOURNAL)
     with edited:
-        draw_edit(memory, detail)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_around(detail: EntryDetail, *, key: str) -> None:

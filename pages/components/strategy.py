@@ -23,6 +23,7 @@ from atlas.views.strategy import (
 )
 from atlas.views.strategy_charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategy_proposals import StrategyDeleteRequest
+from pages.components.edit_forms import draw_form
 from pages.components.editing import READ_ONLY, draw_note, draw_pin, draw_tags
 from pages.components.facts import draw_facts
 from pages.components.journal_promoting import draw_ends
@@ -31,7 +32,6 @@ from pages.components.plans import propose
 from pages.components.retiring import draw_retire
 from pages.components.strategy_editing import FORM
 from pages.components.tables import clicked_row, close_opened, experience_table
-from pages.components.text_forms import draw_text_form
 from pages.components.texts import draw_code, draw_prose
 from pages.components.versions import draw_versions
 
@@ -111,7 +111,7 @@ def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:
     with noted:
         draw_note(memory, detail.id, detail.marks.note, STRATEGY)
     with edited:
-        draw_text_form(memory, FORM, detail.id, detail.editable)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_says(detail: StrategyDetail) -> None:

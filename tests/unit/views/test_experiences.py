@@ -111,7 +111,7 @@ def test_an_edit_keeps_what_the_person_did_not_touch(memory):
     experience = memory.experience.get(memory.experience.store(attempt("Sort", feedback="bad", success=False)))
     begun = Editable(task="Sort", outcome="failed", feedback="older")
     typed = Editable(task="Sort", outcome="unknown", feedback="older")
-    changes = typed.changes(experience, begun)
+    changes = typed.changes_of(experience, begun)
     assert [*changes] == ["outcome"]
     assert changes["outcome"].success is None
 
