@@ -12,7 +12,7 @@ from atlas import Marks, MemorySystem
 from atlas.views.experience import ExperienceDetail
 from atlas.views.kinds import EXPERIENCE, STRATEGY, Kind
 from atlas.views.scope import offered
-from atlas.views.wording import plural
+from atlas.views.wording import counted, plural
 from pages.components.forms import Begun, act, begin, begin_typing, form_key
 from pages.components.scope import page_tags
 from pages.components.tables import close_opened
@@ -30,31 +30,31 @@ def draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
 
 
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """Buttons that pin and bury."""
-    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    draw_pin(memory, record_id, marks, kind)
-    bury = ("Unbury", "Unburied") if marks.buried else ("Bury", "Buried")
-    st.button(bury[0], key=f"{kind.noun}_bury", icon=":material/visibility_off:", disabled=is_off,
-              on_click=change_marks, args=(memory, [record_id], f"{bury[1]} 1 {kind.noun}", kind),
-              kwargs={"buried": not marks.buried},
-              help=why or f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them.",
+    """Buttons that pin and bury one."""
+    draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
+    draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
+
+
+def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:
+    """The button that pins, or takes the pin away."""
+    pin = "Unpin" if is_pinned else "Pin"
+    help_text = f"Pinned {plural(kind.noun)} are never pruned."
+    if kind is STRATEGY:
+        help_text = "Outcomes alone never retire pinned strategies."
+    st.button(pin, key=key, icon=":material/push_pin:", disabled=memory.storage.read_only or not ids,
+              on_click=change_marks, args=(memory, ids, f"{pin}ned {counted(len(ids), kind.noun)}", kind),
+              kwargs={"pinned": not is_pinned}, help=READ_ONLY if memory.storage.read_only else help_text,
               )  # fmt: skip
 
 
-def draw_pin(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """The button that pins, or takes the pin away."""
-    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    pin = ("Unpin", "Unpinned") if marks.pinned else ("Pin", "Pinned")
-    st.button(pin[0], key=f"{kind.noun}_pin", icon=":material/push_pin:", disabled=is_off, on_click=change_marks,
-              args=(memory, [record_id], f"{pin[1]} 1 {kind.noun}", kind), kwargs={"pinned": not marks.pinned},
-              help=why or pin_help(kind))  # fmt: skip
-
-
-def pin_help(kind: Kind) -> str:
-    """What a pin keeps from."""
-    if kind is STRATEGY:
-        return "Outcomes alone never retire pinned strategies."
-    return f"Pinned {plural(kind.noun)} are never pruned."
+def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
+    """The button that buries, or brings back what is buried."""
+    bury, buried = ("Unbury", "Unburied") if is_buried else ("Bury", "Buried")
+    help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them."
+    st.button(bury, key=key, icon=":material/visibility_off:", disabled=memory.storage.read_only or not ids,
+              on_click=change_marks, args=(memory, ids, f"{buried} {counted(len(ids), kind.noun)}", kind),
+              kwargs={"buried": not is_buried}, help=READ_ONLY if memory.storage.read_only else help_text,
+              )  # fmt: skip
 
 
 def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
