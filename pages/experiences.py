@@ -19,7 +19,7 @@ from atlas.views.wording import import_command
 from pages.components.cards import draw_cards, is_as_cards
 from pages.components.experience import experience_panel
 from pages.components.experiences import LISTER, draw_why
-from pages.components.filters import turn_to_first_page
+from pages.components.filters import draw_irrelevant, turn_to_first_page
 from pages.components.listing import cards_of, find, read
 from pages.components.mapping import page_map
 from pages.components.memory import page_memory
@@ -41,10 +41,7 @@ def ask(memory: MemorySystem) -> Query:
         label_visibility="collapsed",
     )  # fmt: skip
     is_ranked = scope.is_search and scope.by == BEST_MATCH
-    with_irrelevant = is_ranked and st.toggle(
-        "Less relevant too", key="experiences_irrelevant", help="Also list what has little or nothing to do with it",
-        bind=URL,
-    )  # fmt: skip
+    with_irrelevant = is_ranked and draw_irrelevant("experiences")
     distinct = is_ranked and st.toggle(
         "One per task", key="experiences_distinct", help="Show attempts at one task that are alike as one, the best",
         bind=URL,

@@ -16,7 +16,7 @@ from pages.components.journal_linking import draw_suggestions
 from pages.components.journal_refused import draw_refused
 from pages.components.listing import draw_beside
 from pages.components.memory import page_memory
-from pages.components.scope import URL
+from pages.components.tabs import choose_part
 
 ENTRIES = "Entries"
 
@@ -40,6 +40,4 @@ def draw_list_and_panel(memory: MemorySystem) -> None:
 
 memory = page_memory()
 st.title("Journal", anchor=False)
-shown = st.segmented_control("Show", [ENTRIES, *TABS], default=ENTRIES, required=True, key="journal_tab", bind=URL,
-                             label_visibility="collapsed")  # fmt: skip
-TABS.get(shown or ENTRIES, draw_list_and_panel)(memory)
+TABS.get(choose_part([ENTRIES, *TABS], key="journal_tab"), draw_list_and_panel)(memory)

@@ -24,7 +24,7 @@ from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
-from pages.components.filters import draw_choice, turn_to_first_page
+from pages.components.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.listing import Lister, draw_pages, draw_table, draw_trash_link, find
 from pages.components.scope import URL
 
@@ -39,24 +39,20 @@ def ask(memory: MemorySystem) -> ConceptQuery:
     """The boxes above the list. Another question begins it at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="concepts_text", type="search", placeholder="What should it do?", bind=URL,
-                             width=250)  # fmt: skip
+        text = draw_search("concepts", "What should it do?", width=250)
         sources = draw_choice("Source", options.sources, key="concepts_source")
         languages = draw_choice("Language", options.languages, key="concepts_language")
         tags = draw_choice("Tag", options.tags, key="concepts_tag")
-        is_search = bool(text and text.strip())
+        is_search = bool(text.strip())
         order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
-        with_irrelevant = is_search and st.toggle(
-            "Less relevant too", key="concepts_irrelevant", help="Also list what has little or nothing to do with it",
-            bind=URL,
-        )  # fmt: skip
+        with_irrelevant = is_search and draw_irrelevant("concepts")
     query = ConceptQuery(
-        text=text or "",
+        text=text,
         sources=sources,
         languages=languages,
         tags=tags,
         order=order or NEWEST,
-        with_irrelevant=bool(with_irrelevant),
+        with_irrelevant=with_irrelevant,
     )
     turn_to_first_page(query, "concepts")
     return query

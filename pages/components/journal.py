@@ -25,7 +25,7 @@ from atlas.views.scope import BEST_MATCH, offered
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
 from pages.components.cards import draw_cards, is_as_cards
-from pages.components.filters import draw_choice, turn_to_first_page
+from pages.components.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.hits import hit_card
 from pages.components.journal_editing import draw_write
 from pages.components.journal_timeline import draw_timeline
@@ -62,22 +62,18 @@ def ask(memory: MemorySystem) -> JournalQuery:
     """The boxes between timeline and list. Another question begins the list at its first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="journal_text", type="search", placeholder="What happened?", bind=URL,
-                             width=220)  # fmt: skip
+        text = draw_search("journal", "What happened?", width=220)
         by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key="journal_by", bind=URL)
         types = draw_choice("Type", options.types, key="journal_types")
         since, until = _generations()
         tiers = draw_choice("Tier", options.tiers, key="journal_tiers")
         tags = draw_choice("Tag", options.tags, key="journal_tags")
         metadata = _metadata(options)
-        is_search = bool(text and text.strip())
+        is_search = bool(text.strip())
         order = st.selectbox("Sort", list(ORDERS), key="journal_order", disabled=is_search, width=190, bind=URL)
-        with_irrelevant = is_search and by == BEST_MATCH and st.toggle(
-            "Less relevant too", key="journal_irrelevant", help="Also list what has little or nothing to do with it",
-            bind=URL,
-        )  # fmt: skip
+        with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant("journal")
     query = JournalQuery(
-        text=text or "",
+        text=text,
         by=by or BEST_MATCH,
         types=types,
         tiers=tiers,
@@ -86,7 +82,7 @@ def ask(memory: MemorySystem) -> JournalQuery:
         since=since,
         until=until,
         order=order or NEWEST,
-        with_irrelevant=bool(with_irrelevant),
+        with_irrelevant=with_irrelevant,
     )
     turn_to_first_page(query, "journal")
     return query

@@ -20,7 +20,7 @@ from atlas.views.strategies import (
     strategy_options,
     tries_seen,
 )
-from pages.components.filters import draw_choice, turn_to_first_page
+from pages.components.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.listing import Lister, draw_pages, draw_table, draw_trash_link, find
 from pages.components.scope import URL
 from pages.components.strategy_writing import draw_by_hand, draw_from_attempts
@@ -51,27 +51,23 @@ def ask(memory: MemorySystem) -> StrategyQuery:
     """The boxes above the list. Another question begins it at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="strategies_text", type="search", placeholder="What is the task?", bind=URL,
-                             width=190)  # fmt: skip
+        text = draw_search("strategies", "What is the task?", width=190)
         state = st.selectbox("Show", STATES, key="strategies_state", width=BOX_PIXELS, bind=URL)
         written_by = draw_choice("Written by", options.written_by, key="strategies_written_by", width=BOX_PIXELS)
         domains = draw_choice("Domain", options.domains, key="strategies_domain", width=BOX_PIXELS)
         tags = draw_choice("Tag", options.tags, key="strategies_tag", width=BOX_PIXELS)
-        is_search = bool(text and text.strip())
+        is_search = bool(text.strip())
         order = st.selectbox("Sort", ORDERS, key="strategies_order", disabled=is_search, width=160, bind=URL,
                              help="The surest has the highest lower end of its interval")  # fmt: skip
-        with_irrelevant = is_search and st.toggle(
-            "Less relevant too", key="strategies_irrelevant", help="Also list what has little or nothing to do with it",
-            bind=URL,
-        )  # fmt: skip
+        with_irrelevant = is_search and draw_irrelevant("strategies")
     query = StrategyQuery(
-        text=text or "",
+        text=text,
         written_by=written_by,
         domains=domains,
         tags=tags,
         state=state or ALL,
         order=order or SUREST,
-        with_irrelevant=bool(with_irrelevant),
+        with_irrelevant=with_irrelevant,
     )
     turn_to_first_page(query, "strategies")
     return query
