@@ -11,21 +11,12 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
 from atlas.protocols.memory import ConceptLibrary
-from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.undo import undo
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"
-
-
-@pytest.fixture
-def store(tmp_path):
-    made = Store.open(tmp_path / "store", clock=FixedClock())
-    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield made
-    made.ledger.close()
 
 
 @pytest.fixture
