@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import signal
-import time
 
 import pytest
 
 from tests.integration.conftest import hear, start_together
 from tests.integration.test_concurrency import listen
+from tests.integration.test_crash import kill_somewhere
 from tests.integration.workers import opened
 
 N_WRITES = 25
@@ -60,12 +59,8 @@ def test_what_two_processes_write_a_third_one_sees_at_once(start, tmp_path):
     writers = [start("note", path, f"w{i}", N_WRITES) for i in range(2)]
     with opened(path) as memory:
         start_together(writers)
-        lines, n_done, missed = listen(writers), 0, []
-        while n_done < len(writers):
-            line = lines.get()
-            if line is None:
-                n_done += 1
-                continue
+        missed = []
+        for line in listen(writers):
             said.take(line)
             missed += not_found(memory, line)
         assert [writer.wait() for writer in writers] == [0, 0]
@@ -83,14 +78,7 @@ def test_a_killed_writer_of_the_journal_loses_nothing_that_it_has_acknowledged(s
     for turn in range(2):
         worker = start("note", path, f"w{kill}-{turn}")
         start_together([worker])
-        for _ in range(draw.randint(1, 30)):
-            said.take(hear(worker))
-        time.sleep(draw.random() * 0.05)
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
-        *whole, _ = worker.stdout.read().split("\n")  # the last line may be cut off
-        for line in whole:
-            said.take(line)
+        kill_somewhere(worker, draw, said, 30)
     with opened(path) as memory:
         assert missing(memory, said) == []
         assert len(memory.journal) - len(said.entries) in (0, 1, 2), "what was written, but not said, by two workers"

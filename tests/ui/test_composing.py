@@ -14,9 +14,9 @@ from atlas.memory.primitives.swe import SWEPrimitiveLoader
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
+from tests.ui.looking import assert_no_problem, said
 from tests.ui.stores import make_store
-from tests.ui.test_compressing import said, shown_code
-from tests.ui.test_pages import assert_no_problem
+from tests.ui.test_compressing import shown_code
 
 HALVE = "def halve(numbers: list[int]) -> list[int]:\n    return [number // 2 for number in numbers]\n"
 TOTAL = "def total(numbers: list[int]) -> int:\n    return sum(numbers)\n"

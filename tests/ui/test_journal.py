@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,19 +15,12 @@ from atlas.memory.compaction_job import planned_now
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry, opened_journal
+from tests.ui.journals import entry
+from tests.ui.looking import assert_no_problem, box
 from tests.ui.stores import attempt, make_store
 from tests.ui.test_evaluation import run_until
-from tests.ui.test_map import assert_no_problem
 
 SAID = "the parser fails on an empty list of numbers"
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    """A journal, beside the dashboard's own view of it."""
-    with opened_journal(tmp_path) as opened:
-        yield opened
 
 
 def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
@@ -113,14 +105,14 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     before = memory.journal.get(opened)
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Something else was read.")
-    box(app, "metadata").set_value('{"by": "hand"}')
+    box(app, "entry", "content").set_value("Something else was read.")
+    box(app, "entry", "metadata").set_value('{"by": "hand"}')
     app.button(key="entry_edit_save").click().run()
     now = memory.journal.get(opened)
     assert (now.content, dict(now.metadata)) == ("Something else was read.", {"by": "hand"})
     app.button(key="act_undo").click().run()
     assert memory.journal.get(opened) == before
-    box(app, "metadata").set_value("{by: hand}")
+    box(app, "entry", "metadata").set_value("{by: hand}")
     app.button(key="entry_edit_save").click().run()
     assert any("should be JSON such as" in element.value for element in app.text)
     assert memory.journal.get(opened) == before
@@ -129,11 +121,11 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
 def test_what_was_typed_stays_where_another_changes_the_entry(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Mine.").run()
+    box(app, "entry", "content").set_value("Mine.").run()
     memory.journal.edit(opened, content="Theirs.")
     app.run()
     assert any("changed elsewhere" in element.value for element in app.warning)
-    assert box(app, "content").value == "Mine."
+    assert box(app, "entry", "content").value == "Mine."
 
 
 def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp_path, memory):
@@ -425,13 +417,6 @@ def on_tab(app: AppTest, name: str) -> AppTest:
     """The page with a tab of the panel open, which is drawn only then."""
     app.session_state["entry_tabs"] = name
     return app.run()
-
-
-def box(app: AppTest, name: str):
-    """A box of the form for edits."""
-    boxes = [*app.text_area, *app.number_input]
-    [found] = [one for one in boxes if str(one.key).startswith("entry_edit_") and str(one.key).endswith(f"_{name}")]
-    return found
 
 
 def keys(app: AppTest) -> list[str]:

@@ -26,14 +26,6 @@ CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\
 
 
 @pytest.fixture
-def store(tmp_path):
-    made = Store.open(tmp_path / "store", clock=FixedClock())
-    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield made
-    made.ledger.close()
-
-
-@pytest.fixture
 def library(store):
     return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
 
