@@ -98,7 +98,7 @@ def _ways(cut: Cut | None) -> Mapping[str, Way]:
     }
     if cut is None:
         return ways
-    return ways | {"words": Way(lambda text: " ".join(cut(text)), lambda text: _quoted(cut(text)))}
+    return ways | {"a segmenter": Way(lambda text: " ".join(cut(text)), lambda text: _quoted(cut(text)))}
 
 
 def _quoted(pieces: Iterable[str]) -> list[str]:
