@@ -100,8 +100,9 @@ def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     of: dict[str, ast.expr] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
-        is_value = isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
-        if is_value and MIN_NODES <= sum(isinstance(part, ast.expr) for part in ast.walk(node)) <= MAX_NODES:
+        if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            continue
+        if MIN_NODES <= sum(isinstance(part, ast.expr) for part in ast.walk(node)) <= MAX_NODES:
             of.setdefault(ast.dump(node), node)
             kinds[_kind(node)][ast.dump(node)] += 1
     for counts in kinds.values():
