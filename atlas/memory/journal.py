@@ -10,14 +10,8 @@ from atlas.infra import aio
 from atlas.memory.backing import PlainStore
 from atlas.memory.journal_async import AsyncJournal
 from atlas.memory.journal_compacting import CompactPlan, Move, SummaryDraft
-from atlas.memory.journal_entries_async import (
-    ACCEPTED,
-    COLLECTION,
-    LIVE,
-    REFUSED_COLLECTION,
-    Refusals,
-    RefusedEntry,
-)
+from atlas.memory.journal_entries_async import COLLECTION, LIVE
+from atlas.memory.journal_gates_async import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
 from atlas.memory.journal_linking import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.protocols.infra import Progress, Where
@@ -26,10 +20,12 @@ from atlas.storage.vector_store import LedgerVectorStore
 __all__ = [
     "ACCEPTED",
     "COLLECTION",
+    "GATES",
     "LIVE",
     "REFUSED_COLLECTION",
     "CompactPlan",
     "Edge",
+    "Gate",
     "Journal",
     "LinkGraph",
     "LinkSuggestion",

@@ -111,7 +111,7 @@ class AsyncJournal(AsyncLinkedEntries):
         Raises:
             InvalidInput: A number to keep is negative.
         """
-        await self._recall_types()
+        await self._recall()
         moment = await self._store.moment()
         await self._store.write_retrievals()
         rows = await self._store.scan(order_by="created_at", descending=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.memory.journal import CompactPlan, Move, SummaryDraft
 from atlas.memory.journal_compacting import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal import EntryRow, light_rows
-from atlas.views.plans import PlanRow, PlanView, gone_notes
+from atlas.views.kinds import JOURNAL
+from atlas.views.plans import PlanRow, PlanView, deleting_view, gone_notes
+from atlas.views.removals import Removal
 from atlas.views.texts import Text
 from atlas.views.wording import counted
 
@@ -24,53 +25,19 @@ class EntryDeleteRequest:
 
     ids: tuple[str, ...]
 
+    kind = JOURNAL
     verb = "Delete"
     subject = "Entry"
     caption = "What goes, and what links to it"
 
-    def propose(self, memory: MemorySystem) -> EntryDeleteProposal:
+    def propose(self, memory: MemorySystem) -> Removal:
         """What it would do now; what is gone meanwhile is left out."""
         titles, n_total = memory.journal.titles(self.ids), memory.journal.count()
         going = tuple(entry_id for entry_id in self.ids if entry_id in titles)
         naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
         linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in titles])
         view = _delete_view(titles, linking, n_total, len(self.ids))
-        return EntryDeleteProposal(request=self, view=view, going=going, n_before=n_total)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryDeleteProposal:
-    """A deletion, and all that a person should see of it before it is applied."""
-
-    request: EntryDeleteRequest
-    view: PlanView
-    going: tuple[str, ...]
-    """The ids of what would go."""
-
-    n_before: int
-    """Entries in the journal."""
-
-    @property
-    def button(self) -> str:
-        """What applying it is called: `Delete 2 entries`."""
-        return f"Delete {counted(len(self.going), 'entry')}"
-
-    @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """Figures as they would be: what of, how much, and from what."""
-        return (("Entries afterwards", f"{self.n_before - len(self.going):,}", f"from {self.n_before:,}"),)
-
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
-
-        Raises:
-            PlanOutdated: The entries have changed since; nothing was done.
-        """
-        if self.request.propose(memory).view != self.view:
-            raise PlanOutdated("the journal has changed since this was planned; nothing was done. Plan anew")
-        scoped = memory.journal.within("delete")
-        scoped.delete(list(self.going))
-        return str(scoped.operation_id), self.button.replace("Delete", "Deleted", 1)
+        return Removal(request=self, view=view, going=going, n_before=n_total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,21 +135,15 @@ def tier_sizes(memory: MemorySystem) -> dict[str, int]:
 
 
 def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total: int, n_asked: int) -> PlanView:
-    share = len(titles) / n_total if n_total else 0.0
     notes = [*gone_notes(n_asked - len(titles))]
     if linking:
         verb = "links" if len(linking) == 1 else "link"
         notes.append(f"{counted(len(linking), 'entry')} {verb} to what would go; undoing it brings these links back.")
-    return PlanView(
-        headline=f"{len(titles):,} of {counted(n_total, 'entry')} would go ({share:.1%}).",
-        notes=tuple(notes),
-        rows=(
-            *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
-            *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
-        ),
-        n_going=len(titles),
-        share=share,
-    )
+    rows = [
+        *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
+        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
+    ]
+    return deleting_view(rows, "entry", n_total, notes)
 
 
 def _compact_view(plan: CompactPlan) -> PlanView:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,6 +40,11 @@ def plural(noun: str) -> str:
     """`strategies` of `strategy`, `tries` of `try`; an `s` after every other noun that the pages use."""
     is_ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
+
+
+def in_words(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; empty of none."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
 def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
@@ -15,19 +15,12 @@ from atlas.memory.compaction_job import planned_now
 from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry, opened_journal
+from tests.ui.journals import entry
+from tests.ui.looking import assert_no_problem, box
 from tests.ui.stores import attempt, make_store
 from tests.ui.test_evaluation import run_until
-from tests.ui.test_map import assert_no_problem
 
 SAID = "the parser fails on an empty list of numbers"
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    """A journal, beside the dashboard's own view of it."""
-    with opened_journal(tmp_path) as opened:
-        yield opened
 
 
 def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
@@ -112,14 +105,14 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     before = memory.journal.get(opened)
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Something else was read.")
-    box(app, "metadata").set_value('{"by": "hand"}')
+    box(app, "entry", "content").set_value("Something else was read.")
+    box(app, "entry", "metadata").set_value('{"by": "hand"}')
     app.button(key="entry_edit_save").click().run()
     now = memory.journal.get(opened)
     assert (now.content, dict(now.metadata)) == ("Something else was read.", {"by": "hand"})
     app.button(key="act_undo").click().run()
     assert memory.journal.get(opened) == before
-    box(app, "metadata").set_value("{by: hand}")
+    box(app, "entry", "metadata").set_value("{by: hand}")
     app.button(key="entry_edit_save").click().run()
     assert any("should be JSON such as" in element.value for element in app.text)
     assert memory.journal.get(opened) == before
@@ -128,11 +121,11 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
 def test_what_was_typed_stays_where_another_changes_the_entry(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Mine.").run()
+    box(app, "entry", "content").set_value("Mine.").run()
     memory.journal.edit(opened, content="Theirs.")
     app.run()
     assert any("changed elsewhere" in element.value for element in app.warning)
-    assert box(app, "content").value == "Mine."
+    assert box(app, "entry", "content").value == "Mine."
 
 
 def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp_path, memory):
@@ -160,6 +153,30 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (2, 0)
     app.button(key="act_undo").click().run()
     assert (memory.journal.count(), memory.journal.rejected().n_total) == (1, 1)
+    assert_no_problem(app)
+
+
+def test_a_gate_is_switched_for_all_and_back(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app.button(key="journal_gate_noise").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch on"
+    assert memory.journal.add("observation", "ok", generation=1)
+    app.button(key="act_undo").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch off"
+    assert memory.journal.add("observation", "so", generation=1) is None
+    assert_no_problem(app)
+
+
+def test_a_gate_of_which_the_environment_says_what_it_is_or_in_a_store_to_read_is_not_switched(
+    dashboard: Dashboard, tmp_path, memory, monkeypatch
+):
+    monkeypatch.setenv("ATLAS_KEEP_NOISE", "1")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    assert [app.button(key=f"journal_gate_{name}").disabled for name in ("noise", "near-duplicate")] == [True, False]
+    assert "Unset ATLAS_KEEP_NOISE" in app.button(key="journal_gate_noise").help
+    st.cache_resource.clear()
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Refused")
+    assert app.button(key="journal_gate_near-duplicate").disabled
     assert_no_problem(app)
 
 
@@ -400,13 +417,6 @@ def on_tab(app: AppTest, name: str) -> AppTest:
     """The page with a tab of the panel open, which is drawn only then."""
     app.session_state["entry_tabs"] = name
     return app.run()
-
-
-def box(app: AppTest, name: str):
-    """A box of the form for edits."""
-    boxes = [*app.text_area, *app.number_input]
-    [found] = [one for one in boxes if str(one.key).startswith("entry_edit_") and str(one.key).endswith(f"_{name}")]
-    return found
 
 
 def keys(app: AppTest) -> list[str]:

@@ -17,7 +17,7 @@ from atlas.views.journal_conversations import conversation_view, found_turns
 from atlas.views.journal_entry import EditableEntry, entry_detail, metadata_in
 from atlas.views.journal_links import PHRASES, candidates, entry_links, suggested_links
 from atlas.views.journal_proposals import CompactRequest, EntryDeleteRequest, tier_sizes
-from atlas.views.journal_refused import refused_listing
+from atlas.views.journal_refused import gate_views, refused_listing
 from atlas.views.journal_timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from tests.ui.journals import entry
 from tests.ui.stores import START
@@ -274,6 +274,17 @@ def test_what_a_gate_kept_out_is_counted_and_says_why(memory, clock):
     assert [(one.generation, one.like_id) for one in listing.shown] == [(3, held), (2, "")]
     assert held not in listing.shown[0].reason
     assert held[:8] in listing.shown[0].reason
+
+
+def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
+    memory.journal.switch_gate("noise", False)
+    memory.journal.keep_repetitions = True
+    noise, repetitions = gate_views(memory)
+    assert (noise.is_on, noise.is_overridden) == (False, False)
+    assert noise.what == "Entries of fewer than 3 different words are let in"
+    assert noise.why == "Switched off for everyone who writes here."
+    assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
+    assert repetitions.why == "ATLAS_KEEP_REPETITIONS says so here, whatever the store says."
 
 
 def test_the_history_tells_of_entries(memory):
