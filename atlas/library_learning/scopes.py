@@ -68,16 +68,16 @@ def _bound_in(node: ast.AST) -> _Scope:
 
 def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
     """The imported names of a scope that may have no value, or another one, by the time that they are used."""
-    imported = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in _imported(node)}
+    brought = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported(node)}
     if "*" in bound:
-        return imported  # what else a star brings nobody knows
+        return brought  # what else a star brings nobody knows
     seen: set[str] = set()
     sure: set[str] = set()
-    for statement in getattr(scope, "body", []) if imported else []:
+    for statement in getattr(scope, "body", []) if brought else []:
         if isinstance(statement, IMPORTS):
-            sure |= set(_imported(statement)) - seen
+            sure |= set(imported(statement)) - seen
         seen |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    return imported - sure
+    return brought - sure
 
 
 def _changed_from_inside(function: ast.AST) -> set[str]:
@@ -154,13 +154,13 @@ def _add(scope: _Scope, name: str, binding: str) -> None:
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
 
-def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
     """The name that each alias binds."""
     return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
-    for alias, name in zip(node.names, _imported(node), strict=True):
+    for alias, name in zip(node.names, imported(node), strict=True):
         statement = (
             ast.Import(names=[alias])
             if isinstance(node, ast.Import)
