@@ -155,7 +155,7 @@ class Purity:
 
     def _is_pure_function(self, function: ast.AST) -> bool:
         name = self.known(function)
-        return name in PURE_FUNCTIONS or name.startswith("from math import ")
+        return name in PURE_FUNCTIONS or (name.startswith("from math import ") and " as " not in name)
 
     def _is_math(self, function: ast.Attribute) -> bool:
         return self.known(function.value) == "import math"
