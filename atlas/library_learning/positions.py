@@ -125,6 +125,8 @@ class _Walk:
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
+        if not self._purity.is_pure(node):
+            self._now = replace(self._now, effects=True)
         if not _only_names(node):
             self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
 

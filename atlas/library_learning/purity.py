@@ -6,8 +6,8 @@ Everything errs to the safe side, but for these beliefs; running the tests of a 
   types; only a program that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
 - A method with the name and the number of arguments of one in `PURE_METHODS` is that one, unless the program defines
   such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
-- Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; and an
-  iterator goes by one name.
+- Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; an
+  iterator goes by one name; and one that comes from outside of a program does nothing else when it is gone through.
 - Which of two exceptions comes first decides nothing for whoever calls a program: it does only within one that has a
   `try` or a `with` of its own (other than of a file).
 - Nothing looks at the stack: not how deep it is, nor who calls.
@@ -86,6 +86,8 @@ class Purity:
         self._adds_items = _names_defaultdict(module) or "__missing__" in self._methods
         self._constants = constants(module, symbols)
         self._sized = set(_sized(module))
+        self._acts_by_iterators = False
+        self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
         self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
         """Whether the program may go on after an exception, in a way that depends on which it is."""
 
@@ -101,6 +103,8 @@ class Purity:
 
         An iterator that is used up is no such thing here; see `used_up_by`.
         """
+        if self._acts_by_iterators and self._iterated(node):
+            return False
         match node:
             case ast.Call(func=ast.Name()):
                 return self._is_pure_function(node.func) and all(map(self._is_harmless, _functions(node)))
@@ -140,8 +144,26 @@ class Purity:
 
     def used_up_by(self, node: ast.AST) -> Names:
         """The names of what may be an iterator, and is gone through by evaluating code."""
-        through = [one for part in ast.walk(node) for each in _gone_through(part) for one in _iterators(each)]
+        return frozenset[str]().union(*map(self._iterated, ast.walk(node)))
+
+    def _iterated(self, node: ast.AST) -> Names:
+        """The names of what may be an iterator, and is gone through by just this."""
+        parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
+        through = [one for part in parts for each in _gone_through(part) for one in _iterators(each)]
         return names_in(*through) - self._sized
+
+    def _is_acting_iterator(self, node: ast.AST) -> bool:
+        """Whether going through what a program makes here may do more than to use it up."""
+        match node:
+            case ast.Yield() | ast.YieldFrom():
+                return True
+            case ast.FunctionDef(name="__iter__" | "__next__"):
+                return True
+            case ast.GeneratorExp():
+                return self.acts(node)
+            case ast.Call(func=function) if self.known(function) in ("filter", "iter", "map"):
+                return self.acts(node) and (self.known(function) != "iter" or len(node.args) > 1)
+        return False
 
     def is_of_python(self, method: ast.Attribute) -> bool:
         """Whether a method that has the name of one of Python's own types is that."""
@@ -253,6 +275,8 @@ def _gone_through(node: ast.AST) -> list[ast.expr]:
     match node:
         case ast.comprehension() | ast.For():
             return [node.iter]
+        case ast.Assign(targets=targets) if not all(isinstance(target, ast.Name) for target in targets):
+            return [node.value]
         case ast.Starred() | ast.YieldFrom():
             return [node.value]
         case ast.Compare() if any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
