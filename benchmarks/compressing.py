@@ -150,11 +150,25 @@ def _at(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
             unit="s",
             aim="400 under 180",
         )
-    if n_checked := sum(each.n_checked for each in made.abstractions):
-        n_verified = sum(each.n_verified for each in made.abstractions)
-        what = f"{size}: uses whose programs still pass their tests, of {n_checked}"
-        yield Figure(what=what, ours=100 * n_verified / n_checked, baseline=None, unit="%", aim="100")
+    yield from _passing(programs, made, verify)
     yield Figure(what=f"{size}: most memory", ours=ours.megabytes, baseline=None, unit="MB", aim="400 under 1000")
+
+
+def _passing(programs: Sequence[Program], made: Compression, verify: Verify) -> Iterator[Figure]:
+    """How many of the rewritten programs still pass their tests, and of how many the tests run what was put in."""
+    rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
+    verdicts = list(verify(rewritten).values())
+    n_run = len(verdicts) - verdicts.count(None)
+    if not n_run:
+        return
+    size = f"{made.n_programs} programs"
+    share = 100 * verdicts.count(True) / n_run
+    yield Figure(
+        what=f"{size}: rewritten ones that pass their tests, of {n_run}", ours=share, baseline=None, unit="%", aim="100"
+    )
+    proving = {name for each in made.abstractions for name in each.proofs}
+    what = f"{size}: rewritten ones whose tests run what was put in"
+    yield Figure(what=what, ours=100 * len(proving) / n_run, baseline=None, unit="%", aim="most")
 
 
 PLANTED = (

@@ -55,11 +55,8 @@ class Abstraction:
     saving: int
     """Tokens by which the programs and the library are shorter for it, itself counted."""
 
-    n_verified: int = 0
-    """Of its uses: programs that were run and did the same as before."""
-
-    n_checked: int = 0
-    """Of its uses: programs that could be run."""
+    proofs: tuple[str, ...] = ()
+    """Of its uses: those whose tests run it, and whose programs did the same as before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,7 +365,6 @@ def _abstraction(
     used: set[str],
     run: _Run,
 ) -> Abstraction:
-    verdicts = [run.verdicts.get((program, standalone(program, shelf, functions))) for program in used]
     return Abstraction(
         name=functions[name].name,
         source=source,
@@ -377,6 +373,14 @@ def _abstraction(
         uses=tuple(sorted(used)),
         n_tasks=len({run.programs[program].task_id for program in used}),
         saving=saving,
-        n_verified=verdicts.count(True),
-        n_checked=sum(verdict is not None for verdict in verdicts),
+        proofs=_proofs(name, sorted(used), shelf, functions, run),
     )
+
+
+def _proofs(
+    name: str, used: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
+) -> tuple[str, ...]:
+    """The programs that did the same with a function, and fail once it raises: the others' tests do not run it."""
+    same = [one for one in used if run.verdicts.get((one, standalone(one, shelf, functions)))]
+    spoilt = _run_all([(one, standalone(one, shelf, functions, spoilt=name)) for one in same], run)
+    return tuple(one for one, verdict in zip(same, spoilt, strict=True) if verdict is False)

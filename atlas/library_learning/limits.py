@@ -19,7 +19,8 @@ class Limits:
     """Time, memory, size, and the gates against trivia."""
 
     seconds: float = 120
-    """For the search for abstractions; what was found by then is used."""
+    """Of a processor, for the search for abstractions; what was found by then is used. A busy machine may take twice as
+    long for it."""
 
     megabytes: int = 1_000
     """Of address space for the search, in its own process."""

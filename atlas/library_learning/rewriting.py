@@ -17,10 +17,20 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
     }
 
 
-def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> str:
-    """A program after the functions that it needs; runs as it stands."""
+def raising(name: str) -> str:
+    """The code of a function that raises in the place of another, so that it shows who calls that."""
+    return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
+
+
+def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], spoilt: str = "") -> str:
+    """A program after the functions that it needs; runs as it stands.
+
+    Args:
+        spoilt: One of the functions, which raises instead.
+    """
     needed = [
         function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
         for each in shelf.functions_of(name)
     ]
-    return "\n\n\n".join([*needed, program_source(shelf.programs[name], functions)])
+    instead = [raising(functions[spoilt].name)] if spoilt else []
+    return "\n\n\n".join([*needed, *instead, program_source(shelf.programs[name], functions)])

@@ -22,10 +22,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from atlas.core.errors import AtlasError, Cancelled, InvalidInput
 from atlas.protocols.infra import Progress
@@ -163,7 +163,7 @@ class Sandbox:
         on_progress: Progress | None,
         is_cancelled: Callable[[], bool] | None,
     ) -> list[RunResult]:
-        done: SimpleQueue[tuple[int, RunResult | AtlasError]] = SimpleQueue()
+        done: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
         waiting = iter(enumerate(programs))
         lock = threading.Lock()
         for worker in self._started("".join(source for source, _ in programs), len(programs)):
@@ -175,7 +175,7 @@ class Sandbox:
                 raise Cancelled("running programs was cancelled; nothing was changed")
             with suppress(Empty):
                 position, result = done.get(timeout=CANCEL_CHECK_SECONDS)
-                if isinstance(result, AtlasError):
+                if isinstance(result, Exception):
                     raise result
                 results[position] = result
                 if on_progress is not None:
@@ -217,17 +217,32 @@ def _shared(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
 def _work(
     worker: _Worker,
     todo: Iterator[tuple[int, tuple[str, str]]],
-    done: SimpleQueue[tuple[int, RunResult | AtlasError]],
+    done: SimpleQueue[tuple[int, RunResult | Exception]],
     limits: RunLimits,
 ) -> None:
     for position, (source, tests) in todo:
         try:
-            result: RunResult | AtlasError | None = worker.run(source, tests, limits)
-        except AtlasError as error:
+            result: RunResult | Exception | None = worker.run(source, tests, limits)
+        except Exception as error:  # noqa: BLE001 - raised again by whoever waits, who would else wait for ever
             result = error
         if result is None:
             return
         done.put((position, result))
+
+
+def _result(answer: Mapping[str, Any]) -> RunResult:
+    """How a program ended, by what is said of it; one that has found out how may say anything itself."""
+    texts = [answer.get(name) for name in ("detail", "output", "printed")]
+    values = answer.get("values")
+    is_sound = (
+        answer.get("outcome") in get_args(Outcome)
+        and isinstance(values, dict)
+        and all(isinstance(text, str) for text in (*texts, *values, *values.values()))
+    )
+    if not is_sound:
+        return RunResult(outcome="error", detail="what it said of how it ended is no such answer")
+    known: dict[str, Any] = {one.name: answer[one.name] for one in fields(RunResult) if one.name in answer}
+    return RunResult(**known)
 
 
 class _Worker:
@@ -247,7 +262,7 @@ class _Worker:
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
         if answer is not None:
-            return RunResult(**answer)
+            return _result(answer)
         with self._lock:
             if self._is_closed:
                 return None
@@ -305,7 +320,8 @@ class _Worker:
         try:
             poll.register(self._child.stdout, select.POLLIN)
             while not said.endswith(b"\n"):
-                if not poll.poll(max(deadline - time.monotonic(), 0) * 1000):
+                left = deadline - time.monotonic()
+                if left <= 0 or not poll.poll(left * 1000):
                     return None
                 chunk = self._child.stdout.read(2**16)
                 if not chunk:

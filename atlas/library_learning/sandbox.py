@@ -153,7 +153,13 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 def _told(said: bytes, token: str) -> Answer | None:
     """What the fork itself said; None where it said nothing, or not with the token that it was given."""
     mark, _, rest = said.partition(b"\n")[0].partition(b" ")
-    return dict(json.loads(rest)) if mark == token.encode() and said.endswith(b"\n") else None
+    if mark != token.encode() or not said.endswith(b"\n"):
+        return None
+    try:
+        answer = json.loads(rest)
+    except (ValueError, RecursionError):  # a program has found the token
+        return None
+    return answer if isinstance(answer, dict) else None
 
 
 def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:

@@ -21,7 +21,7 @@ def main(directory: Path) -> None:
     """Search step by step, each on the programs as the last one rewrote them."""
     _end_with_parent()
     request = json.loads((directory / "request.json").read_text("ascii"))
-    _limit_memory(request["megabytes"])
+    _limit(request["megabytes"], request["cpu_seconds"])
     _end_without_parent(request["seconds"])
     answer: dict[str, Any] = {"patterns": [], "programs": request["programs"], "unchecked": False, "error": ""}
     _write(directory, answer)
@@ -74,13 +74,14 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def _limit_memory(megabytes: int) -> None:
+def _limit(megabytes: int, cpu_seconds: int) -> None:
     try:
         import resource
     except ImportError:  # not on Windows
         return
-    with suppress(ValueError, OSError):  # macOS refuses, and the time limit holds even so
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    for what, limit in ((resource.RLIMIT_AS, megabytes << 20), (resource.RLIMIT_CPU, cpu_seconds)):
+        with suppress(ValueError, OSError):  # macOS refuses the first, and the limits of time hold even so
+            resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))
 
 
 def _end_without_parent(seconds: float) -> None:

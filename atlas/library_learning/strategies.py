@@ -45,10 +45,10 @@ class Learned:
     arity: int
     n_tasks: int
     n_verified: int
-    """Of its programs: those that were run and did the same as before."""
+    """Of `n_checked`: those that did the same as before."""
 
     n_checked: int
-    """Of its programs: those that could be run."""
+    """Of its programs: those whose tests run it."""
 
     is_known: bool
     """Whether the library has it already."""
@@ -67,7 +67,7 @@ class Rewriting:
     """Ids of the concepts that it needs."""
 
     does_the_same: bool | None
-    """None where it has nothing that could show it."""
+    """None where it has nothing that could show it: no tests, or none that run what was put in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,6 +314,7 @@ def _rewritings(
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
     }
+    proving = {name for one in compression.abstractions for name in one.proofs}
     pairs = [(programs[name], source) for name, source in sources.items()]
     verdicts = verifier.verdicts(pairs, on_progress=on_progress)
     return [
@@ -322,7 +323,7 @@ def _rewritings(
             before=rewritten.before,
             after=shown[name][0],
             concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
-            does_the_same=None if verdicts[name].state == "unproven" else verdicts[name].is_proven,
+            does_the_same=verdicts[name].is_proven if name in proving else None,
         )
         for name, rewritten in compression.rewritten.items()
     ]
@@ -346,14 +347,14 @@ def _learned(
     abstraction: Abstraction, concepts: Mapping[str, CodeConcept], known: set[str], rewritings: Sequence[Rewriting]
 ) -> Learned:
     concept = concepts[abstraction.name]
-    proofs = [one.does_the_same for one in rewritings if concept.id in one.concepts]
+    proofs = [one.does_the_same for one in rewritings if one.program.id in abstraction.proofs]
     return Learned(
         concept=concept,
         saving=abstraction.saving,
         arity=abstraction.arity,
         n_tasks=abstraction.n_tasks,
         n_verified=proofs.count(True),
-        n_checked=len(proofs) - proofs.count(None),
+        n_checked=len(proofs),
         is_known=abstraction.name in known,
     )
 

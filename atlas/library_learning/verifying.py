@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from atlas.library_learning.programs import Program
+from atlas.library_learning.rewriting import raising
 from atlas.library_learning.running import RunResult, Sandbox
 from atlas.protocols.infra import Progress
 
@@ -119,7 +120,7 @@ def _spoilt(source: str) -> str:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source  # it will not run either
     names = [one.get_name() for one in symbols if one.is_assigned() and not one.is_imported()]
-    return "\n".join([source, *(f"def {name}(*_, **__): raise RuntimeError('spoilt')" for name in names)]) + "\n"
+    return "\n".join([source, *map(raising, names)]) + "\n"
 
 
 def _ending(first: RunResult, second: RunResult, spoilt: RunResult | None) -> Ending:

@@ -37,7 +37,7 @@ COUNTED_AT_ONCE = 400
 LITTLE = 0.02
 """Share of the tokens; programs that repeat a function on purpose save several times that."""
 
-SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "has no tests that could show it"
+SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 
@@ -64,14 +64,14 @@ class FoundRow:
     n_tasks: int
     arity: int
     verified: str
-    """`4 of 4`: of its programs that could be run, those that did the same."""
+    """`4 of 4`: of its programs whose tests run it, those that did the same."""
 
     state: str
     """In our own words; empty for what is new and proven."""
 
     is_new: bool
     is_proven: bool
-    """Whether a program that could be run did the same, and all that could be run did."""
+    """Whether the tests of some program run it, and all such programs did the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,8 +190,8 @@ def notes(found: FoundCompression) -> list[str]:
     said = []
     if verdicts:
         said.append(
-            f"{counted(len(verdicts), 'program')} rewritten: {verdicts.count(True):,} of the {n_run:,} that could be "
-            "run did the same, run with their own tests before and after."
+            f"{counted(len(verdicts), 'program')} rewritten: {verdicts.count(True):,} of the {n_run:,} whose own tests "
+            "run what was put in did the same as before."
         )
     said += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
     if found.dropped:
@@ -227,9 +227,10 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
 
 
 def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:
-    """The functions that were found, each after those that it calls, and whether the library has them now."""
+    """The functions that were found, what saves most first, and whether the library has them now."""
     held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
-    return tuple(_row(one, found, one.concept.id in held) for one in found.learned)
+    by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
+    return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
 
 
 def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
@@ -242,7 +243,7 @@ def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
         n_programs=len(found.rewritings_with(one.concept.id)),
         n_tasks=one.n_tasks,
         arity=one.arity,
-        verified=f"{one.n_verified:,} of {one.n_checked:,}" if one.n_checked else "none could be run",
+        verified=f"{one.n_verified:,} of {one.n_checked:,}" if one.n_checked else "no test runs it",
         state=state,
         is_new=not (is_there or one.is_known),
         is_proven=is_proven,

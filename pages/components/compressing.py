@@ -47,7 +47,7 @@ COLUMNS = {
     "n_tasks": st.column_config.NumberColumn("Tasks", format="localized", width=65),
     "arity": st.column_config.NumberColumn("Arity", width=60, help="How many parameters it has"),
     "verified": st.column_config.TextColumn(
-        "Verified", width=125, help="Of its programs that could be run: those that did the same, by their own tests"
+        "Verified", width=125, help="Of its programs whose own tests run it: those that did the same"
     ),
     "state": st.column_config.TextColumn("", width=120),
 }

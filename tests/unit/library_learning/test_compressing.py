@@ -85,7 +85,7 @@ def test_what_programs_have_in_common_becomes_a_function(compressed: Compression
     assert prime.arity == 1
     assert prime.n_tasks == 6
     assert prime.uses == tuple(f"p{n}" for n in range(6))
-    assert (prime.n_verified, prime.n_checked) == (6, 6)
+    assert prime.proofs == prime.uses
 
 
 def test_the_saving_is_of_programs_and_library_together(compressed: Compression) -> None:
@@ -127,16 +127,24 @@ def test_a_program_that_needs_its_annotations_is_left_out_and_no_function_is_bla
     assert found.n_programs == 5
 
 
-def test_programs_that_cannot_be_run_are_not_counted_as_checked() -> None:
-    found = compress(
-        programs(), limits=Limits(iterations=5), verify=lambda pairs: {p.id: p.id == "p1" or None for p, _ in pairs}
-    )
-    assert (found.abstractions[0].n_verified, found.abstractions[0].n_checked) == (1, 1)
+def test_programs_that_cannot_be_run_prove_nothing() -> None:
+    (only,) = compress([replace(one, tests="") if one.id != "p1" else one for one in programs()],
+                       limits=Limits(iterations=5), verify=verify).abstractions  # fmt: skip
+    assert only.proofs == ("p1",)
+    assert len(only.uses) == 6
 
 
-def test_without_running_nothing_is_checked() -> None:
+def test_programs_whose_tests_do_not_run_a_function_prove_nothing_of_it() -> None:
+    tested = "\n\ndef tested():\n    return 1\n"
+    unaware = [replace(one, source=one.source + tested, tests="assert tested() == 1") for one in programs()]
+    found = compress(unaware, limits=Limits(iterations=5), verify=verify)
+    assert [one.proofs for one in found.abstractions] == [()]
+    assert len(found.rewritten) == 6
+
+
+def test_without_running_nothing_is_proven() -> None:
     (only,) = compress(programs(), limits=Limits(iterations=5)).abstractions
-    assert (only.n_verified, only.n_checked) == (0, 0)
+    assert only.proofs == ()
 
 
 @pytest.mark.parametrize("limits", [Limits(iterations=5, min_tasks=7), Limits(iterations=5, min_body_tokens=60)])
@@ -278,4 +286,4 @@ def test_real_programs_become_shorter_and_do_the_same(real_data: Path) -> None:
     result = compress(found[:60], limits=Limits(iterations=15, min_tasks=2), verify=verify)
     assert result.ratio >= 1
     assert result.abstractions
-    assert all(each.n_verified == each.n_checked > 0 for each in result.abstractions)
+    assert all(each.proofs for each in result.abstractions)

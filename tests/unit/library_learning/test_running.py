@@ -75,6 +75,21 @@ def test_writing_to_where_results_are_written_is_not_passing(sandbox):
     assert result.outcome == "error"
 
 
+@pytest.mark.parametrize(
+    "said", ['{"x": 1}', "[]", "{", '{"outcome": "passed", "detail": 1}', '{"outcome": ["passed"]}', "[" * 100_000]
+)
+def test_a_forged_answer_of_another_form_is_an_error_and_the_next_program_runs(sandbox, said):
+    forging = (
+        "import os, sys\n"
+        "frame = sys._getframe()\n"
+        "while 'token' not in frame.f_locals: frame = frame.f_back\n"
+        f"os.write(3, frame.f_locals['token'].encode() + b' ' + {said.encode()!r} + b'\\n')\n"
+        "while True: pass"
+    )
+    assert sandbox.run(forging).outcome == "error"
+    assert sandbox.run("x = 1").outcome == "passed"
+
+
 def test_printing_on_after_a_forged_result_does_not_hold_anything_up(impatient):
     assert impatient.run("import os\nos.write(3, b'passed\\n')\nwhile True: print('x' * 1000)").outcome != "passed"
 

@@ -145,6 +145,7 @@ def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) ->
         "options": {},
         "iterations": 1,
         "megabytes": 8000,
+        "cpu_seconds": 60,
         "seconds": 60,
     }
     (tmp_path / "request.json").write_text(json.dumps(request))
@@ -164,11 +165,11 @@ def test_a_mismatch_of_costs_is_tried_again_without_the_check(tmp_path: Path) ->
     assert answer["error"] == ""
 
 
-def _worker(directory: Path, seconds: float, before: str = "") -> list[str]:
+def _worker(directory: Path, seconds: float, before: str = "", cpu_seconds: int = 60) -> list[str]:
     """The command of a worker whose search takes a minute, and says when it has begun."""
     request = {
         **{"programs": ["(a b)"], "tasks": ["t"], "automaton": {}, "options": {}},
-        **{"iterations": 1, "megabytes": 8000, "seconds": seconds},
+        **{"iterations": 1, "megabytes": 8000, "cpu_seconds": cpu_seconds, "seconds": seconds},
     }
     (directory / "request.json").write_text(json.dumps(request))
     code = (
@@ -185,10 +186,17 @@ def _worker(directory: Path, seconds: float, before: str = "") -> list[str]:
 def test_a_search_ends_by_itself_in_the_end_and_where_memory_cannot_be_limited(tmp_path: Path) -> None:
     refusing = (
         "def refuse(*_): raise ValueError('current limit exceeds maximum limit')\n"
-        "sys.modules['resource'] = types.SimpleNamespace(RLIMIT_AS=0, setrlimit=refuse)"
+        "sys.modules['resource'] = types.SimpleNamespace("
+        "RLIMIT_AS=0, RLIMIT_CPU=1, setrlimit=refuse, getrlimit=lambda what: (1, 1))"
     )
     ended = subprocess.run(_worker(tmp_path, 2, refusing), stdout=subprocess.PIPE, timeout=40, check=False)
     assert ended.returncode == -signal.SIGALRM
+
+
+def test_a_search_ends_where_it_has_computed_for_as_long_as_it_may(tmp_path: Path) -> None:
+    computing = "def compute(_):\n    while True: pass\ntime.sleep = compute"
+    command = _worker(tmp_path, 600, computing, cpu_seconds=1)
+    assert subprocess.run(command, stdout=subprocess.PIPE, timeout=60, check=False).returncode == -signal.SIGXCPU
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
