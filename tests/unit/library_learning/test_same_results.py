@@ -308,7 +308,7 @@ def rewritten(program: str, pattern: Pattern) -> str:
     return standalone("p0", shelf, settled.functions) if shelf.patterns and shelf.programs["p0"].calls else ""
 
 
-@settings(max_examples=30, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cuts())
 def test_whatever_is_cut_out_of_a_program_it_does_the_same(drawn: tuple[str, Pattern]) -> None:
     program, pattern = drawn
