@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from atlas.library_learning.closures import is_used_up
 from atlas.library_learning.engines import Pattern
 from atlas.library_learning.flows import Flow, Flows, Names
 from atlas.library_learning.heads import EXPRESSION, REST, read_head
 from atlas.library_learning.occurrences import Located, Occurrence, Region, Site
 from atlas.library_learning.positions import Position, positions
+from atlas.library_learning.purity import Purity
 from atlas.library_learning.scopes import BUILTIN, LOCAL, OWN
 from atlas.library_learning.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.library_learning.terms import is_call
@@ -58,28 +60,6 @@ REFUSED_SYNTAX = frozenset({
     "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
 })
 # fmt: on
-CONSUMING = frozenset(
-    {
-        "all",
-        "any",
-        "dict",
-        "frozenset",
-        "list",
-        "max",
-        "min",
-        "next",
-        "reduce",
-        "set",
-        "sorted",
-        "sum",
-        "tuple",
-    }
-)
-"""Functions that are done with what they are given by the time that they return."""
-
-PASSING_ON = frozenset({"enumerate", "filter", "map", "zip"})
-"""Functions that are done with it when whoever is given their result is."""
-
 LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
 """Functions that see the variables of whoever calls them."""
 
@@ -132,9 +112,22 @@ class _Use:
     flow: Flow
     live: Names
     known: Names
-    positions: Mapping[int, Sequence[Position]]
+    holes: dict[int, int]
+    """The number of each hole that is evaluated before the function is, by the `id` of its node."""
+
     numbers: Mapping[str, int]
     """The hole of each variable."""
+
+    positions: Mapping[int, Sequence[Position]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nodes = self.region.statements or (self.region.node,)
+        self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
+
+    def calling(self, hole: int) -> _Use:
+        """The same where a hole is a function that is called: what it does is done where it stands."""
+        left = {node: number for node, number in self.holes.items() if number != hole}
+        return replace(self, holes=left)
 
     def argument(self, hole: int) -> ast.AST:
         node: ast.AST = self.program.at(self.occurrence.holes[hole][0])
@@ -201,7 +194,7 @@ def _look(occurrence: Occurrence, program: Located) -> _Use | str:
         flow=flow,
         live=live_after(region, program) if region.statements else frozenset(),
         known=assigned_before(region.node, program),
-        positions=positions(nodes, holes, flows, program.purity),
+        holes=holes,
         numbers=numbers,
     )
     return _out_of_place(use) or use
@@ -248,31 +241,7 @@ def _escapes(node: ast.AST, use: _Use) -> bool:
     """A lambda or generator that is not used up at once may see variables change that are copies here."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
-    call = _call_with(node, use.program)
-    if call is None:
-        return True
-    return bool(Flows(use.program.symbols).of_node(node).reads) and not _is_used_up(call, use.program)
-
-
-def _call_with(node: ast.AST, program: Located) -> ast.Call | None:
-    """The call that something is an argument of."""
-    parent, name = program.parents[id(node)]
-    if isinstance(parent, ast.keyword):
-        parent, name = program.parents[id(parent)]
-    return parent if isinstance(parent, ast.Call) and name in ("args", "keywords") else None
-
-
-def _is_used_up(call: ast.Call, program: Located) -> bool:
-    """Whether a call is done with its arguments when it returns, or hands them on to one that is."""
-    match call.func:
-        case ast.Attribute(attr=name):
-            return name in ("join", "sort")
-        case ast.Name(id=name) if name in PASSING_ON:
-            outer = _call_with(call, program)
-            return outer is not None and _is_used_up(outer, program)
-        case ast.Name(id=name):
-            return name in CONSUMING and id(call.func) not in program.symbols
-    return False
+    return bool(Flows(use.program.symbols).of_node(node).reads) and not is_used_up(node, use.program)
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
@@ -287,7 +256,10 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
     parameters: list[Parameter] = [Parameter(hole=index) for index in sorted(inputs)]
     for hole in first.positions:
         fitting = [use for use in uses if use.occurrence.site not in refused]
-        parameters.append(_parameter(hole, fitting, inputs, refused))
+        parameter = _parameter(hole, fitting, inputs, refused)
+        parameters.append(parameter)
+        uses = uses if parameter.takes is None else [use.calling(hole) for use in uses]
+    _refuse_moved(uses, refused)
     if all(use.occurrence.site in refused for use in uses):
         return None
     return Interface(
@@ -310,14 +282,17 @@ def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool
         return False
     if not {_name(use, index) for index in inputs} <= use.known:
         return False
-    return all(_takes(each, use, inputs) for each in interface.parameters if each.hole in use.positions)
+    for each in interface.parameters:
+        if each.takes is not None:
+            if not _takes(each.hole, each.takes, use, inputs):
+                return False
+            use = use.calling(each.hole)
+    return all(_is_value(hole, use) for hole in use.positions)
 
 
-def _takes(parameter: Parameter, use: _Use, inputs: set[int]) -> bool:
-    if parameter.takes is None:
-        return _is_value(parameter.hole, use)
-    numbers = {use.numbers[name] for name in _conflicts(parameter.hole, use)}
-    return numbers <= set(parameter.takes) and _is_ready(parameter.hole, use, inputs)
+def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bool:
+    numbers = {use.numbers[name] for name in _conflicts(hole, use)}
+    return numbers <= set(takes) and _is_ready(hole, use, inputs)
 
 
 def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
@@ -337,6 +312,13 @@ def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Sit
         missing = {_name(use, index) for index in inputs} - use.known
         if missing:
             refused[use.occurrence.site] = f"may read {min(missing)!r} before it has a value"
+
+
+def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
+    """Values that were judged before it was known which holes are called in between."""
+    for use in uses:
+        if not all(_is_value(hole, use) for hole in use.positions):
+            refused.setdefault(use.occurrence.site, "would be evaluated at another time")
 
 
 def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> Parameter:
@@ -371,11 +353,24 @@ def _is_value(hole: int, use: _Use) -> bool:
     if purity.is_atomic(argument):
         read = Flows(use.program.symbols).of_node(argument).reads
         return not places[0].is_lazy or read <= use.known
-    if places[0].is_lazy or places[-1].effects or places[-1].looked & purity.changed_by(argument):
+    if places[0].is_lazy or places[-1].effects or not _may_come_before(argument, places[-1], purity):
         return False
-    if places[-1].may_raise and is_guarded(use.region.node, use.program):
-        return False  # which exception comes first may decide what happens
-    return len(places) == 1 or purity.is_repeatable(argument)
+    return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
+
+
+def _may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
+    """Whether what stands before a position does the same after an argument: it has changed nothing itself."""
+    if position.may_raise and purity.tells_exceptions_apart:
+        return False
+    if purity.acts(argument):
+        return not position.looked and not position.may_raise
+    return not position.looked & purity.used_up_by(argument)
+
+
+def _is_steady(hole: int, use: _Use) -> bool:
+    """Whether no other argument, evaluated in between, can change what one evaluates to."""
+    others = [use.argument(other) for other in use.positions if other != hole]
+    return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in others)
 
 
 def _is_lambda(argument: ast.AST) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from atlas.library_learning.codec import Decoder
 from atlas.library_learning.dataflow import Interface, Parameter, imports_of
 from atlas.library_learning.engines import Pattern
-from atlas.library_learning.heads import SYMBOL_SORT, read_head
+from atlas.library_learning.heads import SYMBOL_SORT, read_head, unescaped
 from atlas.library_learning.occurrences import Occurrence
 from atlas.library_learning.terms import SYMBOL, Term, index_of, is_call
 
@@ -50,7 +50,7 @@ def _wanted(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence])
     if parameter.takes is not None or _is_called(parameter.hole, body):
         return "function"
     given = Counter(
-        child.head.removeprefix(SYMBOL)
+        unescaped(child.head.removeprefix(SYMBOL))
         for found in occurrences
         for term in found.holes[parameter.hole][:1]
         for child in term.children[:1]

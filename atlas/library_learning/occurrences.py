@@ -10,7 +10,7 @@ from typing import Any
 
 from atlas.library_learning.codec import Decoder
 from atlas.library_learning.engines import Pattern
-from atlas.library_learning.heads import SYMBOL_SORT
+from atlas.library_learning.heads import SYMBOL_SORT, read_head, unescaped
 from atlas.library_learning.purity import Purity
 from atlas.library_learning.terms import SYMBOL, Term, index_of, is_call
 
@@ -36,7 +36,7 @@ class Occurrence:
         """The name of the variable in each hole for one."""
         sorts = self.pattern.hole_sorts
         return {
-            index: terms[0].head.removeprefix(SYMBOL)
+            index: unescaped(terms[0].head.removeprefix(SYMBOL))
             for index, terms in self.holes.items()
             if sorts[index] == SYMBOL_SORT
         }
@@ -103,8 +103,11 @@ class Located(Decoder):
         self.symbols: set[int] = set()
         """The `id` of every node that names a local variable."""
 
+        self.origins: dict[int, str] = {}
+        """Where every other name comes from, by the `id` of its node; see `scopes.bindings`."""
+
         self.module: ast.Module = self.node(term)
-        self.purity = Purity(self.module, self.symbols)
+        self.purity = Purity(self.module, self.symbols, self.origins)
         self.parents: dict[int, tuple[ast.AST, str]] = {
             id(child): (parent, name) for parent in ast.walk(self.module) for name, child in _children(parent)
         }
@@ -115,6 +118,8 @@ class Located(Decoder):
         self._nodes[id(term)] = node
         if any(child.head.startswith(SYMBOL) for child in term.children):
             self.symbols.add(id(node))
+        elif ":Name/=" in term.head:
+            self.origins[id(node)] = str(read_head(term.head).parts[-1].scalars[0])
         return node
 
     def found_block(self, term: Term, statements: list[ast.stmt]) -> None:

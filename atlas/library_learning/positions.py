@@ -10,7 +10,7 @@ from atlas.library_learning.flows import Flows, Names, elements
 from atlas.library_learning.purity import Purity, names_in
 from atlas.library_learning.scopes import COMPREHENSIONS
 
-HANDING = (ast.Constant, ast.Dict, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
+HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
 """What only hands on what its parts give, without looking into it."""
 
 
@@ -86,8 +86,6 @@ class _Walk:
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
-            case ast.Assign():
-                self.all([node.value, *node.targets])
             case ast.If():
                 self._looking(node.test)
                 self._lazily(node.body)
@@ -100,23 +98,37 @@ class _Walk:
                 self._lazily([node.test, *node.body])
                 self._lazily(node.orelse)
             case ast.With():
-                self.all(node.items)
+                self._looking(*node.items)
                 self._lazily(node.body)
-            case ast.AugAssign():  # what it changes in place may have other names as well
-                self.all(ast.iter_child_nodes(node))
                 self._now = replace(self._now, effects=True)
             case ast.Try():
                 self._lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
             case _:
-                self.all(ast.iter_child_nodes(node))
+                self._simple(node)
         self._after(node)
+
+    def _simple(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign():
+                self.all([node.value, *node.targets])
+            case ast.AugAssign():  # what it changes in place may have other names as well
+                self.all(ast.iter_child_nodes(node))
+                self._now = replace(self._now, effects=True)
+            case ast.Assert():
+                self._looking(node.test)
+                self._lazily([node.msg])
+            case _:
+                self.all(ast.iter_child_nodes(node))
 
     def _after(self, node: ast.stmt) -> None:
         """What follows a statement that may leave is evaluated only where it did not."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
-        looked = self._now.looked | names_in(node)
-        self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound, looked=looked, may_raise=True)
+        self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
+        if not self._purity.is_pure(node):
+            self._now = replace(self._now, effects=True)
+        if not _only_names(node):
+            self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
 
     def _expression(self, node: ast.AST) -> None:
         self._parts(node)
@@ -144,7 +156,7 @@ class _Walk:
             case _ if isinstance(node, COMPREHENSIONS):
                 self._comprehension(node)
             case _:
-                self.all(ast.iter_child_nodes(node))
+                self.all(_in_order(node))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         self._looking(node.generators[0].iter)
@@ -155,3 +167,20 @@ class _Walk:
             bound |= self._flows.bound(generator.target)
             self._lazily([generator.target, *generator.ifs], bound)
         self._lazily(elements(node), bound)
+
+
+def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
+    """The parts of an expression, where all are evaluated, as they are."""
+    match node:
+        case ast.Dict():
+            return [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
+        case ast.arguments():
+            return [*node.defaults, *node.kw_defaults]
+    return ast.iter_child_nodes(node)
+
+
+def _only_names(node: ast.stmt) -> bool:
+    """Whether a statement does nothing with what its expressions give but hand it on."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(target, ast.Name) for target in node.targets)
+    return isinstance(node, (ast.Expr, ast.Return, ast.Pass))

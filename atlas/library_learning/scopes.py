@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 LOCAL, BUILTIN, OWN = "local", "builtin", "own"
 """A variable of a function, one of Python's own names, and anything that only this program defines.
 
-An imported name is bound by its import statement, as text."""
+An imported name is bound by its import statement, as text, where the program has surely made that import by the time
+that it uses the name: elsewhere an import may fail, and then it is the program's own affair."""
 
 
 @dataclass(slots=True)
@@ -43,10 +45,11 @@ def _module_scope(module: ast.Module) -> _Scope:
         for name in ast.walk(node)
         if isinstance(name, ast.Name)
     }
-    seen |= {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
     for name, binding in scope.bound.items():
         if binding == LOCAL and (name in seen or name.startswith("__")):
             scope.bound[name] = OWN
+    written = {name for node in ast.walk(module) if isinstance(node, ast.Global) for name in node.names}
+    scope.bound |= dict.fromkeys(written, OWN)
     return scope
 
 
@@ -54,12 +57,27 @@ def _bound_in(node: ast.AST) -> _Scope:
     scope = _Scope(node)
     for inner in own_nodes(node):
         _bind(inner, scope)
+    scope.bound |= dict.fromkeys(_unsure_imports(node, scope.bound), OWN)
     for name in scope.nonlocals:
         scope.bound.pop(name, None)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         for name in _changed_from_inside(node) & scope.bound.keys():
             scope.bound[name] = OWN
     return scope
+
+
+def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
+    """The imported names of a scope that may have no value, or another one, by the time that they are used."""
+    brought = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported(node)}
+    if "*" in bound:
+        return brought  # what else a star brings nobody knows
+    seen: set[str] = set()
+    sure: set[str] = set()
+    for statement in getattr(scope, "body", []) if brought else []:
+        if isinstance(statement, IMPORTS):
+            sure |= set(imported(statement)) - seen
+        seen |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return brought - sure
 
 
 def _changed_from_inside(function: ast.AST) -> set[str]:
@@ -136,9 +154,13 @@ def _add(scope: _Scope, name: str, binding: str) -> None:
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
 
+def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The name that each alias binds."""
+    return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
+
+
 def _bind_import(node: ast.Import | ast.ImportFrom, scope: _Scope) -> None:
-    for alias in node.names:
-        name = alias.asname or alias.name.partition(".")[0]
+    for alias, name in zip(node.names, imported(node), strict=True):
         statement = (
             ast.Import(names=[alias])
             if isinstance(node, ast.Import)
@@ -178,4 +200,9 @@ def _binding(name: str, scopes: list[_Scope]) -> str:
             return scope.bound[name]
         if name in scope.nonlocals and isinstance(scope.node, FUNCTIONS):
             return OWN
-    return BUILTIN if hasattr(builtins, name) and "*" not in scopes[0].bound else OWN
+    return BUILTIN if is_builtin(name) and "*" not in scopes[0].bound else OWN
+
+
+def is_builtin(name: str) -> bool:
+    """Whether a name that nothing binds is Python's own; one such as `__name__` is that of a module, or of a class."""
+    return hasattr(builtins, name) and not name.startswith("__")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from atlas.library_learning.closures import is_used_up
 from atlas.library_learning.flows import Flows, Names
 from atlas.library_learning.occurrences import Located, Region
+from atlas.library_learning.purity import is_file
 from atlas.library_learning.scopes import COMPREHENSIONS, FUNCTIONS
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -18,7 +20,7 @@ def live_after(region: Region, program: Located) -> Names:
     rest = flows.of(region.following)
     live, killed = rest.reads, rest.written
     for _, parent in _upwards(region.node, program):
-        if isinstance(parent, (*LOOPS, ast.Try, ast.With)):
+        if isinstance(parent, (*LOOPS, ast.Try, ast.TryStar, ast.With, ast.AsyncWith)):
             killed = frozenset()  # a `break` or an exception may leave the rest out
         live |= _around(parent, flows) - killed
         if isinstance(parent, ast.Module):
@@ -85,20 +87,24 @@ def _given_by_comprehension(
 
 
 def captured(region: Region, program: Located) -> Names:
-    """The variables that functions made outside a region see, and so would not see the region change."""
+    """The variables that functions and generators made outside a region may still see, but would not see it change."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
     return frozenset(
         name.id
-        for definition in ast.walk(_function_of(region.node, program))
-        if isinstance(definition, FUNCTIONS) and id(definition) not in inside
-        for name in _within(definition, region)
-        if isinstance(name, ast.Name) and id(name) in program.symbols
+        for made in ast.walk(_function_of(region.node, program))
+        if isinstance(made, (*FUNCTIONS, ast.GeneratorExp)) and id(made) not in inside
+        for name in _within(made, region)
+        if isinstance(name, ast.Name) and id(name) in program.symbols and not _is_over(made, program)
     )
 
 
-def _within(definition: ast.AST, region: Region) -> Iterator[ast.AST]:
-    """The nodes of a nested function; none of the function that the region itself is in."""
-    nodes = list(ast.walk(definition))
+def _is_over(made: ast.AST, program: Located) -> bool:
+    return isinstance(made, (ast.Lambda, ast.GeneratorExp)) and is_used_up(made, program)
+
+
+def _within(made: ast.AST, region: Region) -> Iterator[ast.AST]:
+    """The nodes of a nested function or generator; none of one that the region itself is in."""
+    nodes = list(ast.walk(made))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
@@ -109,15 +115,7 @@ def is_guarded(node: ast.AST, program: Located) -> bool:
             return False
         if isinstance(parent, (ast.Try, ast.TryStar)) and program.parents[id(child)][1] != "finalbody":
             return True
-        if isinstance(parent, (ast.With, ast.AsyncWith)) and not all(map(_is_file, parent.items)):
-            return True
-    return False
-
-
-def _is_file(item: ast.withitem) -> bool:
-    """A file lets exceptions pass; other contexts may end them."""
-    match item.context_expr:
-        case ast.Call(func=ast.Name(id="open")):
+        if isinstance(parent, (ast.With, ast.AsyncWith)) and not all(map(is_file, parent.items)):
             return True
     return False
 
@@ -144,8 +142,10 @@ def _siblings(statement: ast.stmt, program: Located) -> tuple[list[ast.stmt], li
 
 
 def _deleted(function: ast.AST) -> Names:
-    return frozenset(
-        node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
+    """The variables that a function takes away again; `except … as` does so at its end."""
+    nodes = list(ast.walk(function))
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)).union(
+        node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from atlas.library_learning.scopes import bindings
 
+# fmt: off
 PROGRAMS = {
     "def f(a):\n    return a": {"a": "local"},
     "import os.path as p\np": {"p": "import os.path as p"},
@@ -27,7 +28,18 @@ PROGRAMS = {
     "def f(a, b=lambda c: c):\n    return b": {"b": "local", "c": "local"},
     "def f(v):\n    match v:\n        case [q]:\n            return q": {"q": "own"},
     "sum = 1\ndef f():\n    return sum": {"sum": "own"},
+    "def f():\n    global sum\n    sum = 1\ndef g(): return sum": {"sum": "own"},
+    "class A:\n    def f(self): return __class__": {"__class__": "own"},
+    "def f(): return __name__, __doc__, __file__, __spec__": {
+        "__name__": "own", "__doc__": "own", "__file__": "own", "__spec__": "own"
+    },
+    "try:\n    import fast\nexcept ImportError: pass\ndef f(): return fast": {"fast": "own"},
+    "def f(a):\n    if a:\n        import fast\n    return fast": {"fast": "own"},
+    "def f(a):\n    a = gcd(a)\n    from math import gcd\n    return a": {"gcd": "own"},
+    "from math import gcd\nfrom numpy import *\ngcd": {"gcd": "own"},
+    "import math\ndef f():\n    global math\n    math = None\ndef g(): return math": {"math": "own"},
 }
+# fmt: on
 
 
 @pytest.mark.parametrize("source", PROGRAMS)
