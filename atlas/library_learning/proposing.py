@@ -5,10 +5,8 @@ from __future__ import annotations
 import ast
 import asyncio
 import builtins
-import copy
 import json
-import symtable
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.core.errors import InvalidInput
@@ -20,7 +18,9 @@ from atlas.library_learning.composing import (
     Find,
     nothing_found,
     obstacle,
+    outer_names,
     sources,
+    without_annotations,
 )
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS, signature
 from atlas.library_learning.parsing import is_runnable, parsed
@@ -144,7 +144,7 @@ def _checked(answer: Any, concepts: Sequence[CodeConcept]) -> CodeConcept:
     if not isinstance(name, str) or not is_free(name) or len(name) > MAX_NAME_CHARACTERS or name in by_name:
         raise InvalidInput(f"name should be a new identifier, no keyword and no builtin, got {str(name)[:80]!r}")
     function = _function(code, name)
-    bare = _without_annotations(function)
+    bare = without_annotations(function)
     used = _used(bare, by_name)
     description = one_line(answer.get("description"))
     if not description:
@@ -187,7 +187,7 @@ def _used(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
     Raises:
         InvalidInput: It uses other names as well, or fewer than two concepts.
     """
-    free = set(_free_names(symtable.symtable(ast.unparse(bare), "<composed>", "exec"))) - {bare.name}
+    free = outer_names(ast.Module([bare], type_ignores=[])) - {bare.name}
     unknown = free - set(by_name) - BUILTINS
     if unknown:
         raise InvalidInput(f"code may call only the given functions and harmless builtins, not {sorted(unknown)}")
@@ -195,25 +195,6 @@ def _used(bare: Function, by_name: Mapping[str, CodeConcept]) -> set[str]:
     if len(used) < 2:
         raise InvalidInput(f"code should call at least two of the given functions, but calls {sorted(used) or 'none'}")
     return used
-
-
-def _without_annotations(function: Function) -> Function:
-    """A copy without what only says types, which need not be names that are there, and which Python would run."""
-    bare: Function = copy.deepcopy(function)
-    for node in ast.walk(bare):
-        if isinstance(node, Function):
-            node.returns = None
-        elif isinstance(node, ast.arg):
-            node.annotation = None
-    return bare
-
-
-def _free_names(table: symtable.SymbolTable) -> Iterator[str]:
-    for symbol in table.get_symbols():
-        if symbol.is_global() and symbol.is_referenced():
-            yield symbol.get_name()
-    for child in table.get_children():
-        yield from _free_names(child)
 
 
 def _examples(given: Any, name: str) -> tuple[tuple[str, str], ...]:
