@@ -18,7 +18,7 @@ from atlas.library_learning.annotations import Typed, fits, typed
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS
 from atlas.library_learning.normalising import stripped
 from atlas.library_learning.parsing import parsed
-from atlas.library_learning.renaming import Function, bound_names, function_of, unused
+from atlas.library_learning.renaming import Function, bound_names, function_of, parameters_of, unused
 from atlas.library_learning.running import RunLimits, RunResult, Sandbox
 
 Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -73,8 +73,8 @@ class PipelineCompositionStrategy:
     def _tried(self, chain: _Chain) -> CodeConcept | None:
         calls = _example_calls(chain)
         source = sources([link.typed.concept for link in chain.links], self._find) + "\n\n" + chain.code
-        results = run_calls(source, calls, self._limits)
-        examples = tuple((call, value) for call, value in zip(calls, results, strict=True) if value is not None)
+        values = [written(result) for result in run_calls(source, calls, self._limits)]
+        examples = tuple((call, value) for call, value in zip(calls, values, strict=True) if value is not None)
         return None if calls and not examples else _concept(chain, examples)
 
 
@@ -184,17 +184,17 @@ def without_annotations(tree: Tree) -> Tree:
     return bare
 
 
-def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[str | None]:
-    """What each call returns, as Python writes it; None where it raises, or returns what cannot be written down."""
+def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[RunResult]:
+    """How each call after the source ends; the last line that it prints is what it returned: see `written`."""
     if not calls:
         return []
     with Sandbox(limits) as sandbox:
-        results = sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
-    return [_written(result) for result in results]
+        return sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
 
 
-def _written(result: RunResult) -> str | None:
-    text = result.output.strip()
+def written(result: RunResult) -> str | None:
+    """What a call returned, as Python writes it; None where it raised, or returned what cannot be written down."""
+    text = result.output.strip().rpartition("\n")[2]
     if result.outcome != "passed" or not text or len(text) > MAX_RESULT_CHARACTERS:
         return None
     try:
@@ -230,7 +230,7 @@ def _chain(order: Sequence[Typed]) -> _Chain | None:
     taken = {one.concept.name for one in order}
     links: list[_Link] = []
     for before, one in zip([None, *order], order, strict=False):
-        position = -1 if before is None else _position(before, one)
+        position = _beginning(one) if before is None else _position(before, one)
         if position is None:
             return None
         own = []
@@ -239,6 +239,12 @@ def _chain(order: Sequence[Typed]) -> _Chain | None:
             taken.add(own[-1])
         links.append(_Link(typed=one, position=position, names=tuple(own)))
     return _written_down(tuple(links), taken)
+
+
+def _beginning(one: Typed) -> int | None:
+    """Where it can begin a chain, -1; not if all that it takes, such as `*args`, would be left out."""
+    takes = parameters_of(function_of(one.concept.code, one.concept.name))
+    return -1 if one.parameters or not takes else None
 
 
 def _position(before: Typed, after: Typed) -> int | None:

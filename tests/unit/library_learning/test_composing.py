@@ -187,6 +187,22 @@ def test_a_signature_counts_before_the_code_and_defaults_are_not_needed():
     assert fits(found.returns, found.parameters[0].type)
 
 
+@pytest.mark.parametrize("parameters", ["*numbers: int", "number: int = 3, *rest: int", "**named: int"])
+def test_what_would_take_nothing_any_more_begins_nothing(parameters):
+    starred = concept(f"def starred({parameters}) -> int:\n    return 1", ("starred()", "1"))
+    assert compose(starred, DOUBLE) is None
+
+
+def test_what_takes_nothing_as_it_is_written_begins():
+    found = compose(concept("def seven() -> int:\n    return 7", ("seven()", "7")), DOUBLE)
+    assert found.examples == (("seven_then_double()", "14"),)
+
+
+def test_what_a_function_prints_besides_is_not_its_result():
+    found = compose(concept("def loud() -> int:\n    print('[1]\\nso')\n    return 7", ("loud()", "7")), DOUBLE)
+    assert found.examples == (("loud_then_double()", "14"),)
+
+
 KEYED = concept(
     "def repeated(text: str, *, times: int) -> str:\n    return text * times", ("repeated('a', times=2)", "'aa'")
 )
