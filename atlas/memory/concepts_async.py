@@ -89,10 +89,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
                 or name. What is added with others, as by an import, may share a name.
         """
-        if concept.id not in await self._store.present([concept.id]):
-            await self._check_hash(checked(concept))
-            await self._check_name(concept)
-        added = await self.aadd_many([concept])
+        added = await retried(lambda: self._add_alone(checked(concept)))
         if not added:
             raise InvalidInput(
                 f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
@@ -105,17 +102,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
-        held = await self._store.present([concept.id for concept in concepts])
-        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
-        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
-        if not entries:
-            return []
-        new_ids = {entry.id for entry in entries}
-        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in new}
-        scoped = self._store if self.operation_id else self._store.within("store", reason)
-        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return await scoped.add_unknown(*given, restored)
+        given = [checked(concept) for concept in concepts]
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
+        return await self._add(given, restored, reason)
 
     async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation; the ids of those that the library had not."""
@@ -283,6 +272,34 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         return item_versions(await self._store.versions(concept_id), decode_concept)
 
     # Steps of the above
+
+    async def _add(
+        self,
+        concepts: Sequence[CodeConcept],
+        restored: Mapping[str, Restored],
+        reason: str = "",
+        *,
+        alone_in: str = "",
+    ) -> list[str]:
+        """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
+        made = [made_at(concept, self._clock.now()) for concept in concepts]
+        held = await self._store.present([concept.id for concept in made])
+        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
+        if not entries:
+            return []
+        new_ids = {entry.id for entry in entries}
+        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
+        scoped = self._store if self.operation_id else self._store.within("store", reason)
+        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
+        return await scoped.add_unknown(*given, restored, alone_in=alone_in)
+
+    async def _add_alone(self, concept: CodeConcept) -> list[str]:
+        """`_add` of one, unless another has its name; `PlanOutdated` where another got it just now."""
+        if concept.id not in await self._store.present([concept.id]):
+            await self._check_hash(concept)
+            await self._check_name(concept)
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
+        return await self._add([concept], restored, alone_in="title")
 
     async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""

@@ -124,6 +124,35 @@ def test_a_name_that_another_concept_has_is_refused_and_that_one_is_named(librar
     assert library.edit(imported, description="what an import brings may share a name").name == "crop"
 
 
+class Between(HashEmbedder):
+    """Does something else once, while it is asked to embed: what another process may do meanwhile."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = [meanwhile]
+
+    def encode_batch(self, texts):
+        while self.meanwhile:
+            self.meanwhile.pop()()
+        return super().encode_batch(texts)
+
+
+def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
+    def other():
+        library.add(concept(code=OTHER))
+
+    late = ChromaConceptLibrary(Between(other), store.vector_store(COLLECTION), clock=FixedClock())
+    with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
+        late.add(concept())
+    assert [one["metadata"]["title"] for one in library.browse()] == ["crop"]
+    assert store.count_operations() == 1
+
+
+def test_the_name_of_what_was_deleted_is_free_again(library):
+    library.delete([library.add(concept())])
+    assert library.get(library.add(concept(code=OTHER))).name == "crop"
+
+
 def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library):
     twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE))
     assert library.get(twice).calls == ()
