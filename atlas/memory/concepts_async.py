@@ -21,7 +21,7 @@ from atlas.memory.concept_records import checked, from_row, made_at, to_entry, u
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
-from atlas.memory.records_async import retried
+from atlas.memory.records_async import listed, retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -264,7 +264,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
 
     async def adependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """The other concepts that call one of these, or were composed of one: those that would lack them."""
-        among = set(concept_ids)
+        among = set(listed(concept_ids))
         return await self.aget_many([found for found in await self._naming(concept_ids) if found not in among])
 
     async def aversions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:

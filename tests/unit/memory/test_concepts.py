@@ -171,6 +171,14 @@ def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library
     assert library.depends_on(twice) == []
 
 
+def test_one_text_in_place_of_ids_is_refused_here_too(library):
+    there = library.add(concept())
+    for method in (library.delete, library.dependents, library.get_many):
+        with pytest.raises(InvalidInput, match=f"expected a list of ids, got the text '{there}'"):
+            method(there)
+    assert len(library) == 1
+
+
 def test_parameters_imports_and_builtins_are_no_calls_of_concepts(library):
     library.add_many([concept(name, name, f"def {name}(a):\n    return {number}\n")
                       for number, name in enumerate(("function", "sqrt", "len", "helper"))])  # fmt: skip
