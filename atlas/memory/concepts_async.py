@@ -17,7 +17,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import PYTHON, checked, from_row, made_at, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
@@ -86,8 +86,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
-                or name. What is added with others, as by an import, may share a name.
+            InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
+                concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         added = await retried(lambda: self._add_alone(checked(concept)))
         if not added:
@@ -359,6 +359,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             )
 
     async def _check_name(self, concept: CodeConcept) -> None:
+        if concept.language == PYTHON and not concept.name.isidentifier():
+            raise InvalidInput(
+                f"expected the name of Python as code can call it, got {concept.name!r}; "
+                "give the concept the name of its function"
+            )
         titles = await self._store.column("title")
         same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
         if same:

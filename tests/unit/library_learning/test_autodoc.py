@@ -76,6 +76,14 @@ def test_texts_that_pretend_to_end_the_data_stay_in_it():
 
 
 @pytest.mark.parametrize(
+    "kind",
+    ["dict[str, list[int]] | None", "Callable[[str], None]", "tuple[int, ...]", "np.ndarray", "Literal['up', 'down']"],
+)
+def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
+    assert document(ScriptedLLM([answer(returns=f" {kind}  # or so")])).signature.endswith(f"-> {kind}")
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"name": "not a name"}, "name should be an identifier"),

@@ -148,6 +148,16 @@ def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
     assert store.count_operations() == 1
 
 
+@pytest.mark.parametrize("name", ["not an identifier!", "<script>", "crop-2", "2"])
+def test_python_is_named_as_code_can_call_it(library, name):
+    with pytest.raises(InvalidInput, match="expected the name of Python as code can call it, got"):
+        library.add(concept(name))
+    there = library.add(concept())
+    with pytest.raises(InvalidInput, match="give the concept the name of its function"):
+        library.edit(there, name=name)
+    assert library.get(library.add(concept(name, code="f()", language="javascript"))).name == name
+
+
 def test_the_name_of_what_was_deleted_is_free_again(library):
     library.delete([library.add(concept())])
     assert library.get(library.add(concept(code=OTHER))).name == "crop"
