@@ -17,7 +17,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import PYTHON, checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import PYTHON, checked, defined_names, from_row, made_at, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
@@ -307,8 +307,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         found = [from_row(row, usage[row["id"]]) for row in rows]
         if not any(row["metadata"].get("needs") for row in rows):
             return found
-        titles = await self._store.column("title")
-        return [linked(concept, titles) for concept in found]
+        titles, defines = await self._store.column("title"), await self._store.column("defines")
+        return [linked(concept, titles, defines) for concept in found]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
@@ -318,7 +318,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         if not ids:
             return []
         among = {"$in": list(ids)}
-        named = {"$in": sorted(set((await self._store.titles(list(ids))).values()))}
+        rows = await self._store.get(list(ids))
+        names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
+        named = {"$in": sorted(names)}
         stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
         return [
             concept.id
@@ -375,4 +377,5 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
-        return [concept if concept.calls else linked(concept, titles) for concept in concepts]
+        defines = await self._store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
+        return [concept if concept.calls else linked(concept, titles, defines) for concept in concepts]

@@ -181,6 +181,22 @@ def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library
     assert library.depends_on(twice) == []
 
 
+def test_who_calls_a_concept_by_what_its_code_defines_calls_it(library):
+    there = library.add(concept())
+    library.edit(there, name="cut_out")
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE))
+    assert library.get(twice).calls == (there,)
+    assert [one.id for one in library.depends_on(twice)] == [there]
+    assert [one.id for one in library.dependents([there])] == [twice]
+    assert library.uses(there).called_by == (twice,)
+    library.delete([twice])
+    library.add(concept("helping", "help", "def helping(g):\n    return g\n\n\ndef crop(g):\n    return g[:1]\n"))
+    named = library.add(concept(code=OTHER))
+    assert library.get(library.add(concept("crop_thrice", "cut", CROP_TWICE.replace("twice", "thrice")))).calls == (
+        named,
+    ), "who has the name goes before who defines it besides"
+
+
 def test_one_text_in_place_of_ids_is_refused_here_too(library):
     there = library.add(concept())
     for method in (library.delete, library.dependents, library.get_many):
