@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 from atlas.core.types import CodeConcept
-from atlas.memory.concept_records import called_names
 
 
-def linked(concept: CodeConcept, titles: Mapping[str, str], defines: Mapping[str, Any]) -> CodeConcept:
+def linked(
+    concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
+) -> CodeConcept:
     """The concept with the ids of what it calls: those that it names, and for names that none of them has, the last.
 
     Of those that it names and that are gone, one is left out for each that was found.
 
     Args:
+        needed: The names that its code calls.
         titles: The names of all concepts that there are, by id.
         defines: Other names that the code of some of them defines, a text or several, by id. Names go before them.
     """
-    needed = called_names(concept)
-    if not needed:
-        return concept
     named = [*((one, name) for one, given in defines.items() for name in _texts(given)), *titles.items()]
     held = {name for one, name in named if one in concept.calls}
     by_name = {name: one for one, name in named if name in needed - held and one != concept.id}

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
@@ -17,8 +18,19 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import PYTHON, checked, defined_names, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import (
+    PYTHON,
+    called_names,
+    checked,
+    defined_names,
+    from_row,
+    made_at,
+    needs_of,
+    to_entry,
+    usage_of,
+)
 from atlas.memory.editing import Editable, check_changes
+from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import listed, retried
@@ -77,6 +89,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         clock: Clock = SystemClock(),
     ) -> None:
         super().__init__(embedder, vector_store, collection_name, weights, clock)
+        check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
+        check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         self.composition_strategy = composition_strategy
         self.compression_strategy = compression_strategy
 
@@ -89,7 +103,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
-        added = await retried(lambda: self._add_alone(checked(concept)))
+        concept = checked(concept)
+        added = await retried(lambda: self._add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
@@ -209,7 +224,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
-        wanted = list(dict.fromkeys(concept_ids))
+        wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(wanted) < 2:
             raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
         concepts = [await self._whole_concept(concept_id) for concept_id in wanted]
@@ -219,12 +234,50 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """What the compression strategy finds in attempts, for a person or an agent to `add_many`.
 
         Raises:
-            InvalidInput: The library has no strategy.
+            InvalidInput: The library has no strategy, or one of them is no attempt.
         """
         if self.compression_strategy is None:
             raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
+        given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
+        for one in given:
+            if not isinstance(one, Trajectory):
+                raise InvalidInput(
+                    f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
+                )
         with operation():
-            return await self.compression_strategy.compress(list(trajectories))
+            return await self.compression_strategy.compress(given)
+
+    # Carrying elsewhere
+
+    async def aexport(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
+        """Concepts with their lineage, marks and every recorded attempt; `arestore_many` puts them back.
+
+        Those that are not there are left out, and so are the earlier versions of those that were edited.
+        """
+        marks, uses = await self._store.marks(concept_ids), await self._store.uses(concept_ids)
+        usage, rows = await self._store.usage(concept_ids), await self._store.get(list(concept_ids))
+        return [
+            ExportedConcept(
+                concept=replace(one, usage_count=0, success_rate=0.0),
+                marks=marks[one.id],
+                usage=usage[one.id],
+                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                stored_at=stored_at(row),
+            )
+            for row, one in zip(rows, await self._read(rows), strict=True)
+        ]
+
+    async def arestore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
+        """Put exported concepts back with their ids, lineage, marks and attempts; the ids of those that were put back.
+
+        What the library holds already, by id or by code, stays as it is.
+
+        Raises:
+            InvalidInput: One of them cannot be kept; nothing was put back.
+        """
+        given = {item.concept.id: item for item in exported}
+        restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
+        return await self._add([checked(item.concept) for item in given.values()], restored)
 
     # Lineage
 
@@ -305,10 +358,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
         usage = await self._store.usage([row["id"] for row in rows])
         found = [from_row(row, usage[row["id"]]) for row in rows]
-        if not any(row["metadata"].get("needs") for row in rows):
+        needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
+        if not any(needed):
             return found
         titles, defines = await self._store.column("title"), await self._store.column("defines")
-        return [linked(concept, titles, defines) for concept in found]
+        return [linked(one, needs, titles, defines) for one, needs in zip(found, needed, strict=True)]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
@@ -322,9 +376,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
         named = {"$in": sorted(names)}
         stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+        say_needs = await self._store.column("needs")
+        silent = [found for found in await self._store.ids() if found not in say_needs]
         return [
             concept.id
-            for concept in await self.aget_many(stored)
+            for concept in await self.aget_many(list(dict.fromkeys([*stored, *silent])))
             if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
         ]
 
@@ -378,4 +434,10 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
         defines = await self._store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
-        return [concept if concept.calls else linked(concept, titles, defines) for concept in concepts]
+        return [one if one.calls else linked(one, called_names(one), titles, defines) for one in concepts]
+
+
+def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
+    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
+    if given is not None and not isinstance(given, protocol):
+        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")

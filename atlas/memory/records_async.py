@@ -24,7 +24,7 @@ T = TypeVar("T")
 class AsyncRecordMemory:
     """The records of one collection.
 
-    Where ids are asked for, one text in place of a list of them is `InvalidInput`: each of its letters would be an id.
+    One text in place of a list of ids is `InvalidInput`, as each of its letters would be an id; `delete` takes one id.
     """
 
     def __init__(self, store: LedgerVectorStore | PlainStore, collection_name: str, clock: Clock) -> None:
@@ -96,8 +96,8 @@ class AsyncRecordMemory:
     # Curating them
 
     async def adelete(self, ids: Sequence[str]) -> int:
-        """Delete records; how many there were. They stay in the history, from which `undo` brings them back."""
-        return await self._store.delete(listed(ids))
+        """Delete records, or the one of an id; how many there were. `undo` brings them back from the history."""
+        return await self._store.delete([ids] if isinstance(ids, str) else list(ids))
 
     async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Say how an attempt at a task went that this record was used for.
