@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -60,6 +61,9 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 N_TRIES = 2
+
+_OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
+"""What a type is written with: `list[int]`, `Callable[[str], None]`, `int | None`."""
 
 
 class LLMAutoDocumenter:
@@ -195,9 +199,26 @@ def _type(given: Any, field: str) -> str:
     if not text:
         return ""
     tree = parsed(f"_: {text}") if len(text) <= MAX_TYPE_CHARACTERS and "\n" not in text else None
-    if tree is None or len(tree.body) != 1:
-        raise InvalidInput(f"{field} should be a type annotation of Python's, got {text[:MAX_TYPE_CHARACTERS]!r}")
-    return text
+    match tree.body if tree is not None else []:
+        case [ast.AnnAssign(annotation=annotation, value=None)] if _names_types(annotation):
+            return ast.unparse(annotation)
+    raise InvalidInput(f"{field} should be a type annotation of Python's, got {text[:MAX_TYPE_CHARACTERS]!r}")
+
+
+def _names_types(annotation: ast.expr) -> bool:
+    """Whether it only names types: nothing is called in it, and what is quoted in it does the same."""
+    for node in ast.walk(annotation):
+        match node:
+            case ast.Constant(value=str(quoted)):
+                tree = parsed(quoted)
+                inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+                if not isinstance(inner, ast.Expr) or not _names_types(inner.value):
+                    return False
+            case ast.BinOp(op=operator) if not isinstance(operator, ast.BitOr):
+                return False
+            case ast.expr() if not isinstance(node, _OF_TYPES):
+                return False
+    return True
 
 
 def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
+import copy
 import itertools
+import symtable
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
@@ -14,16 +18,21 @@ from atlas.library_learning.annotations import Typed, fits, typed
 from atlas.library_learning.documenting import MAX_NAME_CHARACTERS
 from atlas.library_learning.normalising import stripped
 from atlas.library_learning.parsing import parsed
-from atlas.library_learning.renaming import bound_names, function_of, unused
+from atlas.library_learning.renaming import Function, bound_names, function_of, parameters_of, unused
 from atlas.library_learning.running import RunLimits, RunResult, Sandbox
 
 Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+Tree = TypeVar("Tree", bound=ast.AST)
 
 Find = Callable[[str], CodeConcept | None]
 """A concept by its id; None where there is none."""
 
 MAX_REORDERED = 5
 """Of more concepts, only the order in which they are given is tried."""
+
+MODULE_NAMES = frozenset({"__file__", "__path__", "__cached__"})
+"""Names that a module has, besides those of Python's builtins."""
 
 MAX_EXAMPLES = 5
 MAX_RESULT_CHARACTERS = 2_000
@@ -64,8 +73,8 @@ class PipelineCompositionStrategy:
     def _tried(self, chain: _Chain) -> CodeConcept | None:
         calls = _example_calls(chain)
         source = sources([link.typed.concept for link in chain.links], self.find) + "\n\n" + chain.code
-        results = run_calls(source, calls, self._limits)
-        examples = tuple((call, value) for call, value in zip(calls, results, strict=True) if value is not None)
+        values = [written(result) for result in run_calls(source, calls, self._limits)]
+        examples = tuple((call, value) for call, value in zip(calls, values, strict=True) if value is not None)
         return None if calls and not examples else _concept(chain, examples)
 
 
@@ -95,7 +104,8 @@ def needed(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
 
 def obstacle(concepts: Sequence[CodeConcept], find: Find) -> str:
     """Why no function can call all of these, with their names in it; empty where one can."""
-    others = [concept.name for concept in concepts if concept.language != "python"]
+    together = needed(concepts, find)
+    others = [concept.name for concept in together if concept.language != "python"]
     if others:
         return f"Only Python is composed, but {', '.join(others)} is written in something else."
     for concept in concepts:
@@ -107,7 +117,7 @@ def obstacle(concepts: Sequence[CodeConcept], find: Find) -> str:
             return f"{concept.name} is async: what calls it has to wait for it. Only plain functions are composed."
         if function.name != concept.name:
             return f"{concept.name} is called {function.name} in its code. Give the two one name, then try again."
-    return _clash(needed(concepts, find))
+    return _clash(together) or _lack(together)
 
 
 def _clash(concepts: Iterable[CodeConcept]) -> str:
@@ -122,6 +132,19 @@ def _clash(concepts: Iterable[CodeConcept]) -> str:
     return ""
 
 
+def _lack(concepts: Sequence[CodeConcept]) -> str:
+    """Which of them reads a name that none of them gives a meaning; empty where all can run."""
+    defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
+    for concept in concepts:
+        lacking = sorted(outer_names(stripped(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
+        if lacking:
+            return (
+                f"{concept.name} needs {', '.join(lacking)}, which no concept that it calls defines any more. "
+                "Bring that concept back, or change the code, then try again."
+            )
+    return ""
+
+
 def _meanings(code: str) -> Iterator[tuple[str, str]]:
     """The names that code defines at its top, each with what it stands for."""
     for node in stripped(code).body:
@@ -129,17 +152,49 @@ def _meanings(code: str) -> Iterator[tuple[str, str]]:
             yield name, ast.dump(node)
 
 
-def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[str | None]:
-    """What each call returns, as Python writes it; None where it raises, or returns what cannot be written down."""
+def outer_names(tree: ast.Module) -> set[str]:
+    """The names that code reads and leaves to its module, or to Python, to give a meaning.
+
+    Annotations aside, and names that a function declares global: it gives them a meaning itself.
+    """
+    bare = without_annotations(tree)
+    for node in ast.walk(bare):
+        if isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    bound = {name for node in ast.walk(bare) if isinstance(node, ast.Global) for name in node.names}
+    return set(_outer_names(symtable.symtable(ast.unparse(bare), "<concept>", "exec"))) - bound
+
+
+def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
+    for symbol in table.get_symbols():
+        if symbol.is_global() and symbol.is_referenced():
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _outer_names(child)
+
+
+def without_annotations(tree: Tree) -> Tree:
+    """A copy without what only says types, which need not be names that are there, and which Python would run."""
+    bare: Tree = copy.deepcopy(tree)
+    for node in ast.walk(bare):
+        if isinstance(node, Function):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    return bare
+
+
+def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[RunResult]:
+    """How each call after the source ends; the last line that it prints is what it returned: see `written`."""
     if not calls:
         return []
     with Sandbox(limits) as sandbox:
-        results = sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
-    return [_written(result) for result in results]
+        return sandbox.run_all([(source, f"print(repr({call}))") for call in calls])
 
 
-def _written(result: RunResult) -> str | None:
-    text = result.output.strip()
+def written(result: RunResult) -> str | None:
+    """What a call returned, as Python writes it; None where it raised, or returned what cannot be written down."""
+    text = result.output.strip().rpartition("\n")[2]
     if result.outcome != "passed" or not text or len(text) > MAX_RESULT_CHARACTERS:
         return None
     try:
@@ -175,7 +230,7 @@ def _chain(order: Sequence[Typed]) -> _Chain | None:
     taken = {one.concept.name for one in order}
     links: list[_Link] = []
     for before, one in zip([None, *order], order, strict=False):
-        position = -1 if before is None else _position(before, one)
+        position = _beginning(one) if before is None else _position(before, one)
         if position is None:
             return None
         own = []
@@ -184,6 +239,12 @@ def _chain(order: Sequence[Typed]) -> _Chain | None:
             taken.add(own[-1])
         links.append(_Link(typed=one, position=position, names=tuple(own)))
     return _written_down(tuple(links), taken)
+
+
+def _beginning(one: Typed) -> int | None:
+    """Where it can begin a chain, -1; not if all that it takes, such as `*args`, would be left out."""
+    takes = parameters_of(function_of(one.concept.code, one.concept.name))
+    return -1 if one.parameters or not takes else None
 
 
 def _position(before: Typed, after: Typed) -> int | None:

@@ -91,6 +91,8 @@ class PlainStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
         restored: Mapping[str, Restored] = MappingProxyType({}),
+        *,
+        alone_in: str = "",
     ) -> list[str]:
         """`add`, as it cannot tell what others store meanwhile. Marks are refused, and usage is not kept."""
         await self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})

@@ -131,6 +131,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
         "needs": sorted(called_names(concept)) or [NOTHING],
+        "defines": sorted(defined_names(concept) - {concept.name}),
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),

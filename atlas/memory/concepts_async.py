@@ -18,12 +18,22 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import called_names, checked, from_row, made_at, needs_of, to_entry, usage_of
+from atlas.memory.concept_records import (
+    PYTHON,
+    called_names,
+    checked,
+    defined_names,
+    from_row,
+    made_at,
+    needs_of,
+    to_entry,
+    usage_of,
+)
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
-from atlas.memory.records_async import retried
+from atlas.memory.records_async import listed, retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -90,14 +100,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
 
         Raises:
-            InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
-                or name. What is added with others, as by an import, may share a name.
+            InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
+                concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         concept = checked(concept)
-        if concept.id not in await self._store.present([concept.id]):
-            await self._check_hash(concept)
-            await self._check_name(concept)
-        added = await self.aadd_many([concept])
+        added = await retried(lambda: self._add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
@@ -310,7 +317,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
 
     async def adependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """The other concepts that call one of these, or were composed of one: those that would lack them."""
-        among = set(concept_ids)
+        among = set(listed(concept_ids))
         return await self.aget_many([found for found in await self._naming(concept_ids) if found not in among])
 
     async def aversions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
@@ -320,7 +327,12 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     # Steps of the above
 
     async def _add(
-        self, concepts: Sequence[CodeConcept], restored: Mapping[str, Restored], reason: str = ""
+        self,
+        concepts: Sequence[CodeConcept],
+        restored: Mapping[str, Restored],
+        reason: str = "",
+        *,
+        alone_in: str = "",
     ) -> list[str]:
         """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
         made = [made_at(concept, self._clock.now()) for concept in concepts]
@@ -332,7 +344,15 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         new = await self._with_calls([concept for concept in made if concept.id in new_ids])
         scoped = self._store if self.operation_id else self._store.within("store", reason)
         given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return await scoped.add_unknown(*given, restored)
+        return await scoped.add_unknown(*given, restored, alone_in=alone_in)
+
+    async def _add_alone(self, concept: CodeConcept) -> list[str]:
+        """`_add` of one, unless another has its name; `PlanOutdated` where another got it just now."""
+        if concept.id not in await self._store.present([concept.id]):
+            await self._check_hash(concept)
+            await self._check_name(concept)
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
+        return await self._add([concept], restored, alone_in="title")
 
     async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
@@ -341,8 +361,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
         if not any(needed):
             return found
-        titles = await self._store.column("title")
-        return [linked(concept, needs, titles) for concept, needs in zip(found, needed, strict=True)]
+        titles, defines = await self._store.column("title"), await self._store.column("defines")
+        return [linked(one, needs, titles, defines) for one, needs in zip(found, needed, strict=True)]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
@@ -352,7 +372,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         if not ids:
             return []
         among = {"$in": list(ids)}
-        named = {"$in": sorted(set((await self._store.titles(list(ids))).values()))}
+        rows = await self._store.get(list(ids))
+        names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
+        named = {"$in": sorted(names)}
         stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
         say_needs = await self._store.column("needs")
         silent = [found for found in await self._store.ids() if found not in say_needs]
@@ -395,6 +417,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             )
 
     async def _check_name(self, concept: CodeConcept) -> None:
+        if concept.language == PYTHON and not concept.name.isidentifier():
+            raise InvalidInput(
+                f"expected the name of Python as code can call it, got {concept.name!r}; "
+                "give the concept the name of its function"
+            )
         titles = await self._store.column("title")
         same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
         if same:
@@ -406,7 +433,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
-        return [one if one.calls else linked(one, called_names(one), titles) for one in concepts]
+        defines = await self._store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
+        return [one if one.calls else linked(one, called_names(one), titles, defines) for one in concepts]
 
 
 def check_plugged(protocol: type, given: object, name: str, method: str) -> None:

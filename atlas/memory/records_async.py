@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from atlas.core.errors import PlanOutdated
+from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.memory.backing import PlainStore
 from atlas.memory.idling import Idle, idle
@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 
 class AsyncRecordMemory:
-    """The records of one collection."""
+    """The records of one collection.
+
+    One text in place of a list of ids is `InvalidInput`, as each of its letters would be an id; `delete` takes one id.
+    """
 
     def __init__(self, store: LedgerVectorStore | PlainStore, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
@@ -70,7 +73,7 @@ class AsyncRecordMemory:
 
     async def atitles(self, ids: Sequence[str]) -> dict[str, str]:
         """The titles of those of the records that are there, by id."""
-        return await self._store.titles(ids)
+        return await self._store.titles(listed(ids))
 
     async def acounts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """How many records were attempted on each day in UTC (`2026-05-01`), by outcome; empty days are left out."""
@@ -109,7 +112,7 @@ class AsyncRecordMemory:
 
     async def amarks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Tags, pin and note of each record."""
-        return await self._store.marks(ids)
+        return await self._store.marks(listed(ids))
 
     async def amark(self, marks: Mapping[str, Marks]) -> None:
         """Set tags, pin and note of records, as one operation; `NotFound` where one is not there."""
@@ -134,16 +137,16 @@ class AsyncRecordMemory:
 
         Raises:
             NotFound: One of them is not there; nothing was changed.
-            InvalidInput: An empty tag, or a text that JSON cannot hold.
+            InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
         """
         change = MarksChange.checked(
             add_tags=add_tags, remove_tags=remove_tags, pinned=pinned, buried=buried, note=note
         )
-        return await self._store.change_marks(list(dict.fromkeys(ids)), change)
+        return await self._store.change_marks(list(dict.fromkeys(listed(ids))), change)
 
     async def ausage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """How often each record was retrieved and used, and how that went."""
-        return await self._store.usage(ids)
+        return await self._store.usage(listed(ids))
 
     async def atrash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
         """Deleted records, the last deleted first; `restore` brings them back."""
@@ -159,7 +162,18 @@ class AsyncRecordMemory:
         Raises:
             NotFound: There never was a record of one of the ids; nothing was done.
         """
-        return await self._store.restore(ids)
+        return await self._store.restore(listed(ids))
+
+
+def listed(ids: Sequence[str]) -> list[str]:
+    """The ids as a list.
+
+    Raises:
+        InvalidInput: They are one text.
+    """
+    if isinstance(ids, str):
+        raise InvalidInput(f"expected a list of ids, got the text {ids[:80]!r}; for one record, give [{ids[:80]!r}]")
+    return list(ids)
 
 
 async def retried(attempt: Callable[[], Awaitable[T]]) -> T:

@@ -14,7 +14,7 @@ from atlas.core.hits import Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.ranking import check_k
-from atlas.memory.records_async import AsyncRecordMemory
+from atlas.memory.records_async import AsyncRecordMemory, listed
 from atlas.memory.retrieving import Retriever
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
 from atlas.protocols.strategies import Reranker
@@ -110,7 +110,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
 
     async def aget_many(self, record_ids: Sequence[str]) -> list[T]:
         """Those that are there, in this order."""
-        return await self._read(await self._store.get(list(record_ids)))
+        return await self._read(await self._store.get(listed(record_ids)))
 
     async def asearch_hits(
         self,

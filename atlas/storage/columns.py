@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import Seqs
 from atlas.storage.where import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
@@ -61,6 +61,19 @@ def read_titles(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> di
             ).fetchall()
         titles = dict(rows)
     return {record_id: str(titles[record_id] or "") for record_id in ids if record_id in titles}
+
+
+def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: Sequence[str]) -> None:
+    """Raise `PlanOutdated` if another live record has the value that one of these has of a metadata key."""
+    row = connection.execute(
+        "SELECT other.id, theirs.value FROM records own JOIN attributes mine ON mine.seq = own.seq "
+        "JOIN attributes theirs ON theirs.key = mine.key AND theirs.value = mine.value AND theirs.seq <> mine.seq "
+        "JOIN records other ON other.seq = theirs.seq AND other.deleted = 0 "
+        f"WHERE own.collection = ? AND own.id IN (SELECT value FROM json_each(?)) AND mine.key = {_KEY} LIMIT 1",
+        (collection, json.dumps(list(ids)), collection, key),
+    ).fetchone()
+    if row:
+        raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose anew")
 
 
 def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:

@@ -75,20 +75,26 @@ class LedgerVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
         restored: Mapping[str, Restored] = MappingProxyType({}),
+        *,
+        alone_in: str = "",
     ) -> list[str]:
         """`add`, without those of which a record has the id, or one that another operation wrote the content hash.
 
         Args:
             restored: What to write with them, in the same transaction, by id; usage that the store has already is kept.
+            alone_in: A metadata key of which no other record may have the value that one of these has.
 
         Returns:
             The ids that were written.
+
+        Raises:
+            PlanOutdated: Another record has the same value of `alone_in`; nothing was written.
         """
         records = [
             replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
             for record in self._records(ids, embeddings, metadatas, documents)
         ]
-        return await asyncio.to_thread(self._add_unknown, records, restored)
+        return await asyncio.to_thread(self._add_unknown, records, restored, alone_in)
 
     async def update(
         self,
@@ -347,11 +353,13 @@ class LedgerVectorStore:
             nearest.catch_up(timeout_seconds=0)
         return added
 
-    def _add_unknown(self, records: list[Record], restored: Mapping[str, Restored]) -> list[str]:
+    def _add_unknown(self, records: list[Record], restored: Mapping[str, Restored], alone_in: str) -> list[str]:
         book = self._collection.marks
         check_marks({record_id: known.marks for record_id, known in restored.items()})
 
         def write_known(connection: sqlite3.Connection, writer: LedgerWriter, ids: list[str]) -> None:
+            if alone_in:
+                columns.check_alone(connection, self._name, alone_in, ids)
             known = {record_id: restored[record_id] for record_id in ids if record_id in restored}
             marks = {record_id: given.marks for record_id, given in known.items() if given.marks != NO_MARKS}
             book.write_within(connection, writer, self._name, marks)

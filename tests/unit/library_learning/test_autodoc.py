@@ -76,6 +76,14 @@ def test_texts_that_pretend_to_end_the_data_stay_in_it():
 
 
 @pytest.mark.parametrize(
+    "kind",
+    ["dict[str, list[int]] | None", "Callable[[str], None]", "tuple[int, ...]", "np.ndarray", "Literal['up', 'down']"],
+)
+def test_types_are_taken_as_they_are_written_without_what_follows_them(kind):
+    assert document(ScriptedLLM([answer(returns=f" {kind}  # or so")])).signature.endswith(f"-> {kind}")
+
+
+@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"name": "not a name"}, "name should be an identifier"),
@@ -90,6 +98,11 @@ def test_texts_that_pretend_to_end_the_data_stay_in_it():
         ({"parameters": [{"name": "a", "type": ""}] * 2}, "an identifier of its own"),
         ({"parameters": ["a", "b"]}, "an identifier of its own"),
         ({"returns": "list of int"}, "returns should be a type annotation"),
+        ({"returns": "__import__('os').system('id')"}, "returns should be a type annotation"),
+        ({"returns": "list['print(1)']"}, "returns should be a type annotation"),
+        ({"returns": "int + 1"}, "returns should be a type annotation"),
+        ({"returns": "lambda: int"}, "returns should be a type annotation"),
+        ({"returns": "int = 5"}, "returns should be a type annotation"),
         ({"returns": "int = __import__('os')\nx: int"}, "returns should be a type annotation"),
     ],
 )

@@ -97,6 +97,48 @@ def test_what_the_concepts_call_is_found():
     assert found.examples == (("calling_then_double(1)", "4"),)
 
 
+CALLING = concept("def calling(number: int) -> int:\n    return helper(number)", calls=("id_helper",))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        CALLING.code,
+        "def calling(number: int) -> int:\n    return max(map(helper, [number]))",
+        "def calling(number: int) -> int:\n    def inner(x):\n        return helper(x)\n    return inner(number)",
+    ],
+    ids=["called", "handed on", "in a function within"],
+)
+def test_what_needs_a_concept_that_is_gone_is_refused_with_why(code):
+    calling = replace(CALLING, code=code)
+    assert compose(calling, DOUBLE) is None
+    assert obstacle([calling, DOUBLE], nothing_found) == (
+        "calling needs helper, which no concept that it calls defines any more. "
+        "Bring that concept back, or change the code, then try again."
+    )
+    outer = concept("def outer(number: int) -> int:\n    return calling(number)", calls=(CALLING.id,))
+    assert obstacle([outer, DOUBLE], {CALLING.id: calling}.get).startswith("calling needs helper")
+
+
+def test_what_is_gone_but_not_called_by_its_code_is_no_obstacle():
+    assert obstacle([replace(DOUBLE, calls=("id_gone",)), WORDS], nothing_found) == ""
+
+
+def test_names_that_code_gives_a_meaning_itself_are_not_lacking():
+    code = (
+        "import math\nfrom os import path as p\n\nLIMIT = 3\n\n\nclass Box:\n    pass\n\n\n"
+        "def own(number: Number, *rest: Rest) -> int:\n"
+        "    global seen\n    seen: Boxes = [Box() for _ in range(LIMIT)]\n"
+        "    return math.floor(number) + len(p.sep) + own(len(seen)) + len(__name__)\n"
+    )
+    assert obstacle([concept(code, name="own"), DOUBLE], nothing_found) == ""
+
+
+def test_a_call_of_what_is_written_in_another_language_is_refused_with_why():
+    written = CodeConcept(id="id_helper", name="helper", description="", code="const f = 1", language="javascript")
+    assert obstacle([CALLING, DOUBLE], {"id_helper": written}.get).startswith("Only Python is composed, but helper is")
+
+
 def test_parameters_of_one_name_are_kept_apart():
     power = concept(
         "def power(number: int, exponent: int) -> int:\n    return number ** exponent", ("power(2, 3)", "8")
@@ -143,6 +185,22 @@ def test_a_signature_counts_before_the_code_and_defaults_are_not_needed():
     )
     assert [parameter.name for parameter in found.parameters] == ["a"]
     assert fits(found.returns, found.parameters[0].type)
+
+
+@pytest.mark.parametrize("parameters", ["*numbers: int", "number: int = 3, *rest: int", "**named: int"])
+def test_what_would_take_nothing_any_more_begins_nothing(parameters):
+    starred = concept(f"def starred({parameters}) -> int:\n    return 1", ("starred()", "1"))
+    assert compose(starred, DOUBLE) is None
+
+
+def test_what_takes_nothing_as_it_is_written_begins():
+    found = compose(concept("def seven() -> int:\n    return 7", ("seven()", "7")), DOUBLE)
+    assert found.examples == (("seven_then_double()", "14"),)
+
+
+def test_what_a_function_prints_besides_is_not_its_result():
+    found = compose(concept("def loud() -> int:\n    print('[1]\\nso')\n    return 7", ("loud()", "7")), DOUBLE)
+    assert found.examples == (("loud_then_double()", "14"),)
 
 
 KEYED = concept(

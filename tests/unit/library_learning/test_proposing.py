@@ -70,7 +70,9 @@ def test_a_function_whose_examples_hold_is_taken():
         ({"examples": [{"call": "halves(half(3))", "result": "1"}]}, "with literals"),
         ({"examples": [{"call": "half(3)", "result": "1"}]}, "should be a call of halves"),
         ({"examples": [{"call": "halves(3)", "result": "halves(3)"}]}, "and a literal"),
-        ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: failed"),
+        ({"examples": [{"call": "halves(3)", "result": "[9]"}]}, "halves(3) does not return [9]: got ([0, 1, 1], "),
+        ({"examples": [{"call": "halves(3)", "result": "[False, True, 1]"}]}, "does not return [False, True, 1]: got"),
+        ({"examples": [{"call": "halves('a')", "result": "[0]"}]}, "does not return [0]: failed, TypeError"),
         ({"code": "def halves(n):\n    while True: half(next_one(n))\n", "examples": "none"}, "one to 5"),
     ],
 )
@@ -111,6 +113,44 @@ def test_attributes_that_reach_around_are_refused(expression, attribute):
 def test_patterns_that_read_private_attributes_are_refused():
     code = "def halves(n):\n    match half:\n        case object(__globals__=n): pass\n    return half(next_one(n))"
     assert "the attribute '__globals__'" in compose(answer(code=code), answer())[1].prompts[1]
+
+
+def test_a_result_that_equals_everything_is_no_result():
+    code = "def halves(n):\n    half(next_one(n))\n    return type('x', (), {'__eq__': lambda s, o: True})()"
+    assert "not ['type']" in compose(answer(code=code), answer())[1].prompts[1]
+    library = (concept("def half(n):\n    return type('x', (), {'__eq__': lambda s, o: True})()"), NEXT)
+    code = "def halves(n):\n    return half(next_one(n))"
+    found, llm = compose(answer(code=code), answer(code=code), concepts=library)
+    assert found is None
+    assert "does not return [0, 1, 1]: got (<__main__.x" in llm.prompts[1] or "got (<program.x" in llm.prompts[1]
+
+
+@pytest.mark.parametrize(
+    ("code", "idle"),
+    [
+        ("def halves(n):\n    if 0: half(next_one(n))\n    return [0, 1, 1]", "['half', 'next_one']"),
+        ("def halves(n, m=[half(next_one(1))]):\n    return [0, 1, 1]", "['half', 'next_one']"),
+        ("def halves(n):\n    return [0, 1, half(2)] if n == 3 else next_one(n)", "['next_one']"),
+        ("def halves(n):\n    twice(n)\n    return [0, half(3), 1] if n else next_one(n)", "['next_one']"),
+    ],
+    ids=["never", "only when it is defined", "in no example", "only by another concept"],
+)
+def test_what_names_concepts_without_calling_them_is_not_composed_of_them(code, idle):
+    twice = concept("def twice(n: int) -> int:\n    return next_one(next_one(n))", calls=(NEXT.id,))
+    _, llm = compose(answer(code=code), answer(), concepts=(HALF, NEXT, twice))
+    assert f"no example calls {idle}" in llm.prompts[1]
+
+
+def test_examples_may_call_one_concept_each_and_hand_concepts_on():
+    code = "def halves(n):\n    return list(map(half, range(n))) if n > 1 else next_one(n)"
+    examples = [{"call": "halves(3)", "result": "[0,0,1]"}, {"call": "halves(1)", "result": "2"}]
+    assert compose(answer(code=code, examples=examples))[0].calls == (HALF.id, NEXT.id)
+
+
+def test_sets_and_dictionaries_may_be_written_in_another_order():
+    code = "def halves(n):\n    return {half(n): {8, 0}, next_one(n): 'b'}"
+    examples = [{"call": "halves(2)", "result": "{3: 'b', 1: {0, 8}}"}]
+    assert compose(answer(code=code, examples=examples))[0] is not None
 
 
 def test_what_is_wrong_twice_is_nothing():

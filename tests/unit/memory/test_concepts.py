@@ -132,6 +132,45 @@ def test_a_name_that_another_concept_has_is_refused_and_that_one_is_named(librar
     assert library.edit(imported, description="what an import brings may share a name").name == "crop"
 
 
+class Between(HashEmbedder):
+    """Does something else once, while it is asked to embed: what another process may do meanwhile."""
+
+    def __init__(self, meanwhile):
+        super().__init__()
+        self.meanwhile = [meanwhile]
+
+    def encode_batch(self, texts):
+        while self.meanwhile:
+            self.meanwhile.pop()()
+        return super().encode_batch(texts)
+
+
+def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
+    def other():
+        library.add(concept(code=OTHER))
+
+    late = ChromaConceptLibrary(Between(other), store.vector_store(COLLECTION), clock=FixedClock())
+    with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
+        late.add(concept())
+    assert [one["metadata"]["title"] for one in library.browse()] == ["crop"]
+    assert store.count_operations() == 1
+
+
+@pytest.mark.parametrize("name", ["not an identifier!", "<script>", "crop-2", "2"])
+def test_python_is_named_as_code_can_call_it(library, name):
+    with pytest.raises(InvalidInput, match="expected the name of Python as code can call it, got"):
+        library.add(concept(name))
+    there = library.add(concept())
+    with pytest.raises(InvalidInput, match="give the concept the name of its function"):
+        library.edit(there, name=name)
+    assert library.get(library.add(concept(name, code="f()", language="javascript"))).name == name
+
+
+def test_the_name_of_what_was_deleted_is_free_again(library):
+    library.delete([library.add(concept())])
+    assert library.get(library.add(concept(code=OTHER))).name == "crop"
+
+
 def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library):
     twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE))
     assert library.get(twice).calls == ()
@@ -148,6 +187,30 @@ def test_calls_hold_when_what_is_called_comes_later_goes_and_comes_again(library
     library.delete([again])
     assert library.get(twice).calls == (again,)
     assert library.depends_on(twice) == []
+
+
+def test_who_calls_a_concept_by_what_its_code_defines_calls_it(library):
+    there = library.add(concept())
+    library.edit(there, name="cut_out")
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE))
+    assert library.get(twice).calls == (there,)
+    assert [one.id for one in library.depends_on(twice)] == [there]
+    assert [one.id for one in library.dependents([there])] == [twice]
+    assert library.uses(there).called_by == (twice,)
+    library.delete([twice])
+    library.add(concept("helping", "help", "def helping(g):\n    return g\n\n\ndef crop(g):\n    return g[:1]\n"))
+    named = library.add(concept(code=OTHER))
+    assert library.get(library.add(concept("crop_thrice", "cut", CROP_TWICE.replace("twice", "thrice")))).calls == (
+        named,
+    ), "who has the name goes before who defines it besides"
+
+
+def test_one_text_in_place_of_ids_is_refused_here_too(library):
+    there = library.add(concept())
+    for method in (library.dependents, library.get_many):
+        with pytest.raises(InvalidInput, match=f"expected a list of ids, got the text '{there}'"):
+            method(there)
+    assert len(library) == 1
 
 
 def test_parameters_imports_and_builtins_are_no_calls_of_concepts(library):

@@ -117,6 +117,15 @@ def test_deleted_records_are_listed_newest_first_and_come_back_as_they_were(stor
     assert [hit.item.id for hit in stored.search_hits("sort", 1)] == [first]
 
 
+@pytest.mark.parametrize("method", ["titles", "marks", "usage", "restore", "change_marks", "get_many"])
+def test_one_text_in_place_of_ids_is_refused_with_what_to_give(stored, method):
+    there = stored.store(attempt("sort"))
+    with pytest.raises(InvalidInput, match=rf"expected a list of ids, got the text '{there}'; .* give \['{there}'\]"):
+        getattr(stored, method)(there)
+    assert stored.ids() == [there]
+    assert stored.delete((there,)) == 1
+
+
 def test_a_restoration_is_one_operation_and_can_be_undone(stored):
     ids = stored.store_many([attempt("sort"), attempt("parse")])
     stored.delete(ids)
