@@ -190,7 +190,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
                 content=content,
                 generation=generation,
                 created_at=self._clock.now(),
-                importance=importance_of(kind, content) if importance is None else importance,
+                importance=importance_of(kind, content, metadata or {}) if importance is None else importance,
                 metadata=with_own(metadata or {}, {}),
                 links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
             )
@@ -368,7 +368,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             return found
         rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
         alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-        return repeated(entry.content, await self.aget_many(alike))
+        return repeated(entry, await self.aget_many(alike))
 
     async def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
         assert self._refused is not None

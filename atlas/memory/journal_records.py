@@ -13,6 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.columns import Entry
+from atlas.memory.journal_scoring import SCORE, score_of
 
 TITLE_CHARACTERS = 200
 
@@ -48,6 +49,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         raise InvalidInput(f"entry {entry.id!r} has no time at which it was written")
     check_text(entry.content, "the entry's content")
     encoded = encode_entry(entry)
+    score = score_of(entry.content, entry.metadata)
     metadata = {
         "title": title_of(entry.content),
         "entry_type": entry.entry_type,
@@ -55,6 +57,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "created_at": instant(entry.created_at),
         "importance": float(entry.importance),
         "tier": entry.tier,
+        **({} if score is None else {SCORE: score}),
         **links_of(entry.links),
         **_filterable(entry.metadata),
         "content": dump(encoded),
