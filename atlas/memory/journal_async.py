@@ -159,10 +159,7 @@ class AsyncJournal(AsyncLinkedEntries):
             return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
 
     async def _check_sources(self, plan: CompactPlan) -> None:
-        """Raise `PlanOutdated` where an entry that would move or be summed up is gone, or pinned now.
-
-        Changes of what it says show when writing; marks are kept apart from it.
-        """
+        """Raise `PlanOutdated` where an entry that would move or be summed up is gone or pinned, or has changed since."""
         concerned = {move.id for move in plan.moves}.union(*(draft.source_ids for draft in plan.summaries))
         n_gone = len(concerned - await self._store.present(list(concerned)))
         if n_gone:
@@ -172,6 +169,7 @@ class AsyncJournal(AsyncLinkedEntries):
         n_pinned = sum(marks.pinned for marks in (await self._store.marks(list(concerned))).values())
         if n_pinned:
             raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
+        await self._store.check_unchanged(list(concerned), plan.moment)
 
     async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
         """What forgetting has to know of entries, in their order; of their vectors nothing."""

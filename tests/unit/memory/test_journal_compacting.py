@@ -303,6 +303,20 @@ def test_a_model_that_cannot_be_asked_is_asked_once_for_all_summaries(journal, c
     assert {draft.written_by for draft in plan.summaries} == {"extraction"}
 
 
+def test_a_plan_is_refused_once_a_source_of_a_summary_says_something_else_though_it_would_not_move(journal, clock):
+    ids = fill(journal)
+    for entry_id in ids:
+        journal.edit(entry_id, tier="cold")
+    clock.advance(timedelta(days=200))
+    plan = journal.plan_compact(keep_recent=0)
+    ids = [entry_id for draft in plan.summaries for entry_id in draft.source_ids]
+    assert ids[0] not in [move.id for move in plan.moves]
+    journal.edit(ids[0], content="What it said was a secret")
+    with pytest.raises(PlanOutdated, match="has changed"):
+        journal.apply_compact(plan)
+    assert journal.count({"entry_type": "summary"}) == 0
+
+
 def test_a_plan_that_knows_of_a_deleted_entry_is_refused_whole(journal, clock):
     ids = fill(journal)
     clock.advance(timedelta(days=400))
