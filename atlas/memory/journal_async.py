@@ -159,7 +159,7 @@ class AsyncJournal(AsyncLinkedEntries):
             return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
 
     async def _check_sources(self, plan: CompactPlan) -> None:
-        """Raise `PlanOutdated` where an entry that would move or be summed up is gone or pinned, or has changed since."""
+        """Raise `PlanOutdated` where an entry that would move or be summed up is gone, pinned or changed."""
         concerned = {move.id for move in plan.moves}.union(*(draft.source_ids for draft in plan.summaries))
         n_gone = len(concerned - await self._store.present(list(concerned)))
         if n_gone:

@@ -22,15 +22,17 @@ from atlas.memory.editing import Editable, check_changes
 from atlas.memory.journal_judging import Refusal, importance_of, noise, repeated
 from atlas.memory.journal_kinds import EntryType, EntryTypes, kept_as
 from atlas.memory.journal_records import (
+    PLACED_AT,
     as_protea,
     before_each,
     changed_row,
     from_row,
+    instant,
     to_entry,
     with_own,
     written_at,
 )
-from atlas.memory.newest import newest
+from atlas.memory.newest import newest, place_after_all
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.versions import item_versions
@@ -183,15 +185,16 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """
         check_given(entry_type, content, metadata, links)
         await self._recall_types()
-        kind = self.types[entry_type]
+        kind, now = self.types[entry_type], self._clock.now()
+        place = await place_after_all(self._store, instant(now))
         entry = checked_entry(
             JournalEntry(
                 entry_type=entry_type,
                 content=content,
                 generation=generation,
-                created_at=self._clock.now(),
+                created_at=now,
                 importance=importance_of(kind, content, metadata or {}) if importance is None else importance,
-                metadata=with_own(metadata or {}, {}),
+                metadata=with_own(metadata or {}, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
                 links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
             )
         )

@@ -34,7 +34,10 @@ SUMMARISED_AT = "summarised_at"
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
 
-OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT)
+PLACED_AT = "placed_at"
+"""Under which an entry says where it stands in the log, if that is not at its own time: the clock had been put back."""
+
+OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
 
 
@@ -54,7 +57,7 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         "title": title_of(entry.content),
         "entry_type": entry.entry_type,
         "generation": entry.generation,
-        "created_at": instant(entry.created_at),
+        "created_at": max(instant(entry.created_at), _instant_under(entry, PLACED_AT)),
         "importance": float(entry.importance),
         "tier": entry.tier,
         **({} if score is None else {SCORE: score}),
@@ -173,10 +176,16 @@ def _written(entry: JournalEntry) -> datetime:
 
 def _summarised(entry: JournalEntry) -> datetime:
     """When a summary was written, as far as it says so in a way that can be read."""
+    at = _instant_under(entry, SUMMARISED_AT)
+    return datetime.fromisoformat(at) if at else _EARLIEST
+
+
+def _instant_under(entry: JournalEntry, name: str) -> str:
+    """A time that an entry's metadata hold, as the store sorts by it; empty where they hold none that can be read."""
     try:
-        return datetime.fromisoformat(entry.metadata[SUMMARISED_AT]).astimezone(UTC)
+        return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):
-        return _EARLIEST
+        return ""
 
 
 def _texts(entry: JournalEntry, name: str) -> list[str]:

@@ -116,6 +116,18 @@ def test_of_entries_of_one_instant_the_last_added_is_the_newest(journal):
     assert [row["id"] for row in journal.get_by_type("task", 1)] == [ids[2]]
 
 
+def test_what_was_added_last_is_the_newest_also_where_the_clock_was_put_back(journal, clock):
+    ids = []
+    for days in (0, -31, 1, -2):
+        clock.advance(timedelta(days=days))
+        ids.append(journal.add("task", f"User asked after {days} days", generation=1))
+    assert [row["id"] for row in journal.get_recent(4)] == ids[::-1]
+    assert [row["id"] for row in journal.get_by_type("task", 2)] == ids[:-3:-1]
+    assert journal.get(ids[-1]).created_at == clock.now()
+    journal.edit(ids[1], content="User asked something else", metadata={"user": "ada"})
+    assert journal.get_recent(4)[3]["id"] == ids[0]
+
+
 @pytest.mark.parametrize("per_instant", [1, 7, 400])
 def test_the_latest_are_those_of_all_however_many_came_since_and_however_many_are_of_one_instant(
     journal, clock, per_instant
