@@ -13,7 +13,7 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.spending import operation
-from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
+from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, checked_limit, chosen, value_of
 from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, plan_compact
 from atlas.memory.journal_entries_async import LIVE
 from atlas.memory.journal_judging import SCORED, importance_of
@@ -44,7 +44,7 @@ class AsyncJournal(AsyncLinkedEntries):
     # What to tell an agent
 
     async def acontext_for_evolution(
-        self, limit: int | None = 10, *, token_budget: int | None = None
+        self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """What an agent should know that is about to change itself, the most urgent first.
 
@@ -52,15 +52,15 @@ class AsyncJournal(AsyncLinkedEntries):
         so many of each; where a type has too few, or there is room for more, the entries of most value.
 
         Args:
-            limit: Of entries; None for as many as the budget holds.
+            limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
             token_budget: Of all texts together, roughly.
         """
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         pool = await self._pool()
         return chosen(await self._by_quota(EVOLUTION, pool), await self._by_value(pool), limit, token_budget)
 
     async def acontext_for_task(
-        self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
+        self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
         """What an agent should know at a task: the last directive, so many of each type about the task, then by value.
 
@@ -68,7 +68,7 @@ class AsyncJournal(AsyncLinkedEntries):
             task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         wanted = await self.arecent(1, self.types.counting_as(DIRECTIVE))
         for entry_type, count in TASK.items():
             where = {
@@ -82,10 +82,10 @@ class AsyncJournal(AsyncLinkedEntries):
         return chosen(wanted, await self._by_value(await self._pool()), limit, token_budget)
 
     async def acontext_for_task_generation(
-        self, limit: int | None = 10, *, token_budget: int | None = None
+        self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """What an agent should know that looks for a task of its own: a summary, the latest tasks, then by value."""
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         pool = await self._pool()
         return chosen(await self._by_quota(TASK_GENERATION, pool), await self._by_value(pool), limit, token_budget)
 

@@ -48,6 +48,7 @@ TELLING_CHARACTERS = 300
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d]+")
+_NAME = re.compile(r"\w+")
 _NUMBER = re.compile(r"-?\d+(?:[.,:]\d+)*")
 _COUNTER = re.compile(
     r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
@@ -92,7 +93,8 @@ def with_feedback(importance: float, usage: Usage) -> float:
 def noise(content: str) -> Refusal | None:
     """Why a text tells nothing, or None where it may."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
-    n_words = len(telling_words(CJK_RUN.sub(" ", content))) + len(unspaced)
+    names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
+    n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
     if n_words >= MIN_WORDS:
         return None
     return Refusal(NOISE, f"{n_words} different words; an entry needs {MIN_WORDS} to tell anything")
@@ -103,8 +105,10 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
 
     Another number, such as that of an error or a score, says something else.
     """
-    score = score_of(entry.content, entry.metadata)
+    score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
     for other in earlier:
+        if numbers != _numbers(other.content):
+            continue
         shared = _shared(entry.content, other.content)
         if shared >= SAME_WORDS and score == score_of(other.content, other.metadata):
             share = math.floor(100 * shared)
@@ -122,8 +126,6 @@ def _shared(content: str, other: str) -> float:
     """The share of their words that two texts both have; 0 where the same words say something else."""
     if content == other:
         return 1.0
-    if _numbers(content) != _numbers(other):
-        return 0.0
     one, two = (_TOKEN.findall(text.lower()) for text in (content, other))
     if _negations(one) != _negations(two) or _overlap(_pairs(one), _pairs(two)) < SAME_PAIRS:
         return 0.0

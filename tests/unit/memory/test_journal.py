@@ -62,6 +62,8 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"entry_type": "dream"}, "should be of type observation, crash_log"),
         ({"content": " "}, "content should say something"),
         ({"generation": "4"}, "generation should be a whole number"),
+        ({"generation": 10**400}, "generation should be between .* has 333 hexadecimal digits"),
+        ({"generation": -(2**53) - 1}, "generation should be between"),
         ({"importance": 1.5}, "importance should be a number from 0 to 1"),
         ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
@@ -335,7 +337,10 @@ def test_both_gates_can_be_switched_off_by_settings(tmp_path):
         assert [memory.journal.add("observation", "ok", generation=1) for _ in range(2)].count(None) == 0
 
 
-@pytest.mark.parametrize(("content", "is_kept_out"), [("ok…", True), ("déjà vu", True), ("心跳丢失", False)])
+@pytest.mark.parametrize(
+    ("content", "is_kept_out"),
+    [("0 1 2 3", True), ("w0 w1 w2 w3", False), ("ok…", True), ("déjà vu", True), ("心跳丢失", False)],
+)
 def test_a_character_beyond_ascii_is_no_way_past_the_gate(journal, content, is_kept_out):
     assert (journal.add("observation", content, generation=1) is None) == is_kept_out
 
@@ -480,5 +485,9 @@ def test_a_context_holds_to_its_limit_and_budget(journal):
     large = journal.context_for_evolution(limit=None, token_budget=120)
     assert 0 < len(small) < len(large)
     assert sum(-(-len(entry.content) // 4) for entry in small) <= 40
-    with pytest.raises(InvalidInput, match="has neither"):
-        journal.context_for_evolution(limit=None)
+    assert len(journal.context_for_evolution()) == 10
+    assert len(journal.context_for_evolution(token_budget=10_000)) == 20
+    assert len(journal.context_for_task("do thing", token_budget=10_000)) == 20
+    assert len(journal.context_for_evolution(limit=3, token_budget=10_000)) == 3
+    with pytest.raises(InvalidInput, match="token_budget should be 0 or more"):
+        journal.context_for_evolution(token_budget=-1)
