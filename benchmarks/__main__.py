@@ -10,7 +10,18 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import compressing, journal, mapping, remembering, retrieving, searching, storing, visiting, windows
+from benchmarks import (
+    compressing,
+    journal,
+    mapping,
+    remembering,
+    retrieving,
+    searching,
+    segmenting,
+    storing,
+    visiting,
+    windows,
+)
 from benchmarks.measuring import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
@@ -23,6 +34,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "windows": windows.figures,
     "compressing": compressing.figures,
     "journal": journal.figures,
+    "segmenting": segmenting.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 

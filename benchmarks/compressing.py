@@ -7,8 +7,10 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
 from atlas.library_learning.compressing import Compression, Verify, compress
+from atlas.library_learning.description_length import n_tokens
 from atlas.library_learning.engines import Engine
 from atlas.library_learning.extracting import programs_of
 from atlas.library_learning.limits import Limits
@@ -27,6 +30,7 @@ from atlas.library_learning.running import Sandbox
 from atlas.library_learning.stitch import StitchEngine
 from atlas.library_learning.unifying import AntiUnificationEngine
 from atlas.library_learning.verifying import Verifier
+from benchmarks.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -34,19 +38,22 @@ SIZES = tuple(int(n) for n in os.environ.get("ATLAS_BENCHMARK_PROGRAMS", "10,50,
 """ATLAS_BENCHMARK_PROGRAMS: numbers of programs, with commas."""
 
 LOGS = ("mbpp_py_reflexion_gpt4.jsonl", "humaneval_py_reflexion_gpt4.jsonl")
-AS_IT_COMES = StitchEngine(costs=lambda head: 100)
-"""Stitch with its own costs: every head counts the same, whether it is read or is only syntax."""
+
+
+def as_it_comes(head: str) -> int:
+    """Stitch's own costs: every head counts the same, whether it is read or is only syntax."""
+    return 100
 
 
 def figures() -> Iterator[Figure]:
     """Reuse first, then sizes, then planted functions."""
     programs = _real(Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data"))
     with Sandbox() as sandbox:
-        verify = _verifying(Verifier(sandbox))
+        verify = Verifier(sandbox).same
         if programs:
             yield from _unseen(programs, verify)
             for n in SIZES:
-                yield from _at(_spread(programs, n), verify)
+                yield from _at(_spread(programs, n))
         else:
             print("no real programs: set ATLAS_REAL_DATA to the directory of real agent runs", file=sys.stderr)
     yield from _planted()
@@ -62,15 +69,6 @@ def _real(directory: Path) -> list[Program]:
 def _spread(programs: Sequence[Program], n: int) -> list[Program]:
     rows = np.linspace(0, len(programs) - 1, min(n, len(programs))).round().astype(int)
     return [programs[row] for row in rows]
-
-
-def _verifying(verifier: Verifier) -> Verify:
-    states = {"same": True, "different": False, "unproven": None}
-
-    def verify(pairs: Sequence[tuple[Program, str]]) -> Mapping[str, bool | None]:
-        return {name: states[verdict.state] for name, verdict in verifier.verdicts(pairs).items()}
-
-    return verify
 
 
 def _unseen(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
@@ -100,75 +98,137 @@ def _saved(ratio: float) -> float:
     return 100 * (1 - 1 / ratio)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Measured:
-    compression: Compression
+    """What came of one compression, in a process of its own."""
+
+    n_programs: int
+    n_found: int
+    n_valid: int
+    n_kept: int
+    tokens_before: int
+    tokens_after: int
+    tokens_library: int
+    n_run: int
+    """Rewritten programs that have tests."""
+
+    n_passing: int
+    n_proving: int
+    """Of those that pass: those whose tests run what was put in."""
+
     seconds: float
     megabytes: float
+    """At most at a time, the search and the programs that were run counted."""
+
+    @property
+    def saved(self) -> float:
+        return 100 * (1 - (self.tokens_after + self.tokens_library) / self.tokens_before)
 
 
-def _measured(programs: Sequence[Program], verify: Verify | None, engine: Engine, **limits: int) -> _Measured:
+def _measured(programs: Sequence[Program], engine: Engine, max_arity: int = Limits().max_arity) -> _Measured:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:  # the most memory of a process only grows
+        return alone.submit(_compressed, programs, engine, max_arity).result()
+
+
+def _compressed(programs: Sequence[Program], engine: Engine, max_arity: int) -> _Measured:
+    with Sandbox() as sandbox:
+        verify, start = Verifier(sandbox).same, time.perf_counter()
+        made = compress(programs, engine=engine, limits=Limits(max_arity=max_arity), verify=verify)
+        seconds = time.perf_counter() - start
+        rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
+        verdicts = list(verify(rewritten).values())
+    return _Measured(
+        n_programs=made.n_programs,
+        n_found=made.n_found,
+        n_valid=made.n_valid,
+        n_kept=len(made.abstractions),
+        tokens_before=made.tokens_before,
+        tokens_after=made.tokens_after,
+        tokens_library=made.tokens_library,
+        n_run=len(verdicts) - verdicts.count(None),
+        n_passing=verdicts.count(True),
+        n_proving=len({name for each in made.abstractions for name in each.proofs}),
+        seconds=seconds,
+        megabytes=_most_memory(),
+    )
+
+
+def _most_memory() -> float:
+    own, child = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return (own + child) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _plainly(programs: Sequence[Program]) -> _Measured:
+    """What the baseline makes of programs; what it finds, it keeps."""
     start = time.perf_counter()
-    made = compress(programs, engine=engine, limits=Limits(**limits), verify=verify)
+    shared = anti_unify({one.id: normalise(one.source) for one in programs})
     seconds = time.perf_counter() - start
-    own, search = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return _Measured(made, seconds, max(own, search) / (1 << 20 if sys.platform == "darwin" else 1 << 10))
+    with Sandbox() as sandbox:
+        rewritten = [(one, shared.sources[one.id]) for one in programs if one.id in shared.sources]
+        verdicts = list(Verifier(sandbox).same(rewritten).values())
+    library = sum(map(n_tokens, shared.functions))
+    return _Measured(
+        n_programs=len(programs),
+        n_found=len(shared.functions),
+        n_valid=shared.n_valid,
+        n_kept=len(shared.functions),
+        tokens_before=shared.tokens_before,
+        tokens_after=shared.tokens_after - library,
+        tokens_library=library,
+        n_run=len(verdicts) - verdicts.count(None),
+        n_passing=verdicts.count(True),
+        n_proving=0,
+        seconds=seconds,
+        megabytes=0.0,
+    )
 
 
-def _at(programs: Sequence[Program], verify: Verify) -> Iterator[Figure]:
-    """Ours beside Stitch as it comes, and beside anti-unification."""
-    ours = _measured(programs, verify, StitchEngine())
-    plain = _measured(programs, verify, AS_IT_COMES)
-    unified = _measured(programs, verify, AntiUnificationEngine(), max_arity=3)
-    made, size = ours.compression, f"{ours.compression.n_programs} programs"
-    yield Figure(
-        what=f"{size}: abstractions, of {made.n_found} found and {made.n_valid} valid; beside Stitch as it comes",
-        ours=len(made.abstractions),
-        baseline=len(plain.compression.abstractions),
-        unit="",
-        aim="",
-    )
-    yield Figure(
-        what=f"{size}: tokens before and after, the library of {made.tokens_library} counted",
-        ours=made.tokens_after + made.tokens_library,
-        baseline=made.tokens_before,
-        unit="",
-        aim="fewer",
-    )
-    for name, other in (("Stitch as it comes", plain), ("anti-unification", unified)):
-        yield Figure(
-            what=f"{size}: tokens saved, library counted; beside {name}",
-            ours=_saved(made.ratio),
-            baseline=_saved(other.compression.ratio),
-            unit="%",
-            aim="over 0",
-        )
-        yield Figure(
-            what=f"{size}: time, with running; beside {name}",
-            ours=ours.seconds,
-            baseline=other.seconds,
-            unit="s",
-            aim="400 under 180",
-        )
-    yield from _passing(programs, made, verify)
+def _at(programs: Sequence[Program]) -> Iterator[Figure]:
+    """Ours beside Stitch as it comes, our second engine, and plain pairwise anti-unification."""
+    ours = _measured(programs, StitchEngine())
+    others = {
+        "Stitch as it comes": _measured(programs, StitchEngine(costs=as_it_comes)),
+        "our anti-unification": _measured(programs, AntiUnificationEngine(), 3),
+        "plain pairs": _plainly(programs),
+    }
+    size = f"{ours.n_programs} programs"
+    what = f"{size}: tokens before and after, the library of {ours.tokens_library} counted"
+    after = ours.tokens_after + ours.tokens_library
+    yield Figure(what=what, ours=after, baseline=ours.tokens_before, unit="", aim="fewer")
+    for name, other in others.items():
+        yield from _beside(size, ours, name, other)
+    if ours.n_run:
+        what = f"{size}: rewritten ones whose tests run what was put in, of {ours.n_run}"
+        yield Figure(what=what, ours=100 * ours.n_proving / ours.n_run, baseline=None, unit="%", aim="most")
     yield Figure(what=f"{size}: most memory", ours=ours.megabytes, baseline=None, unit="MB", aim="400 under 1000")
 
 
-def _passing(programs: Sequence[Program], made: Compression, verify: Verify) -> Iterator[Figure]:
-    """How many of the rewritten programs still pass their tests, and of how many the tests run what was put in."""
-    rewritten = [(one, made.rewritten[one.id].standalone) for one in programs if one.id in made.rewritten]
-    verdicts = list(verify(rewritten).values())
-    n_run = len(verdicts) - verdicts.count(None)
-    if not n_run:
-        return
-    size = f"{made.n_programs} programs"
-    share = 100 * verdicts.count(True) / n_run
+def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator[Figure]:
+    found = f"of {ours.n_found} found, {ours.n_valid} valid"
+    beside = f"{name}, {other.n_found} found, {other.n_valid} valid"
     yield Figure(
-        what=f"{size}: rewritten ones that pass their tests, of {n_run}", ours=share, baseline=None, unit="%", aim="100"
+        what=f"{size}: functions kept, {found}; {beside}", ours=ours.n_kept, baseline=other.n_kept, unit="", aim=""
     )
-    proving = {name for each in made.abstractions for name in each.proofs}
-    what = f"{size}: rewritten ones whose tests run what was put in"
-    yield Figure(what=what, ours=100 * len(proving) / n_run, baseline=None, unit="%", aim="most")
+    yield Figure(
+        what=f"{size}: tokens saved, library counted; {name}",
+        ours=ours.saved,
+        baseline=other.saved,
+        unit="%",
+        aim="over 0",
+    )
+    yield Figure(
+        what=f"{size}: rewritten ones that pass their tests, of {ours.n_run}; {name}, of {other.n_run}",
+        ours=_share(ours),
+        baseline=_share(other),
+        unit="%",
+        aim="100",
+    )
+    yield Figure(what=f"{size}: time; {name}", ours=ours.seconds, baseline=other.seconds, unit="s", aim="400 under 180")
+
+
+def _share(made: _Measured) -> float:
+    """Percent of the rewritten programs; of none, all."""
+    return 100 * made.n_passing / made.n_run if made.n_run else 100.0
 
 
 PLANTED = (

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from atlas import MemorySystem
 from pages.components.concept import concept_panel
-from pages.components.concepts import BESIDE, ask, draw_empty, draw_list, draw_loaders
+from pages.components.concepts import ask, draw_empty, draw_list
+from pages.components.listing import draw_beside
 from pages.components.memory import page_memory
-from pages.components.tables import opened_id
 
 
 def draw(memory: MemorySystem) -> None:
     """The list, and beside it the concept that is open."""
-    opened, query = opened_id(), ask(memory)
-    if opened is None:
-        draw_list(memory, query)
-        draw_loaders(memory)
-        return
-    beside, panel = st.columns([1, 1], gap="medium")
-    with beside:
-        draw_list(memory, query, BESIDE)
-    with panel:
-        concept_panel(memory, opened)
+    draw_beside(partial(draw_list, memory, ask(memory)), partial(concept_panel, memory))
 
 
 memory = page_memory()

@@ -9,7 +9,8 @@ from pages.components.comparing import draw_comparison
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.own_evaluation import draw_own
-from pages.components.scope import URL, n_experiences
+from pages.components.scope import n_experiences
+from pages.components.tabs import choose_part
 
 OWN, COMPARE = "This store", "Compare profiles"
 
@@ -18,16 +19,7 @@ st.title("Evaluation", anchor=False)
 if not n_experiences(memory):
     show_empty(import_command(memory))
 else:
-    which = st.segmented_control(
-        "Show",
-        [OWN, COMPARE],
-        default=OWN,
-        required=True,
-        key="evaluation_tab",
-        bind=URL,
-        label_visibility="collapsed",
-    )
-    if which == COMPARE:
+    if choose_part([OWN, COMPARE], key="evaluation_tab") == COMPARE:
         draw_comparison(memory)
     else:
         draw_own(memory)

@@ -9,20 +9,24 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.experiences import ORDERS, ExperienceRow, Query, n_pages, placed_and_marked
+from atlas.views.experiences import ORDERS, ExperienceRow, Query, placed_and_marked
 from atlas.views.finding import Found, ids_found
+from atlas.views.kinds import EXPERIENCE
+from atlas.views.listing import n_pages
 from atlas.views.scope import BEST_MATCH
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
-from pages.components.cards import draw_cards, draw_why, is_as_cards
+from pages.components.cards import draw_cards, is_as_cards
 from pages.components.experience import experience_panel
+from pages.components.experiences import LISTER, draw_why
+from pages.components.filters import draw_irrelevant, turn_to_first_page
 from pages.components.listing import cards_of, find, read
 from pages.components.mapping import page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.scope import URL, current_scope, current_where, digest, n_experiences
 from pages.components.selection import select
-from pages.components.tables import ROWS, opened_id, selectable_table
+from pages.components.tables import opened_id, origin_of, selectable_table
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
 FOUND = ("outcome", "relevance", "task", "attempts", "why", "domain", "marks", "source")
@@ -37,17 +41,12 @@ def ask(memory: MemorySystem) -> Query:
         label_visibility="collapsed",
     )  # fmt: skip
     is_ranked = scope.is_search and scope.by == BEST_MATCH
-    with_irrelevant = is_ranked and st.toggle(
-        "Less relevant too", key="experiences_irrelevant", help="Also list what has little or nothing to do with it",
-        bind=URL,
-    )  # fmt: skip
+    with_irrelevant = is_ranked and draw_irrelevant("experiences")
     distinct = is_ranked and st.toggle(
         "One per task", key="experiences_distinct", help="Show attempts at one task that are alike as one, the best",
         bind=URL,
     )  # fmt: skip
-    asked = repr((scope, order, with_irrelevant, distinct))
-    if st.session_state.setdefault("experiences_asked", asked) != asked:
-        st.session_state.update(experiences_asked=asked, experiences_page=1)
+    turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
     where = current_where(memory)
     return Query(scope=scope, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct)
 
@@ -62,7 +61,7 @@ def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: St
     n_found = n_experiences(memory, query.where) if found is None else len(found.rows)
     above = st.container()
     page = st.pagination(n_pages(n_found), key="experiences_page", bind=URL) if n_pages(n_found) > 1 else 1
-    listing = read(memory, query, found, page, state)
+    listing = read(LISTER, memory, query, found, page, state)
     with bar:
         as_cards = is_as_cards(found)
         if listing.rows:
@@ -72,7 +71,8 @@ def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: St
         invitation = "" if as_cards or not listing.rows else ". Click one to open it."
         st.caption(f"{listing.caption}{invitation}")
         if found is not None and as_cards:
-            draw_cards(cards_of(memory, query, found, (row.id for row in listing.rows), state), revision=state.revision)
+            cards = cards_of(LISTER, memory, query, found, (row.id for row in listing.rows), state)
+            draw_cards(cards, revision=state.revision)
         elif listing.rows:
             draw_table(memory, query, found, state, listing.rows)
 
@@ -84,12 +84,12 @@ def draw_table(
     rows = placed_and_marked(memory, listed, page_map(memory))
     key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
     columns = BESIDE if opened_id() else LISTED if found is None else FOUND
-    selectable_table(rows, columns=columns, key=key, origin=ROWS, revision=state.revision)
+    selectable_table(rows, columns=columns, key=key, origin=origin_of(EXPERIENCE), revision=state.revision)
 
 
 def select_all(memory: MemorySystem, query: Query, found: Found | None, revision: int) -> None:
     """Select what is on all pages of the list."""
-    select(ids_found(memory, query, found), origin=ROWS, revision=revision)
+    select(ids_found(memory, query, found), origin=origin_of(EXPERIENCE), revision=revision)
 
 
 def draw(memory: MemorySystem) -> None:
@@ -100,7 +100,7 @@ def draw(memory: MemorySystem) -> None:
         bar = st.container(horizontal=True, vertical_alignment="center")
         with bar:
             query = ask(memory)
-        found = find(memory, query, state)
+        found = find(LISTER, memory, query, state)
         draw_list(memory, query, found, state, bar)
     if opened and panel is not None:
         with panel:

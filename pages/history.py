@@ -13,8 +13,8 @@ from atlas.views.state import store_state
 from pages.components.live import refreshing
 from pages.components.memory import page_memory
 from pages.components.operation import OPENED, OPERATION_COLUMNS, operation_panel
-from pages.components.scope import URL
 from pages.components.tables import clicked_row
+from pages.components.tabs import choose_part
 from pages.components.trash import draw_pages, draw_trash
 
 OPERATIONS, TRASH = "Operations", "Trash"
@@ -53,16 +53,7 @@ st.title("History", anchor=False)
 if opened := st.query_params.get(OPENED):
     operation_panel(memory, opened)
 else:
-    which = st.segmented_control(
-        "Show",
-        [OPERATIONS, TRASH],
-        default=OPERATIONS,
-        required=True,
-        key="history_tab",
-        bind=URL,
-        label_visibility="collapsed",
-    )
-    if which == TRASH:
+    if choose_part([OPERATIONS, TRASH], key="history_tab") == TRASH:
         draw_trash(memory)
     else:
         refreshing(memory)

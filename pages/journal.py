@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from atlas import MemorySystem
-from pages.components.journal import draw_empty, draw_entries, known_types
+from pages.components.journal import draw_empty, draw_entries
 from pages.components.journal_contexts import draw_contexts
 from pages.components.journal_conversations import draw_conversations
-from pages.components.journal_editing import draw_write
 from pages.components.journal_entry import entry_panel
 from pages.components.journal_forgetting import draw_forgetting
 from pages.components.journal_linking import draw_suggestions
 from pages.components.journal_refused import draw_refused
+from pages.components.listing import draw_beside
 from pages.components.memory import page_memory
-from pages.components.scope import URL
-from pages.components.tables import opened_id
+from pages.components.tabs import choose_part
 
 ENTRIES = "Entries"
 
@@ -33,22 +34,10 @@ def draw_list_and_panel(memory: MemorySystem) -> None:
     """The entries, and beside them the one that is open."""
     if not memory.journal.count():
         draw_empty(memory)
-        draw_write(memory, known_types(memory))
         return
-    opened = opened_id()
-    if opened is None:
-        draw_entries(memory)
-        draw_write(memory, known_types(memory))
-        return
-    beside, panel = st.columns([1, 1], gap="medium")
-    with beside:
-        draw_entries(memory, is_beside=True)
-    with panel:
-        entry_panel(memory, opened)
+    draw_beside(partial(draw_entries, memory), partial(entry_panel, memory))
 
 
 memory = page_memory()
 st.title("Journal", anchor=False)
-shown = st.segmented_control("Show", [ENTRIES, *TABS], default=ENTRIES, required=True, key="journal_tab", bind=URL,
-                             label_visibility="collapsed")  # fmt: skip
-TABS.get(shown or ENTRIES, draw_list_and_panel)(memory)
+TABS.get(choose_part([ENTRIES, *TABS], key="journal_tab"), draw_list_and_panel)(memory)

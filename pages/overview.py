@@ -7,9 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.kinds import STRATEGY
 from atlas.views.overview import Overview, has_sample, load_sample_data, overview, remove_sample_data
-from atlas.views.state import StoreState, store_state
-from atlas.views.strategies import tries_seen
+from atlas.views.state import StoreState, store_state, uses_seen
 from pages.components.acts import announce, announcing_problems
 from pages.components.duplicates import page_duplicates
 from pages.components.editing import READ_ONLY
@@ -107,7 +107,7 @@ def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) ->
 memory = page_memory()
 go_on()
 refreshing(memory)
-view = counted_overview(store_state(memory), tries_seen(memory), _memory=memory)
+view = counted_overview(store_state(memory), uses_seen(memory, STRATEGY), _memory=memory)
 st.title("Overview", anchor=False)
 if view.n_sample:
     draw_sample(memory, view)

@@ -9,13 +9,14 @@ import os
 import struct
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, fields
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,77 +43,85 @@ _UNREADABLE = (
 """What damage to a file may raise, in `zipfile`, in numpy, or here."""
 
 
-class MapFile:
-    """The map of one collection, in one file of a directory."""
+class ArtefactFile(ABC, Generic[T]):
+    """What was worked out last on one collection, in one file of a directory."""
+
+    kind: ClassVar[str]
+    """What it is, in the file's name."""
 
     def __init__(self, directory: Path, collection: str) -> None:
-        self.path = directory / f"{collection}.map.npz"
+        self.path = directory / f"{collection}.{self.kind}.npz"
 
-    def load(self) -> MemoryMap | None:
-        """The map as it was saved last; None where there is none, or the file cannot be read."""
-        return load_artefact(self.path, _to_map)
+    def load(self) -> T | None:
+        """It as it was saved last; None where there is none, or the file cannot be read."""
+        return load_artefact(self.path, self._decode)
 
-    def save(self, memory_map: MemoryMap) -> None:
-        """Put a map in place of what is there.
-
-        Raises:
-            StoreUnavailable: The directory cannot be written; what was there is still there.
-        """
-        header = {
-            "ids": memory_map.ids,
-            "domains": [asdict(domain) for domain in memory_map.domains],
-            "recipe": asdict(memory_map.recipe),
-            "trustworthiness": memory_map.trustworthiness,
-            "revision": memory_map.revision,
-            "ledger_id": memory_map.ledger_id,
-        }
-        save_artefact(
-            self.path,
-            header,
-            coordinates=memory_map.coordinates,
-            is_placed=memory_map.is_placed,
-            labels=memory_map.labels,
-            strengths=memory_map.strengths,
-        )
-
-
-class DuplicatesFile:
-    """The near-duplicates of one collection, in one file of a directory."""
-
-    def __init__(self, directory: Path, collection: str) -> None:
-        self.path = directory / f"{collection}.duplicates.npz"
-
-    def load(self) -> Duplicates | None:
-        """The groups as they were saved last; None where there are none, or the file cannot be read."""
-        return load_artefact(self.path, _to_duplicates)
-
-    def save(self, duplicates: Duplicates) -> None:
-        """Put groups in place of what is there.
-
-        Raises:
-            StoreUnavailable: The directory cannot be written; what was there is still there.
-        """
-        save_artefact(self.path, asdict(duplicates))
-
-
-class EvaluationFile:
-    """What was measured on one collection itself, in one file of a directory."""
-
-    def __init__(self, directory: Path, collection: str) -> None:
-        self.path = directory / f"{collection}.evaluation.npz"
-
-    def load(self) -> OwnEvaluation | None:
-        """What was saved last; None where there is nothing, or the file cannot be read."""
-        return load_artefact(self.path, _to_evaluation)
-
-    def save(self, evaluation: OwnEvaluation) -> None:
+    def save(self, artefact: T) -> None:
         """Put it in place of what is there.
 
         Raises:
             StoreUnavailable: The directory cannot be written; what was there is still there.
         """
-        header = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
-        save_artefact(self.path, {**header, "report": as_json(evaluation.report)})
+        save_artefact(self.path, self._header(artefact), **self._arrays(artefact))
+
+    @abstractmethod
+    def _header(self, artefact: T) -> Mapping[str, Any]:
+        """What JSON can hold of it."""
+
+    def _arrays(self, artefact: T) -> Mapping[str, npt.NDArray[Any]]:
+        """The rest."""
+        return {}
+
+    @abstractmethod
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> T:
+        """It from what is in a file; one of `_UNREADABLE` where that is not what was saved."""
+
+
+class MapFile(ArtefactFile[MemoryMap]):
+    """The map of one collection."""
+
+    kind = "map"
+
+    def _header(self, artefact: MemoryMap) -> Mapping[str, Any]:
+        return {
+            "ids": artefact.ids,
+            "domains": [asdict(domain) for domain in artefact.domains],
+            "recipe": asdict(artefact.recipe),
+            "trustworthiness": artefact.trustworthiness,
+            "revision": artefact.revision,
+            "ledger_id": artefact.ledger_id,
+        }
+
+    def _arrays(self, artefact: MemoryMap) -> Mapping[str, npt.NDArray[Any]]:
+        return {name: getattr(artefact, name) for name in ("coordinates", "is_placed", "labels", "strengths")}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
+        return _to_map(header, arrays)
+
+
+class DuplicatesFile(ArtefactFile[Duplicates]):
+    """The near-duplicates of one collection."""
+
+    kind = "duplicates"
+
+    def _header(self, artefact: Duplicates) -> Mapping[str, Any]:
+        return asdict(artefact)
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
+        return _to_duplicates(header)
+
+
+class EvaluationFile(ArtefactFile[OwnEvaluation]):
+    """What was measured on one collection itself."""
+
+    kind = "evaluation"
+
+    def _header(self, artefact: OwnEvaluation) -> Mapping[str, Any]:
+        header = {field.name: getattr(artefact, field.name) for field in fields(artefact)}
+        return {**header, "report": as_json(artefact.report)}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
+        return _to_evaluation(header)
 
 
 def _to_map(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
@@ -137,7 +146,7 @@ def _to_map(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -
     return found
 
 
-def _to_duplicates(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
+def _to_duplicates(header: Mapping[str, Any]) -> Duplicates:
     groups = tuple(
         DuplicateGroup(ids=tuple(group["ids"]), similarity_min=group["similarity_min"]) for group in header["groups"]
     )
@@ -149,7 +158,7 @@ def _to_duplicates(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[A
     )
 
 
-def _to_evaluation(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
+def _to_evaluation(header: Mapping[str, Any]) -> OwnEvaluation:
     found = OwnEvaluation(**{**header, "report": from_json(header["report"])})
     check_form(found, OwnEvaluation)
     if datetime.fromisoformat(found.measured_at).tzinfo is None or not found.report.tasks:

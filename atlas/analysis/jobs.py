@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,8 +35,8 @@ class Job(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitMap:
-    """Fit the map of a collection anew and save it as a `MapFile`."""
+class StoreJob(ABC):
+    """What every job has that reads a store and keeps what it makes in a file."""
 
     store: str
     """The store's directory; it is only read."""
@@ -43,15 +44,24 @@ class FitMap:
     out: str
     """The directory of the file: the store's `cache`, or another one where the store must not be written."""
 
+    @property
+    def key(self) -> str:
+        """Equal for jobs that do the same."""
+        return json.dumps(encode_job(self), sort_keys=True)
+
+    @abstractmethod
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitMap(StoreJob):
+    """Fit the map of a collection anew and save it as a `MapFile`."""
+
     collection: str
     engine: str = "umap"
     min_domain_size: int = 0
     seed: int = SEED
-
-    @property
-    def key(self) -> str:
-        """Equal for jobs that do the same."""
-        return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
@@ -68,22 +78,11 @@ class FitMap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FindDuplicates:
+class FindDuplicates(StoreJob):
     """Find the near-duplicates of a collection and save them as a `DuplicatesFile`."""
-
-    store: str
-    """The store's directory; it is only read."""
-
-    out: str
-    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
 
     collection: str
     threshold: float = THRESHOLD
-
-    @property
-    def key(self) -> str:
-        """Equal for jobs that do the same."""
-        return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
@@ -106,11 +105,6 @@ def decode_job(encoded: Mapping[str, Any]) -> Job:
     fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
     job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
     return job
-
-
-def job_key(job: Job) -> str:
-    """Equal for jobs that do the same."""
-    return json.dumps(encode_job(job), sort_keys=True)
 
 
 def _read(job: FitMap | FindDuplicates, on_progress: OnProgress) -> Embedded:

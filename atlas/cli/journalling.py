@@ -1,4 +1,4 @@
-"""The command for an agent's journal: reading and searching it, its links, forgetting, and promoting what it taught."""
+"""The command for an agent's journal: reading, searching, writing, linking, forgetting, promoting what it taught."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, counts, full_ids, opened, safe
+from atlas.cli.common import add_command, count, counts, full_ids, opened, progress_bar, safe
 from atlas.core.errors import NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
 from atlas.infra.llm import AnthropicLLM
+from atlas.memory.compaction_job import planned_now
 from atlas.memory.journal import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
+from atlas.memory.journal_judging import NOISE, REPEATED
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
+from atlas.views.journal_entry import metadata_in
+from atlas.views.journal_refused import gate_views
 from atlas.views.kinds import JOURNAL
 
 SHOWN = 10
@@ -22,13 +26,16 @@ SHOWN = 10
 
 LINE_CHARACTERS = 160
 
+SWITCHED = ("on", "off")
+
 
 def add_commands(commands: Any) -> None:
     """Declare it, with what it can do as commands of its own."""
-    journal = add_command(commands, "journal", _recent, "what an agent noted: read, search, link, forget, promote")
+    journal = add_command(commands, "journal", _recent, "what an agent noted: read, search, add, link, forget, promote")
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")
     _add_reading(parts)
+    _add_writing(parts)
     _add_changing(parts)
 
 
@@ -49,6 +56,25 @@ def _add_reading(parts: Any) -> None:
     command = add_command(parts, "rejected", _rejected, "what the gates kept out, and why; --accept lets one in")
     command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
     command.add_argument("--accept", metavar="ID", help="write this one after all; its id, or a beginning of it")
+
+
+def _add_writing(parts: Any) -> None:
+    command = add_command(parts, "add", _add, "write an entry, unless a gate keeps it out")
+    command.add_argument("type", help="such as observation, crash_log, reflection, directive, task")
+    command.add_argument("text", help="what it says")
+    command.add_argument("--generation", type=int, metavar="N", help="(default: that of the latest entry)")
+    command.add_argument("--importance", type=float, metavar="X", help="from 0 to 1 (default: by its type and text)")
+    command.add_argument("--metadata", default="", metavar="JSON", help='such as {"file": "a.py"}')
+    command.add_argument(
+        "--link", nargs=2, action="append", default=[], metavar=("TYPE", "ID"), help=f"{', '.join(LINK_TYPES)}"
+    )
+    command.add_argument("--keep-noise", action="store_true", help="write it also where it tells nothing")
+    command.add_argument("--keep-repetitions", action="store_true", help="write it also where it was said already")
+    command = add_command(parts, "gates", _gates, "whether noise and repetitions are kept out; switches it")
+    for flag, what in (("--noise", "noise"), ("--repetitions", "repetitions")):
+        command.add_argument(
+            flag, choices=SWITCHED, help=f"keep {what} out, or let it in, whoever writes into the store"
+        )
 
 
 def _add_changing(parts: Any) -> None:
@@ -140,6 +166,40 @@ def _rejected(options: argparse.Namespace, settings: Settings) -> int:
     return 0
 
 
+def _add(options: argparse.Namespace, settings: Settings) -> int:
+    metadata = metadata_in(options.metadata)
+    with opened(settings) as memory:
+        latest = memory.journal.recent(1, tiers=TIERS) if options.generation is None else []
+        scoped = memory.journal.within("store", "written by hand")
+        scoped.keep_noise = options.keep_noise or scoped.keep_noise
+        scoped.keep_repetitions = options.keep_repetitions or scoped.keep_repetitions
+        written = scoped.add(
+            options.type,
+            options.text,
+            generation=latest[0].generation if latest else options.generation or 0,
+            importance=options.importance,
+            metadata=metadata,
+            links=[(link_type, _id(memory, target)) for link_type, target in options.link],
+        )
+        if written is not None:
+            print(f"Written as {written[:8]}.{_how_to_undo(memory, scoped.operation_id)}")
+            return 0
+        [refused] = memory.journal.rejected(1).latest
+        flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
+        print(f"Kept out: {safe(refused.refusal.reason)}. To write it after all, add {flag}.", file=sys.stderr)
+    return 0
+
+
+def _gates(options: argparse.Namespace, settings: Settings) -> int:
+    asked = {name: said for name, said in ((NOISE, options.noise), (REPEATED, options.repetitions)) if said}
+    with opened(settings, read_only=not asked) as memory:
+        for name, said in asked.items():
+            memory.journal.switch_gate(name, said == SWITCHED[0])
+        for gate in gate_views(memory):
+            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
+    return 0
+
+
 def _link(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings) as memory:
         source, target = _id(memory, options.source), _id(memory, options.target)
@@ -171,10 +231,16 @@ def _suggest(options: argparse.Namespace, settings: Settings) -> int:
 def _compact(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=not options.apply) as memory:
         memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
-        plan = memory.journal.plan_compact(options.keep_recent, dict(options.keep))
+        with progress_bar(desc="planning", leave=False) as on_progress:
+            plan = planned_now(
+                memory,
+                options.keep_recent,
+                dict(options.keep),
+                on_progress=lambda done, total, message: on_progress(done, total),
+            )
         _print_plan(plan, show_all=options.all)
         if llm is not None:
-            print(f"{llm.model_name} took {llm.spent}.")
+            print(f"{llm.model_name} took {plan.spent}.")
         if plan.is_empty:
             return 0
         if not options.apply:

@@ -12,19 +12,23 @@ from tqdm import tqdm
 from atlas.cli.common import add_command, new_file, opened, progress_bar, safe
 from atlas.core.exchange import encode_line
 from atlas.core.settings import Settings
+from atlas.memory.concept_records import SOURCES
 from atlas.memory.opening import open_storage, reembed_store
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
-from atlas.views.wording import counted
+from atlas.views.wording import counted, in_words
 
 EXPORT_BATCH = 500
 
 
 def add_commands(commands: Any) -> None:
     """Declare them."""
-    command = add_command(commands, "export", _export, "write every experience and strategy as JSONL, one a line")
+    summary = "write every experience, strategy and concept as JSONL, one a line"
+    command = add_command(commands, "export", _export, summary)
     command.add_argument("file", type=Path, help="a new file, or - for the terminal")
-    command.add_argument("--vectors", action="store_true", help="with their vectors")
+    command.add_argument("--vectors", action="store_true", help="with the vectors of experiences")
+    without = f"leave out the concepts of a source, one of {', '.join(SOURCES)}; may be given again"
+    command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
     command = add_command(commands, "backup", _backup, "copy the whole store into one file, while others write")
     command.add_argument("file", type=Path)
     command = add_command(commands, "restore", _restore, "make the store what it was at a backup")
@@ -43,10 +47,14 @@ def _export(options: argparse.Namespace, settings: Settings) -> int:
             for exported in memory.experience.export(ids, with_vectors=options.vectors):
                 write(encode_line(exported) + "\n")
         strategies = memory.strategies.export(memory.strategies.ids())
-        for strategy in strategies:
-            write(encode_line(strategy) + "\n")
-    also = f" and {counted(len(strategies), 'strategy')}" if strategies else ""
-    print(f"Exported {len(rows)} experiences{also}.", file=sys.stderr)
+        kept = [source for source in SOURCES if source not in options.without]
+        concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": kept}}))
+        write("".join(encode_line(strategy) + "\n" for strategy in strategies))
+        write("".join(encode_line(concept) + "\n" for concept in concepts))
+    said = [f"{len(rows)} experiences"]
+    said += [counted(len(strategies), "strategy")] if strategies else []
+    said += [counted(len(concepts), "concept")] if concepts else []
+    print(f"Exported {in_words(said)}.", file=sys.stderr)
     return 0
 
 

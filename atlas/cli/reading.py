@@ -19,7 +19,7 @@ from atlas.importers.sample import is_new, load_sample
 from atlas.importers.sink import MemorySink
 from atlas.memory.ranking import explain
 from atlas.views.finding import profile_problems
-from atlas.views.wording import attempts_text, counted, hidden_text
+from atlas.views.wording import attempts_text, counted, hidden_text, in_words
 
 
 def add_commands(commands: Any) -> None:
@@ -166,7 +166,7 @@ def _of_what(report: ImportReport) -> str:
         "journal line": report.added_entries,
         "strategy": report.added_strategies,
     }
-    return " and ".join(counted(n, noun) for noun, n in named.items() if n)
+    return in_words([counted(n, noun) for noun, n in named.items() if n])
 
 
 def _whole(experience: Experience) -> str:

@@ -44,6 +44,8 @@ def dump(value: Any) -> str:
 
 def check_text(text: str, where: str) -> None:
     """Raise `InvalidInput`, naming the place, unless the ledger can hold a text, and so could find it."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
     problem = _text_problem(text)
     if problem:
         raise InvalidInput(f"{where} {problem}")

@@ -1,4 +1,4 @@
-"""One experience or strategy with everything that is known of it, as one line of JSON and back, without loss.
+"""One experience, strategy or concept with everything that is known of it, as one line of JSON and back, without loss.
 
 `atlas export` writes such lines and `atlas import` reads them, so a store can be moved, diffed and kept elsewhere.
 """
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from atlas.core.codec import Json, check_json, decode_experience, decode_trajectory, encode_experience
+from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
-from atlas.core.types import Experience, Strategy, Trajectory, Vectors
+from atlas.core.types import CodeConcept, Experience, Strategy, Trajectory, Vectors
 
 LENGTH_TOLERANCE = 1e-2
 """How far from 1 the length of an imported vector may be; a zero vector is taken as well."""
@@ -56,27 +57,33 @@ class ExportedStrategy:
     """When it was first stored; None where nobody knows."""
 
 
-def encode_line(exported: ExportedExperience | ExportedStrategy) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedConcept:
+    """A concept with its lineage, what was said of it, and every recorded attempt that it was used for."""
+
+    concept: CodeConcept
+    """Its own statistics are left out: `usage` has them."""
+
+    marks: Marks
+    usage: Usage
+    uses: tuple[Use, ...] = ()
+    """Oldest first; those of concepts that were merged into it are among them, as its own."""
+
+    stored_at: datetime | None = None
+    """When it was first stored; None where nobody knows."""
+
+
+Exported = ExportedExperience | ExportedStrategy | ExportedConcept
+
+
+def encode_line(exported: Exported) -> str:
     """It as one JSON object on one line, without the line break; `decode_line` gives it back equal.
 
     Raises:
         InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
     """
-    if isinstance(exported, ExportedStrategy):
-        said = {
-            "kind": "strategy",
-            "strategy": encode_strategy(exported.strategy),
-            "uses": [_encode_use(use) for use in exported.uses],
-        }
-    else:
-        said = {
-            "kind": "experience",
-            "experience": encode_experience(exported.experience),
-            "embedding_model": exported.embedding_model,
-            "content_hash": exported.content_hash,
-        }
     line: Json = {
-        **said,
+        **_encode_content(exported),
         "marks": _encode_marks(exported.marks),
         "usage": _encode_usage(exported.usage),
         "stored_at": _encode_instant(exported.stored_at, "stored_at"),
@@ -87,7 +94,21 @@ def encode_line(exported: ExportedExperience | ExportedStrategy) -> str:
     return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def decode_line(obj: Json) -> ExportedExperience | ExportedStrategy | Trajectory:
+def _encode_content(exported: Exported) -> Json:
+    if isinstance(exported, ExportedExperience):
+        return {
+            "kind": "experience",
+            "experience": encode_experience(exported.experience),
+            "embedding_model": exported.embedding_model,
+            "content_hash": exported.content_hash,
+        }
+    uses = [_encode_use(use) for use in exported.uses]
+    if isinstance(exported, ExportedStrategy):
+        return {"kind": "strategy", "strategy": encode_strategy(exported.strategy), "uses": uses}
+    return {"kind": "concept", "concept": encode_concept(exported.concept), "uses": uses}
+
+
+def decode_line(obj: Json) -> Exported | Trajectory:
     """What a line holds: what `encode_line` wrote, or `{"kind": "trajectory", "trajectory": {…}}`.
 
     Raises:
@@ -101,8 +122,10 @@ def decode_line(obj: Json) -> ExportedExperience | ExportedStrategy | Trajectory
         return decode_trajectory(_object(obj, "trajectory"))
     if kind == "strategy":
         return _decode_strategy(obj)
+    if kind == "concept":
+        return _decode_concept(obj)
     if kind != "experience":
-        raise InvalidInput(f"kind should be 'experience', 'strategy' or 'trajectory', but is {_shown(kind)}")
+        raise InvalidInput(f"kind should be 'experience', 'strategy', 'concept' or 'trajectory', but is {_shown(kind)}")
     return ExportedExperience(
         experience=decode_experience(_object(obj, "experience")),
         marks=_decode_marks(_object(obj, "marks", {})),
@@ -115,16 +138,32 @@ def decode_line(obj: Json) -> ExportedExperience | ExportedStrategy | Trajectory
 
 
 def _decode_strategy(obj: Json) -> ExportedStrategy:
-    strategy, uses = decode_strategy(_object(obj, "strategy")), obj.get("uses", [])
-    if not isinstance(uses, list):
-        raise InvalidInput(f"uses should be a list, but is {_shown(uses)}")
+    strategy = decode_strategy(_object(obj, "strategy"))
     return ExportedStrategy(
         strategy=strategy,
         marks=_decode_marks(_object(obj, "marks", {})),
         usage=_decode_usage(_object(obj, "usage", {})),
-        uses=tuple(_decode_use(use, strategy.id, n) for n, use in enumerate(uses)),
+        uses=_decode_uses(obj, strategy.id),
         stored_at=_decode_instant(obj, "stored_at"),
     )
+
+
+def _decode_concept(obj: Json) -> ExportedConcept:
+    concept = decode_concept(_object(obj, "concept"))
+    return ExportedConcept(
+        concept=concept,
+        marks=_decode_marks(_object(obj, "marks", {})),
+        usage=_decode_usage(_object(obj, "usage", {})),
+        uses=_decode_uses(obj, concept.id),
+        stored_at=_decode_instant(obj, "stored_at"),
+    )
+
+
+def _decode_uses(obj: Json, record_id: str) -> tuple[Use, ...]:
+    uses = obj.get("uses", [])
+    if not isinstance(uses, list):
+        raise InvalidInput(f"uses should be a list, but is {_shown(uses)}")
+    return tuple(_decode_use(use, record_id, n) for n, use in enumerate(uses))
 
 
 def _encode_use(use: Use) -> Json:

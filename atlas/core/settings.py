@@ -88,11 +88,12 @@ class Settings:
     max_import_megabytes: int = 2_048
     """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
 
-    keep_noise: bool = False
-    """ATLAS_KEEP_NOISE: 1 has the journal take entries that tell nothing."""
+    keep_noise: bool | None = None
+    """ATLAS_KEEP_NOISE: 1 has the journal take entries that tell nothing, 0 keeps them out; else as the store says."""
 
-    keep_repetitions: bool = False
-    """ATLAS_KEEP_REPETITIONS: 1 has the journal take entries that say what one of the latest of their type says."""
+    keep_repetitions: bool | None = None
+    """ATLAS_KEEP_REPETITIONS: 1 has the journal take entries that say what one of the latest of their type says, 0
+    keeps them out; else as the store says."""
 
     llm_model: str = "claude-haiku-5-5"
     """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
@@ -137,8 +138,8 @@ class Settings:
         return cls(**given)
 
 
-def _parse(name: str, text: str, kind: type) -> Any:
-    if kind is bool:
+def _parse(name: str, text: str, kind: Any) -> Any:
+    if kind in (bool, bool | None):
         if text.lower() in {"1", "true", "yes", "on"}:
             return True
         if text.lower() in {"0", "false", "no", "off"}:

@@ -1,16 +1,14 @@
 """Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
 
 The database is only read, also while Protea writes to it: it is copied at once, and only the copying holds a lock. An
-entry's id follows from its row and the log that it is of, so a row that came in before is known again, those of two
-logs are two, and a link finds its target whichever of its ends comes first.
+entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in before is known
+again, those of two logs are two, and a link finds its target whichever of its ends comes first.
 
 All columns come over but for two: vectors, as ATLAS makes its own, and the time of a link, as a link has none here.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -24,10 +22,12 @@ from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.types import JournalEntry, Link
 from atlas.importers.fields import as_object
+from atlas.importers.protea_logs import TELLING, entry_id, row_key
 from atlas.importers.reading import parse_json, read_head
 from atlas.importers.rows import Limits, Row, convert, one_line
 from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.journal_records import OF_THE_JOURNAL
 from atlas.memory.promoting import LOG
 
 SQLITE_MARK = b"SQLite format 3\x00"
@@ -37,9 +37,6 @@ NEEDED = ("id", "entry_type", "content")
 
 USUAL = ("generation", "metadata", "timestamp")
 """Columns of either form of the table; one that is missing is reported, and the rest comes in."""
-
-TELLING = ("id", "generation", "entry_type", "timestamp", "content")
-"""Columns that tell a row from others; Protea never changes what they hold, as it does importance and tier."""
 
 LATER = ("importance", "tier")
 """Columns of the later form alone."""
@@ -86,7 +83,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
                 if name not in columns:
                     yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
             log = _log_of(connection)
-            ids = {raw["id"]: _id_of(raw, log) for raw in _telling(connection)}
+            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _telling(connection)}
             links, odd = _links(connection, ids)
             yield from (Row(0, None, reason) for reason in odd)
             reader = _Reader(path.name, log, ids, links, limits.max_row_bytes)
@@ -121,7 +118,7 @@ class _Reader:
         if importance is None:
             importance = importance_of(EntryTypes().of(entry_type), content, metadata)
         return JournalEntry(
-            id=_id_of(raw, self.log),
+            id=entry_id(row_key(raw), self.log),
             entry_type=entry_type,
             content=content,
             generation=raw.get("generation", 0),
@@ -134,7 +131,8 @@ class _Reader:
 
     def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         text = _optional(raw, "metadata") or "{}"
-        own = as_object(parse_json(text.encode()), "metadata")
+        given = as_object(parse_json(text.encode()), "metadata")
+        own = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in given.items()}
         others = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
         came = {f"protea_{name}": _plain(raw[name], name) for name in others}
         ours = {**came, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
@@ -152,12 +150,8 @@ class _Reader:
 
 
 def _log_of(connection: sqlite3.Connection) -> str:
-    """What tells a log from others, wherever it lies and however long it has become: its first row.
-
-    Protea's table only ever grows.
-    """
-    first = next(_telling(connection), {})
-    return _id_of(first, "protea")[:16]
+    """What tells a log from others, wherever it lies and however long it has become: its first row."""
+    return row_key(next(_telling(connection), {}))[:16]
 
 
 def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
@@ -183,13 +177,6 @@ def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     names = [name for name in TELLING if name in columns]
     for values in connection.execute(_select(names)):
         yield dict(zip(names, values, strict=True))
-
-
-def _id_of(raw: Mapping[str, Any], log: str) -> str:
-    """The same for a row of a log whenever it is read, whatever Protea thinks of its importance by then."""
-    parts = [raw.get(name) for name in TELLING]
-    said = [part.hex() if isinstance(part, bytes) else part for part in parts]
-    return hashlib.sha256(json.dumps([log, *said]).encode()).hexdigest()[:32]
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from atlas.core.codec import encode_experience, encode_trajectory
 from atlas.core.concept_codec import encode_concept
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import ExportedExperience, ExportedStrategy
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.strategy_codec import encode_strategy
@@ -17,8 +17,8 @@ from atlas.core.types import CodeConcept, JournalEntry, Trajectory
 from atlas.memory.concept_records import checked
 from atlas.memory.strategy_records import checked as checked_strategy
 
-Item = Trajectory | ExportedExperience | ExportedStrategy | CodeConcept | JournalEntry
-"""An attempt, an experience or a strategy as another store had it, reusable code, or a line of an agent's log."""
+Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry
+"""An attempt; an experience, strategy or concept as another store had it; reusable code; a line of an agent's log."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -91,8 +91,8 @@ def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes
 
 
 def _check(item: Item) -> None:
-    if isinstance(item, CodeConcept):
-        encode_concept(checked(item))
+    if isinstance(item, CodeConcept | ExportedConcept):
+        encode_concept(checked(item if isinstance(item, CodeConcept) else item.concept))
         return
     if isinstance(item, JournalEntry):
         encode_entry(checked_entry(item))

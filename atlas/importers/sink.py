@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from atlas.core.exchange import ExportedExperience, ExportedStrategy
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
+from atlas.importers.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
 from atlas.memory.system import MemorySystem
@@ -15,6 +16,7 @@ class MemorySink:
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
         self._memory, self._reason = memory, reason
+        self._logs: KnownLogs | None = None
         self._concepts = memory.concepts.within("import", reason, operation_id=self._experience.operation_id)
 
     @property
@@ -29,6 +31,7 @@ class MemorySink:
         concepts = [item for item in items if isinstance(item, CodeConcept)]
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
         added_concepts = self._concepts.add_many(concepts)
+        added_concepts += self._concepts.restore_many([item for item in items if isinstance(item, ExportedConcept)])
         added_entries = self._add_entries([item for item in items if isinstance(item, JournalEntry)])
         added_strategies = self._add_strategies([item for item in items if isinstance(item, ExportedStrategy)])
         n_added = len(added) + len(added_concepts) + len(added_entries) + len(added_strategies)
@@ -43,8 +46,10 @@ class MemorySink:
     def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
         if not entries:  # a system may be without a journal as long as nothing asks for it
             return []
+        if self._logs is None:
+            self._logs = KnownLogs(self._memory.journal)
         journal = self._memory.journal.within("import", self._reason, operation_id=self._experience.operation_id)
-        return journal.add_entries(entries)
+        return journal.add_entries(self._logs.recognised(entries))
 
     def _add_strategies(self, strategies: list[ExportedStrategy]) -> list[str]:
         if not strategies:  # as with a journal

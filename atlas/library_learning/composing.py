@@ -37,8 +37,8 @@ class PipelineCompositionStrategy:
     """Passes what one function returns to the next, without a model: in the order given, or in another that fits."""
 
     def __init__(self, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
-        """Use `find` for the concepts that others call."""
-        self._find = find
+        """Use `find` for the concepts that others call; a library that gets the strategy without one asks itself."""
+        self.find = find
         self._limits = limits
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
@@ -50,7 +50,7 @@ class PipelineCompositionStrategy:
         """
         if len({concept.id for concept in concepts}) < 2:
             return None
-        why_not = await asyncio.to_thread(obstacle, concepts, self._find)
+        why_not = await asyncio.to_thread(obstacle, concepts, self.find)
         if why_not:
             return None
         given = [typed(concept) for concept in concepts]
@@ -63,7 +63,7 @@ class PipelineCompositionStrategy:
 
     def _tried(self, chain: _Chain) -> CodeConcept | None:
         calls = _example_calls(chain)
-        source = sources([link.typed.concept for link in chain.links], self._find) + "\n\n" + chain.code
+        source = sources([link.typed.concept for link in chain.links], self.find) + "\n\n" + chain.code
         results = run_calls(source, calls, self._limits)
         examples = tuple((call, value) for call, value in zip(calls, results, strict=True) if value is not None)
         return None if calls and not examples else _concept(chain, examples)

@@ -76,16 +76,16 @@ class LLMCompositionStrategy:
     """Has a language model write a function over the concepts; only one whose examples run as it says is taken."""
 
     def __init__(self, llm: LLMClient, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
-        """Use `find` for the concepts that others call."""
+        """Use `find` for the concepts that others call; a library that gets the strategy without one asks itself."""
         self._llm = llm
-        self._find = find
+        self.find = find
         self._limits = limits
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
         """The function that the model wrote; None where it sees none, or wrote, twice, what does not hold."""
         if len({concept.id for concept in concepts}) < 2:
             return None
-        why_not = await asyncio.to_thread(obstacle, concepts, self._find)
+        why_not = await asyncio.to_thread(obstacle, concepts, self.find)
         if why_not:
             return None
         asked, wrong = _prompt(concepts), ""
@@ -108,7 +108,7 @@ class LLMCompositionStrategy:
         Raises:
             InvalidInput: One does not return what it should.
         """
-        source = sources(concepts, self._find) + "\n\n" + composed.code
+        source = sources(concepts, self.find) + "\n\n" + composed.code
         tests = [f"assert ({call}) == ({result})" for call, result in composed.examples]
         with Sandbox(self._limits) as sandbox:
             results = sandbox.run_all([(source, test) for test in tests])

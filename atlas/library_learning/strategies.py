@@ -125,7 +125,8 @@ class ProvenCompression:
         proposal = await self.propose(trajectories)
         n_left_out = len(proposal.concepts) - len(proposal.proven)
         if n_left_out:
-            _log.warning("left out %s concepts that no program with tests proves; `propose` shows them", n_left_out)
+            counted = "1 concept" if n_left_out == 1 else f"{n_left_out} concepts"
+            _log.warning("left out %s that no program with tests proves; `propose` shows them", counted)
         return proposal.proven
 
     async def propose(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
@@ -20,18 +22,28 @@ from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 from atlas.storage.versions import Version
 
+METHODS = ("add", "query", "delete", "get", "count")
+
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
 
 def backing(
     vector_store: VectorStore | LedgerVectorStore | PlainStore, dimension: int
 ) -> LedgerVectorStore | PlainStore:
-    """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for."""
-    return (
-        vector_store
-        if isinstance(vector_store, LedgerVectorStore | PlainStore)
-        else PlainStore(vector_store, dimension)
-    )
+    """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for.
+
+    Raises:
+        InvalidInput: It has not the five methods of the specification, or all of them are sync, as chromadb's own are.
+    """
+    if isinstance(vector_store, LedgerVectorStore | PlainStore):
+        return vector_store
+    methods = [getattr(vector_store, name, None) for name in METHODS]
+    if not all(map(callable, methods)) or not any(map(inspect.iscoroutinefunction, methods)):
+        raise InvalidInput(
+            f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
+            "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
+        )
+    return PlainStore(vector_store, dimension)
 
 
 class PlainStore:
@@ -43,7 +55,6 @@ class PlainStore:
         self._store = vector_store
         self._dimension = dimension
         self._takes_windows = isinstance(vector_store, VectorStore)
-        self.get = vector_store.get
         self._kept: dict[str, str] = {}
 
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> PlainStore:
@@ -57,6 +68,10 @@ class PlainStore:
     def keep(self, name: str, text: str) -> None:
         """Keep a text beside the records."""
         self._kept[name] = text
+
+    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found; a store is not asked for none, which chromadb refuses."""
+        return await self._store.get(ids) if ids else []
 
     async def add(
         self,
@@ -86,12 +101,15 @@ class PlainStore:
         """Remove records; how many there were just before."""
         distinct = list(dict.fromkeys(ids))
         n_present = len(await self.get(distinct))
-        await self._store.delete(distinct)
+        if n_present:
+            await self._store.delete(distinct)
         return n_present
 
     async def count(self, where: Where | None = None) -> int:
         """How many records there are."""
-        return await (self._store.count() if where is None else self._store.count(where))
+        if where is None:
+            return await self._store.count()
+        return len(await self.scan(where))
 
     async def is_empty(self) -> bool:
         """Whether there is no record."""
@@ -111,13 +129,14 @@ class PlainStore:
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, by deleting and adding them; `NotFound` where one is not there."""
+        """Replace records, by deleting and adding them; `NotFound` where one is not there. Dropped ones go besides."""
         present = await self.present(ids)
         for record_id in ids:
             if record_id not in present:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-        await self._store.delete(ids)
+        await self._store.delete([*ids, *dropped])
         await self.add(ids, embeddings, metadatas, documents)
 
     async def search_text(
@@ -178,15 +197,21 @@ class PlainStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Every record; a store that cannot list them is asked for the nearest of any vector, as many as it holds."""
+        """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
         if hasattr(self._store, "scan"):
             return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
         n_records = await self._store.count()
         if not n_records:
             return []
         found = await self._store.query([1.0] + [0.0] * (self._dimension - 1), n_records)
-        rows = zip(found.ids, found.metadatas, found.documents, strict=True)
-        return [{"id": record_id, "metadata": metadata, "document": document} for record_id, metadata, document in rows]
+        found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
+        rows: list[dict[str, Any]] = [
+            {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
+        ]
+        tree = parse_where(where)
+        passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
+        ordered = _in_order(passing, order_by, descending) if order_by else passing
+        return ordered[offset : None if limit is None else offset + limit]
 
     async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """How many records hold each value of a metadata key, most frequent first."""
@@ -194,7 +219,7 @@ class PlainStore:
         return {value: count for value, count in values.most_common() if value is not None}
 
     async def ids(self, where: Where | None = None) -> list[str]:
-        """The id of every record."""
+        """The ids of the records that pass a filter."""
         return [row["id"] for row in await self.scan(where)]
 
     async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
@@ -314,6 +339,13 @@ class PlainStore:
 
 def _no_history(what: str) -> InvalidInput:
     return InvalidInput(f"this vector store keeps no history, so it cannot {what}; use the memory of atlas.open_memory")
+
+
+def _in_order(rows: list[dict[str, Any]], key: str, descending: bool) -> list[dict[str, Any]]:
+    """Rows by a value of their metadata, those without one last."""
+    present = [row for row in rows if row["metadata"].get(key) is not None]
+    absent = [row for row in rows if row["metadata"].get(key) is None]
+    return sorted(present, key=lambda row: row["metadata"][key], reverse=descending) + absent
 
 
 def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from atlas.analysis.artefacts import load_artefact, save_artefact
+from atlas.analysis.artefacts import ArtefactFile
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.types import CodeConcept
 from atlas.library_learning.programs import Program
@@ -66,26 +65,29 @@ class FoundCompression:
         return [one.concept for one in self.learned if one.concept.id in wanted and not one.is_known]
 
 
-class CompressionFile:
-    """What was found last, in one file of a directory."""
+class CompressionFile(ArtefactFile[FoundCompression]):
+    """What was found last in one collection."""
 
-    def __init__(self, directory: Path, collection: str) -> None:
-        self.path = directory / f"{collection}.compression.npz"
+    kind = "compression"
 
-    def load(self) -> FoundCompression | None:
-        """What was saved last; None where there is nothing, or the file cannot be read."""
-        return load_artefact(self.path, lambda header, _: _decode(header))
+    def _header(self, artefact: FoundCompression) -> Mapping[str, Any]:
+        plain = {name: getattr(artefact, name) for name in (*_NUMBERS, *_TEXTS, "notes")}
+        plain |= {name: dict(getattr(artefact, name)) for name in ("dropped", "refused", "where")}
+        learned = [{**_figures(one), "concept": encode_concept(one.concept)} for one in artefact.learned]
+        return {**plain, "learned": learned, "rewritings": [asdict(one) for one in artefact.rewritings]}
 
-    def save(self, found: FoundCompression) -> None:
-        """Put it in place of what is there.
-
-        Raises:
-            StoreUnavailable: The directory cannot be written; what was there is still there.
-        """
-        plain = {name: getattr(found, name) for name in (*_NUMBERS, *_TEXTS, "notes")}
-        plain |= {name: dict(getattr(found, name)) for name in ("dropped", "refused", "where")}
-        learned = [{**_figures(one), "concept": encode_concept(one.concept)} for one in found.learned]
-        save_artefact(self.path, {**plain, "learned": learned, "rewritings": [asdict(one) for one in found.rewritings]})
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> FoundCompression:
+        """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        return FoundCompression(
+            learned=tuple(_learned(each) for each in header["learned"]),
+            rewritings=tuple(_rewriting(each) for each in header["rewritings"]),
+            notes=_texts(header["notes"]),
+            where=_of(dict, header["where"]),
+            dropped=_counts(header["dropped"]),
+            refused=_counts(header["refused"]),
+            **{name: _of(int, header[name]) for name in _NUMBERS},
+            **{name: _of(str, header[name]) for name in _TEXTS},
+        )
 
 
 _NUMBERS = ("n_attempts", "n_programs", "tokens_before", "tokens_after", "tokens_library", "revision")
@@ -95,20 +97,6 @@ _FIGURES = ("saving", "arity", "n_tasks", "n_verified", "n_checked")
 
 def _figures(one: Learned) -> dict[str, Any]:
     return {name: getattr(one, name) for name in (*_FIGURES, "is_known")}
-
-
-def _decode(header: Mapping[str, Any]) -> FoundCompression:
-    """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
-    return FoundCompression(
-        learned=tuple(_learned(each) for each in header["learned"]),
-        rewritings=tuple(_rewriting(each) for each in header["rewritings"]),
-        notes=_texts(header["notes"]),
-        where=_of(dict, header["where"]),
-        dropped=_counts(header["dropped"]),
-        refused=_counts(header["refused"]),
-        **{name: _of(int, header[name]) for name in _NUMBERS},
-        **{name: _of(str, header[name]) for name in _TEXTS},
-    )
 
 
 def _learned(given: Mapping[str, Any]) -> Learned:

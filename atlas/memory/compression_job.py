@@ -7,14 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from atlas.analysis.jobs import job_key
 from atlas.analysis.maps import OnProgress
 from atlas.core.errors import InvalidInput
-from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, Experience
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
-from atlas.infra.llm import AnthropicLLM
 from atlas.library_learning.limits import IsCancelled, Limits
 from atlas.library_learning.strategies import (
     LLMCompressionStrategy,
@@ -24,7 +21,7 @@ from atlas.library_learning.strategies import (
 )
 from atlas.memory.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts import COLLECTION
-from atlas.memory.opening import open_memory
+from atlas.memory.memory_job import MemoryJob, model_if
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 
@@ -37,14 +34,8 @@ MODEL_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompressPrograms:
+class CompressPrograms(MemoryJob):
     """Find what the programs of a store's successful attempts have in common; saved as a `CompressionFile`."""
-
-    store: str
-    """The store's directory; it is only read."""
-
-    out: str
-    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the attempts pass."""
@@ -53,21 +44,14 @@ class CompressPrograms:
     with_model: bool = False
     """Whether a language model proposes the functions, the one that the settings name, rather than Stitch."""
 
-    @property
-    def key(self) -> str:
-        """Equal for jobs that do the same."""
-        return job_key(self)
-
     def run(self, on_progress: OnProgress) -> None:
         """Do it.
 
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
-        settings = replace(Settings.from_environment(), embedding_model="")  # the store's own, whatever others ask for
-        llm = AnthropicLLM(settings) if self.with_model else None
-        with open_memory(self.store, read_only=True, create=False, settings=settings) as memory:
-            strategy = strategy_of(llm, self.max_programs)
+        strategy = strategy_of(model_if(self.with_model), self.max_programs)
+        with self.opened(on_progress) as memory:
             found = compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
         CompressionFile(Path(self.out), COLLECTION).save(found)
 

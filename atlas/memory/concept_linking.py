@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 
 from atlas.core.types import CodeConcept
-from atlas.memory.concept_records import called_names
 
 
-def linked(concept: CodeConcept, titles: Mapping[str, str]) -> CodeConcept:
+def linked(concept: CodeConcept, needed: Set[str], titles: Mapping[str, str]) -> CodeConcept:
     """The concept with the ids of what it calls: those that it names, and for names that none of them has, the last.
 
     Of those that it names and that are gone, one is left out for each that was found.
 
     Args:
+        needed: The names that its code calls.
         titles: The names of all concepts that there are, by id.
     """
-    needed = called_names(concept)
-    if not needed:
-        return concept
     held = {titles[called] for called in concept.calls if called in titles}
     by_name = {name: one for one, name in titles.items() if name in needed - held and one != concept.id}
     if not by_name:

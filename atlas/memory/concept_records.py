@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.codec import check_text, dump
-from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.concept_codec import LISTS, decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.types import CodeConcept
@@ -27,6 +27,9 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 
 NAME_CHARACTERS = 200
 
+NOTHING = "-"
+"""What a row says that its concept needs where its code calls nothing; a row of before this was said has no `needs`."""
+
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
@@ -36,8 +39,26 @@ def checked(concept: CodeConcept) -> CodeConcept:
 
     Raises:
         InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
-            of texts, or it does not parse.
+            of texts, its lineage is no list of ids, or it does not parse.
     """
+    if not isinstance(concept, CodeConcept):
+        raise InvalidInput(
+            f"a concept should be a CodeConcept, but is {concept!r:.80}; "
+            "make one: atlas.CodeConcept(name=…, description=…, code=…)"
+        )
+    _check_texts(concept)
+    _check_lists(concept)
+    if concept.source not in SOURCES:
+        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+    if not isinstance(concept.language, str):
+        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
+    language = concept.language.strip().lower()
+    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
+    normal_form(concept)
+    return concept
+
+
+def _check_texts(concept: CodeConcept) -> None:
     for name in ("id", "name", "description", "code"):
         text = getattr(concept, name)
         if not isinstance(text, str) or not text.strip():
@@ -45,17 +66,16 @@ def checked(concept: CodeConcept) -> CodeConcept:
         check_text(text, f"the concept's {name}")
     if len(concept.name) > NAME_CHARACTERS:
         raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
-    if concept.source not in SOURCES:
-        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+
+
+def _check_lists(concept: CodeConcept) -> None:
+    for name in LISTS:
+        ids = getattr(concept, name)
+        if isinstance(ids, str) or not all(isinstance(one, str) for one in ids):
+            raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
     for example in concept.examples:
         if not _is_pair(example):
             raise InvalidInput(f"examples should be pairs of texts, a call and its result, but one is {example!r:.120}")
-    if not isinstance(concept.language, str):
-        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
-    language = concept.language.strip().lower()
-    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
-    normal_form(concept)
-    return concept
 
 
 def _is_pair(example: Any) -> bool:
@@ -78,10 +98,16 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Names of functions that its Python calls, and that neither it nor Python defines; none for other languages."""
+    """Names of functions that its Python calls, and that neither it nor Python defines.
+
+    None for other languages, nor for what only a newer Python than this one parses.
+    """
     if concept.language != PYTHON:
         return set()
-    tree = parse(concept.code)
+    try:
+        tree = parse(concept.code)
+    except NotPython:
+        return set()
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return called - bound_names(tree) - set(dir(builtins))
 
@@ -104,7 +130,7 @@ def to_entry(concept: CodeConcept) -> Entry:
         "language": concept.language,
         "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "calls": list(concept.calls),
-        "needs": sorted(called_names(concept)),
+        "needs": sorted(called_names(concept)) or [NOTHING],
         "found_in": list(concept.found_in),
         "composed_of": list(concept.composed_of),
         "merged_from": lineage(concept.metadata),
@@ -128,6 +154,14 @@ def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     concept = decode_concept(json.loads(row["metadata"]["content"]))
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
+
+
+def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
+    """The `called_names` of the concept of a row, which says them unless it was written before rows did."""
+    said = row["metadata"].get("needs")
+    if said is None:
+        return called_names(concept)
+    return {said} - {NOTHING} if isinstance(said, str) else {*said} - {NOTHING}
 
 
 def usage_of(concept: CodeConcept) -> Usage:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Self
 
+from atlas.core.exchange import ExportedConcept
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
+from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
+from atlas.library_learning.proposing import LLMCompositionStrategy
 from atlas.memory.backing import PlainStore
 from atlas.memory.concept_merging import ConceptMergePlan
-from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses
+from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, check_plugged
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.versions import ItemVersion
@@ -44,18 +48,30 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
 
         Args:
             primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
+
+        Raises:
+            InvalidInput: Something plugged in is not what it should be; the message says what is missing.
         """
         super().__init__(
             embedder,
             vector_store,
-            composition_strategy,
+            self._finding(composition_strategy),
             compression_strategy,
             collection_name,
             weights=weights,
             clock=clock,
         )
+        check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)
+
+    def _finding(self, strategy: CompositionStrategy | None) -> CompositionStrategy | None:
+        """A strategy; where it was not told whom to ask for what concepts call, one that asks this library."""
+        needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
+        if isinstance(strategy, needs_find) and strategy.find is nothing_found:
+            strategy = copy(strategy)
+            strategy.find = self.get
+        return strategy
 
     def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
         return type(self)(
@@ -120,6 +136,14 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
         """Sync form of `acompress`."""
         return aio.run(self.acompress(trajectories))
+
+    def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
+        """Sync form of `aexport`."""
+        return aio.run(self.aexport(concept_ids))
+
+    def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
+        """Sync form of `arestore_many`."""
+        return aio.run(self.arestore_many(exported))
 
     def uses(self, concept_id: str) -> ConceptUses:
         """Sync form of `auses`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
@@ -17,8 +18,9 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns, unknown
 from atlas.memory.concept_linking import linked
 from atlas.memory.concept_merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concept_records import checked, from_row, made_at, to_entry, usage_of
+from atlas.memory.concept_records import called_names, checked, from_row, made_at, needs_of, to_entry, usage_of
 from atlas.memory.editing import Editable, check_changes
+from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
@@ -77,6 +79,8 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         clock: Clock = SystemClock(),
     ) -> None:
         super().__init__(embedder, vector_store, collection_name, weights, clock)
+        check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
+        check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         self.composition_strategy = composition_strategy
         self.compression_strategy = compression_strategy
 
@@ -89,8 +93,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
             InvalidInput: Its Python does not parse, it says nothing, or the library has a concept of the same code, id
                 or name. What is added with others, as by an import, may share a name.
         """
+        concept = checked(concept)
         if concept.id not in await self._store.present([concept.id]):
-            await self._check_hash(checked(concept))
+            await self._check_hash(concept)
             await self._check_name(concept)
         added = await self.aadd_many([concept])
         if not added:
@@ -105,17 +110,9 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
-        held = await self._store.present([concept.id for concept in concepts])
-        made = [made_at(checked(concept), self._clock.now()) for concept in concepts]
-        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
-        if not entries:
-            return []
-        new_ids = {entry.id for entry in entries}
-        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in new}
-        scoped = self._store if self.operation_id else self._store.within("store", reason)
-        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return await scoped.add_unknown(*given, restored)
+        given = [checked(concept) for concept in concepts]
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
+        return await self._add(given, restored, reason)
 
     async def aload_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Add a loader's concepts as one operation; the ids of those that the library had not."""
@@ -220,7 +217,7 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
-        wanted = list(dict.fromkeys(concept_ids))
+        wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(wanted) < 2:
             raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
         concepts = [await self._whole_concept(concept_id) for concept_id in wanted]
@@ -230,12 +227,50 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         """What the compression strategy finds in attempts, for a person or an agent to `add_many`.
 
         Raises:
-            InvalidInput: The library has no strategy.
+            InvalidInput: The library has no strategy, or one of them is no attempt.
         """
         if self.compression_strategy is None:
             raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
+        given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
+        for one in given:
+            if not isinstance(one, Trajectory):
+                raise InvalidInput(
+                    f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
+                )
         with operation():
-            return await self.compression_strategy.compress(list(trajectories))
+            return await self.compression_strategy.compress(given)
+
+    # Carrying elsewhere
+
+    async def aexport(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
+        """Concepts with their lineage, marks and every recorded attempt; `arestore_many` puts them back.
+
+        Those that are not there are left out, and so are the earlier versions of those that were edited.
+        """
+        marks, uses = await self._store.marks(concept_ids), await self._store.uses(concept_ids)
+        usage, rows = await self._store.usage(concept_ids), await self._store.get(list(concept_ids))
+        return [
+            ExportedConcept(
+                concept=replace(one, usage_count=0, success_rate=0.0),
+                marks=marks[one.id],
+                usage=usage[one.id],
+                uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
+                stored_at=stored_at(row),
+            )
+            for row, one in zip(rows, await self._read(rows), strict=True)
+        ]
+
+    async def arestore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
+        """Put exported concepts back with their ids, lineage, marks and attempts; the ids of those that were put back.
+
+        What the library holds already, by id or by code, stays as it is.
+
+        Raises:
+            InvalidInput: One of them cannot be kept; nothing was put back.
+        """
+        given = {item.concept.id: item for item in exported}
+        restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
+        return await self._add([checked(item.concept) for item in given.values()], restored)
 
     # Lineage
 
@@ -284,14 +319,30 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
 
     # Steps of the above
 
+    async def _add(
+        self, concepts: Sequence[CodeConcept], restored: Mapping[str, Restored], reason: str = ""
+    ) -> list[str]:
+        """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
+        made = [made_at(concept, self._clock.now()) for concept in concepts]
+        held = await self._store.present([concept.id for concept in made])
+        entries = await unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
+        if not entries:
+            return []
+        new_ids = {entry.id for entry in entries}
+        new = await self._with_calls([concept for concept in made if concept.id in new_ids])
+        scoped = self._store if self.operation_id else self._store.within("store", reason)
+        given = await columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
+        return await scoped.add_unknown(*given, restored)
+
     async def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
         """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
         usage = await self._store.usage([row["id"] for row in rows])
         found = [from_row(row, usage[row["id"]]) for row in rows]
-        if not any(row["metadata"].get("needs") for row in rows):
+        needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
+        if not any(needed):
             return found
         titles = await self._store.column("title")
-        return [linked(concept, titles) for concept in found]
+        return [linked(concept, needs, titles) for concept, needs in zip(found, needed, strict=True)]
 
     async def _whole_concept(self, concept_id: str) -> CodeConcept:
         return (await self._read([await self._row(concept_id)]))[0]
@@ -303,9 +354,11 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
         among = {"$in": list(ids)}
         named = {"$in": sorted(set((await self._store.titles(list(ids))).values()))}
         stored = await self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+        say_needs = await self._store.column("needs")
+        silent = [found for found in await self._store.ids() if found not in say_needs]
         return [
             concept.id
-            for concept in await self.aget_many(stored)
+            for concept in await self.aget_many(list(dict.fromkeys([*stored, *silent])))
             if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
         ]
 
@@ -353,4 +406,10 @@ class AsyncConceptLibrary(AsyncRetrievalMemory[CodeConcept]):
     async def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
         """The concepts with the ids of what they call by name, of one another and of the library."""
         titles = await self._store.column("title") | {concept.id: concept.name for concept in concepts}
-        return [concept if concept.calls else linked(concept, titles) for concept in concepts]
+        return [one if one.calls else linked(one, called_names(one), titles) for one in concepts]
+
+
+def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
+    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
+    if given is not None and not isinstance(given, protocol):
+        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")

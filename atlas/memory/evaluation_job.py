@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from atlas.analysis.artefacts import EvaluationFile
-from atlas.analysis.jobs import job_key
 from atlas.analysis.maps import OnProgress
 from atlas.analysis.reporting import OwnEvaluation
-from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.memory.evaluating import evaluate_own
-from atlas.memory.opening import open_memory
+from atlas.memory.memory_job import MemoryJob
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluateOwn:
+class EvaluateOwn(MemoryJob):
     """Try all ways to search a store, its profiles among them, on its own attempts; saved as an `EvaluationFile`."""
-
-    store: str
-    """The store's directory; it is only read."""
-
-    out: str
-    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
 
     seed: int = 0
 
-    @property
-    def key(self) -> str:
-        """Equal for jobs that do the same."""
-        return job_key(self)
-
     def run(self, on_progress: OnProgress) -> None:
         """Do it."""
-        on_progress(0, 0, "loading the embedding model")
-        settings = replace(Settings.from_environment(), embedding_model="")  # the store's own, whatever others ask for
-        with open_memory(self.store, read_only=True, create=False, settings=settings) as memory:
+        with self.opened(on_progress) as memory:
             found = evaluated_now(memory, seed=self.seed, on_progress=on_progress)
             EvaluationFile(Path(self.out), memory.experience.collection_name).save(found)
 

@@ -1,4 +1,4 @@
-"""From a row of the store to an exported experience, and back to what the store takes."""
+"""From a row of the store to what is exported of it, and back to what the store takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas.core.exchange import ExportedExperience
+from atlas.core.exchange import Exported, ExportedExperience
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory import extraction
@@ -18,7 +18,6 @@ from atlas.storage.vector_store import Restored
 
 def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
     """All that is known of an experience, with its vectors where a model is named."""
-    stored_at = row.get("stored_at")
     return ExportedExperience(
         experience=extraction.from_metadata(row["metadata"]),
         marks=marks,
@@ -26,14 +25,24 @@ def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str =
         vectors=np.atleast_2d(row["embedding"]) if model else None,
         embedding_model=model,
         content_hash=row["metadata"]["content_hash"],
-        stored_at=datetime.fromisoformat(stored_at) if stored_at else None,
+        stored_at=stored_at(row),
     )
 
 
-def to_restored(exported: ExportedExperience) -> Restored:
+def stored_at(row: Mapping[str, Any]) -> datetime | None:
+    """When a row was first stored; None where its store does not say."""
+    said = row.get("stored_at")
+    return datetime.fromisoformat(said) if said else None
+
+
+def to_restored(exported: Exported) -> Restored:
     """What a store keeps of it beside the record itself."""
-    stored_at = exported.stored_at.isoformat() if exported.stored_at else ""
-    return Restored(marks=exported.marks, usage=exported.usage, stored_at=stored_at)
+    return Restored(
+        marks=exported.marks,
+        usage=exported.usage,
+        stored_at=exported.stored_at.isoformat() if exported.stored_at else "",
+        uses=() if isinstance(exported, ExportedExperience) else exported.uses,
+    )
 
 
 def usable_vectors(exported: Sequence[ExportedExperience], embedder: Embedder) -> dict[str, Vectors]:

@@ -10,26 +10,22 @@ from atlas.infra import aio
 from atlas.memory.backing import PlainStore
 from atlas.memory.journal_async import AsyncJournal
 from atlas.memory.journal_compacting import CompactPlan, Move, SummaryDraft
-from atlas.memory.journal_entries_async import (
-    ACCEPTED,
-    COLLECTION,
-    LIVE,
-    REFUSED_COLLECTION,
-    Refusals,
-    RefusedEntry,
-)
+from atlas.memory.journal_entries_async import COLLECTION, LIVE
+from atlas.memory.journal_gates_async import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
 from atlas.memory.journal_linking import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.retrieval import RetrievalMemory
-from atlas.protocols.infra import Where
+from atlas.protocols.infra import Progress, Where
 from atlas.storage.vector_store import LedgerVectorStore
 
 __all__ = [
     "ACCEPTED",
     "COLLECTION",
+    "GATES",
     "LIVE",
     "REFUSED_COLLECTION",
     "CompactPlan",
     "Edge",
+    "Gate",
     "Journal",
     "LinkGraph",
     "LinkSuggestion",
@@ -155,9 +151,18 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
         """Sync form of `acontext_for_task_generation`."""
         return aio.run(self.acontext_for_task_generation(limit, token_budget=token_budget))
 
-    def plan_compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+    def plan_compact(
+        self,
+        keep_recent: int = 200,
+        keep_types: Mapping[str, int] | None = None,
+        on_progress: Progress | None = None,
+    ) -> CompactPlan:
         """Sync form of `aplan_compact`."""
-        return aio.run(self.aplan_compact(keep_recent, keep_types))
+        return aio.run(self.aplan_compact(keep_recent, keep_types, on_progress))
+
+    def check_compact(self, plan: CompactPlan) -> None:
+        """Sync form of `acheck_compact`."""
+        aio.run(self.acheck_compact(plan))
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
         """Sync form of `aapply_compact`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from atlas.memory.journal_scoring import MIDDLING, SCORE, score_of
 from atlas.memory.journal_summarising import Summariser
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Row
-from atlas.protocols.infra import LLMClient
+from atlas.protocols.infra import LLMClient, Progress
 
 BATCH = 1_000
 """Entries that are read whole at once."""
@@ -91,7 +92,12 @@ class AsyncJournal(AsyncLinkedEntries):
 
     # Forgetting
 
-    async def aplan_compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+    async def aplan_compact(
+        self,
+        keep_recent: int = 200,
+        keep_types: Mapping[str, int] | None = None,
+        on_progress: Progress | None = None,
+    ) -> CompactPlan:
         """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
@@ -101,11 +107,12 @@ class AsyncJournal(AsyncLinkedEntries):
         Args:
             keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
             keep_types: Of these types the latest so many stay as well.
+            on_progress: Told after each summary how many are written, and of how many.
 
         Raises:
             InvalidInput: A number to keep is negative.
         """
-        await self._recall_types()
+        await self._recall()
         moment = await self._store.moment()
         await self._store.write_retrievals()
         rows = await self._store.scan(order_by="created_at", descending=True)
@@ -119,20 +126,36 @@ class AsyncJournal(AsyncLinkedEntries):
             keep_recent=keep_recent,
             keep_types=keep_types,
             moment=moment,
+            on_progress=on_progress if self.llm is None else None,
         )
-        return plan if self.llm is None else replace(plan, summaries=await self._told(plan.summaries, self.llm))
+        if self.llm is None:
+            return plan
+        return replace(plan, summaries=await self._told(plan.summaries, self.llm, on_progress))
+
+    async def acheck_compact(self, plan: CompactPlan) -> None:
+        """Raise `PlanOutdated` where `apply_compact` would refuse: an entry has changed, is gone, or is pinned now."""
+        concerned = plan.touched
+        n_gone = len(set(concerned) - await self._store.present(concerned))
+        if n_gone:
+            raise PlanOutdated(
+                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
+            )
+        n_pinned = sum(marks.pinned for marks in (await self._store.marks(concerned)).values())
+        if n_pinned:
+            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
+        await self._store.check_unchanged(concerned, plan.moment)
 
     async def aapply_compact(self, plan: CompactPlan) -> str | None:
         """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
 
         Raises:
-            PlanOutdated: One of the entries has changed or was pinned since; nothing was done.
+            PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
         """
         if plan.is_empty:
             return None
         reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
         scoped = self if self.operation_id else self.within("compact", reason)
-        await self._check_sources(plan)
+        await self.acheck_compact(plan)
         rows = await self._store.get([move.id for move in plan.moves])
         tiers = {move.id: move.to_tier for move in plan.moves}
         moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
@@ -151,25 +174,21 @@ class AsyncJournal(AsyncLinkedEntries):
 
         return await retried(plan_and_apply)
 
-    async def _told(self, drafts: Sequence[SummaryDraft], llm: LLMClient) -> tuple[SummaryDraft, ...]:
+    async def _told(
+        self, drafts: Sequence[SummaryDraft], llm: LLMClient, on_progress: Progress | None
+    ) -> tuple[SummaryDraft, ...]:
         """The drafts, as far as a language model writes them."""
-        summariser = Summariser(llm)
+        summariser, number = Summariser(llm), itertools.count(1)
+
+        async def told(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
+            written = await summariser.written(draft, entries)
+            if on_progress:
+                on_progress(next(number), len(drafts))
+            return written
+
         sources = [await self.aget_many(draft.source_ids) for draft in drafts]
         with operation():
-            return tuple(await asyncio.gather(*map(summariser.written, drafts, sources)))
-
-    async def _check_sources(self, plan: CompactPlan) -> None:
-        """Raise `PlanOutdated` where an entry that would move or be summed up is gone, pinned or changed."""
-        concerned = {move.id for move in plan.moves}.union(*(draft.source_ids for draft in plan.summaries))
-        n_gone = len(concerned - await self._store.present(list(concerned)))
-        if n_gone:
-            raise PlanOutdated(
-                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
-            )
-        n_pinned = sum(marks.pinned for marks in (await self._store.marks(list(concerned))).values())
-        if n_pinned:
-            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
-        await self._store.check_unchanged(list(concerned), plan.moment)
+            return tuple(await asyncio.gather(*map(told, drafts, sources)))
 
     async def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
         """What forgetting has to know of entries, in their order; of their vectors nothing."""

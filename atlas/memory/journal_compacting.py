@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -22,6 +22,7 @@ from atlas.memory.journal_judging import telling_words, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import age_of, title_of
 from atlas.memory.ranking import maximal_marginal_relevance
+from atlas.protocols.infra import Progress
 from atlas.storage.history import NO_MOMENT, Moment
 
 HOT, WARM, COLD, ARCHIVED = TIERS
@@ -130,12 +131,31 @@ class CompactPlan:
     kept: Mapping[str, int]
     """How many entries stay where they are, by the reason why."""
 
+    keep_recent: int
+    """The latest entries that were to stay, so many."""
+
+    keep_types: Mapping[str, int] = field(default_factory=dict)
+    """Of which types the latest so many were to stay as well."""
+
     moment: Moment = NO_MOMENT
+    """The point in the store's history that the plan holds for."""
+
+    spent: str = ""
+    """Calls, tokens and their price; empty where no model was asked."""
+
+    made_at: str = ""
+    """As ISO 8601."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to do."""
         return not self.moves and not self.summaries
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The ids of all that would move or be summarised."""
+        ids = [move.id for move in self.moves]
+        return tuple(dict.fromkeys([*ids, *(one for draft in self.summaries for one in draft.source_ids)]))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -161,6 +181,7 @@ def plan_compact(
     keep_recent: int = 200,
     keep_types: Mapping[str, int] | None = None,
     moment: Moment = NO_MOMENT,
+    on_progress: Progress | None = None,
 ) -> CompactPlan:
     """Who would move to which tier, and which summaries would be written.
 
@@ -169,6 +190,7 @@ def plan_compact(
         encode: Embeds the sentences among which those of a summary are picked.
         keep_recent: The latest entries stay as they are, so many.
         keep_types: Of each of these types the latest so many as well.
+        on_progress: Told after each summary how many are drafted, and of how many.
 
     Raises:
         InvalidInput: A number to keep is negative.
@@ -177,7 +199,6 @@ def plan_compact(
     reasons = _kept(subjects, types, keep_recent, keep_types or {})
     judged = [subject for subject in subjects if subject.entry.id not in reasons]
     groups = _groups([subject for subject in judged if _is_past(subject, types, now)])
-    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
     summarised = {subject.entry.id for group in groups for subject in group}
     moves = [_move(subject, types, now, subject.entry.id in summarised) for subject in judged]
     moved = [move for move in moves if move is not None]
@@ -190,9 +211,11 @@ def plan_compact(
             kept[reason] = count
     return CompactPlan(
         moves=tuple(moved),
-        summaries=tuple(_summary(group, encode, most) for group in groups),
+        summaries=tuple(_summaries(groups, encode, on_progress)),
         n_total=len(subjects),
         kept=dict(kept),
+        keep_recent=keep_recent,
+        keep_types=dict(keep_types or {}),
         moment=moment,
     )
 
@@ -348,6 +371,16 @@ def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
     for subject in reversed(subjects):
         groups[subject.entry.entry_type, (subject.entry.generation - 1) // PERIOD].append(subject)
     return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
+
+
+def _summaries(
+    groups: Sequence[Sequence[Subject]], encode: Encode, on_progress: Progress | None
+) -> Iterator[SummaryDraft]:
+    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
+    for number, group in enumerate(groups, start=1):
+        yield _summary(group, encode, most)
+        if on_progress:
+            on_progress(number, len(groups))
 
 
 def _summary(group: Sequence[Subject], encode: Encode, most: int) -> SummaryDraft:

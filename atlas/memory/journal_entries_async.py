@@ -1,38 +1,33 @@
-"""The entries of a journal: written through two gates, read newest first, searched; as coroutines."""
+"""The entries of a journal: written, changed, read newest first, searched; as coroutines."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from atlas.core.errors import NotFound
-from atlas.core.journal_codec import TIERS, check_given, check_names, checked_entry, decode_entry
+from atlas.core.errors import PlanOutdated
+from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.clock import SystemClock
-from atlas.memory.backing import PlainStore, backing
+from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns
 from atlas.memory.editing import Editable, check_changes
-from atlas.memory.journal_judging import Refusal, importance_of, noise, repeated
 from atlas.memory.journal_kinds import EntryType, EntryTypes, kept_as
+from atlas.memory.journal_neighbours import Line, before_each, line_of, renewed
 from atlas.memory.journal_records import (
-    PLACED_AT,
     as_protea,
-    before_each,
     changed_row,
     from_row,
-    instant,
     to_entry,
     with_own,
     written_at,
 )
-from atlas.memory.newest import newest, place_after_all
+from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.versions import item_versions
@@ -41,7 +36,6 @@ from atlas.storage.history import Moment
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_journal"
-REFUSED_COLLECTION = "atlas_journal_refused"
 
 LIVE = TIERS[:2]
 """The tiers that go into prompts."""
@@ -49,14 +43,8 @@ LIVE = TIERS[:2]
 SEARCHED = TIERS[:3]
 """The tiers that a search finds without being asked for archived entries."""
 
-N_COMPARED = 50
-"""Latest entries of its type that an entry is compared with before it is written."""
-
-N_LOOKED_AT = 400
-"""Latest entries of all types among which those are looked for."""
-
-ACCEPTED = "accepted what a gate had kept out"
-"""Why such an entry was stored, as the history says it."""
+N_LATEST = 50
+"""Entries among which those just before a new one are looked for."""
 
 EDITABLE: Editable = {
     "content": str,
@@ -69,30 +57,6 @@ EDITABLE: Editable = {
 AnyStore = VectorStore | LedgerVectorStore | PlainStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedEntry:
-    """What a gate kept out of the journal."""
-
-    id: str
-    entry_type: str
-    content: str
-    generation: int
-    refused_at: str
-    """ISO 8601."""
-
-    refusal: Refusal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusals:
-    """What the gates kept out of the journal, by any process."""
-
-    n_total: int
-    by_gate: Mapping[str, int]
-    latest: tuple[RefusedEntry, ...]
-    """The last ones, newest first."""
-
-
 class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
     """The lines of an agent's log, in a vector store."""
 
@@ -102,11 +66,8 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         self,
         embedder: Embedder,
         vector_store: AnyStore,
-        refused_store: AnyStore | None = None,
         collection_name: str = COLLECTION,
         *,
-        keep_noise: bool = False,
-        keep_repetitions: bool = False,
         llm: LLMClient | None = None,
         types: EntryTypes | None = None,
         weights: Weights = RankingWeights(),
@@ -115,16 +76,10 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         """Open a journal.
 
         Args:
-            refused_store: Keeps what the gates refuse. Without one both gates are open: nothing goes without trace.
-            keep_noise: Whether entries that tell nothing are written as well.
-            keep_repetitions: Whether entries that say what one of the latest of their type says are written as well.
             llm: A language model, which writes the summaries of what is forgotten.
             types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
-        self._refused = None if refused_store is None else backing(refused_store, embedder.dimension)
-        self.keep_noise = keep_noise
-        self.keep_repetitions = keep_repetitions
         self.llm = llm
         self.types = types or EntryTypes(self._store.kept())
 
@@ -162,50 +117,6 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
     # Writing
 
-    async def aadd(
-        self,
-        entry_type: str,
-        content: str,
-        *,
-        generation: int,
-        importance: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        links: Sequence[Link | tuple[str, str]] = (),
-    ) -> str | None:
-        """Write an entry; its id, or None where a gate kept it out: `rejected` says why.
-
-        Args:
-            importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
-            links: To entries that are there, each as a type and an id.
-
-        Raises:
-            InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
-            NotFound: An entry that it is linked to is not there.
-        """
-        check_given(entry_type, content, metadata, links)
-        await self._recall_types()
-        kind, now = self.types[entry_type], self._clock.now()
-        place = await place_after_all(self._store, instant(now))
-        entry = checked_entry(
-            JournalEntry(
-                entry_type=entry_type,
-                content=content,
-                generation=generation,
-                created_at=now,
-                importance=importance_of(kind, content, metadata or {}) if importance is None else importance,
-                metadata=with_own(metadata or {}, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
-                links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
-            )
-        )
-        to_entry(entry)  # whatever cannot be kept is refused before a gate would
-        await self._check_there([link.target_id for link in entry.links])
-        refusal = await self._refusal(entry, kind)
-        if refusal is not None:
-            await self._keep_out(entry, refusal)
-            return None
-        return (await self.aadd_entries([entry]))[0]
-
     async def aadd_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries past the gates as one operation, without those whose ids are there; the others' ids.
 
@@ -224,9 +135,12 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         new = [entry for entry in made.values() if entry.id not in held]
         if not new:
             return []
-        before = before_each(new, await self._latest())
+        moment, latest = await self._store.moment(), await self._latest()
+        before = before_each(new, latest)
         records = [to_entry(entry, before[entry.id]) for entry in new]
-        return await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
+        added = await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
+        await scoped._settle(added, [line.id for line in latest], moment)
+        return added
 
     async def aedit(self, entry_id: str, **changes: Any) -> JournalEntry:
         """Change an entry, and embed it anew if what it says has changed; the changed one.
@@ -243,27 +157,30 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         check_changes(changes, EDITABLE)
         return await retried(lambda: self._edit(entry_id, changes))
 
-    async def arejected(self, limit: int = 20) -> Refusals:
-        """What the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
-        if self._refused is None:
-            return Refusals(n_total=0, by_gate={}, latest=())
-        rows = await self._refused.scan(order_by="created_at", descending=True, limit=limit)
-        by_gate = await self._refused.count_by("gate")
-        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
+    async def adelete(self, ids: Sequence[str]) -> int:
+        """Delete entries; how many there were. They stay in the history, from which `undo` brings them back.
 
-    async def aaccept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then; its id. Undone, it is kept out again.
+        Their beginnings are taken out of the texts of the entries just after them, which are embedded anew, as part of
+        the same operation: no search finds what was deleted.
 
         Raises:
-            NotFound: No such entry was kept out.
+            PlanOutdated: Others changed them each time before this could be done; nothing was done.
         """
-        rows = await self._refused.get([refused_id]) if self._refused else []
-        if not rows or self._refused is None:
-            raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
-        scoped = self if self.operation_id else self.within("store", ACCEPTED)
-        added = await scoped.aadd_entries([from_row(rows[0])])
-        await self._refused.within("store", ACCEPTED, scoped.operation_id).delete([refused_id])
-        return added[0] if added else refused_id
+        gone = list(dict.fromkeys(ids))
+        return await retried(lambda: self._delete(gone))
+
+    async def arestore(self, ids: Sequence[str]) -> int:
+        """Bring deleted entries back, as one operation; how many. Those that are there stay as they are.
+
+        They and the entries just after them are embedded with what stands before each now.
+
+        Raises:
+            NotFound: There never was an entry of one of the ids; nothing was done.
+        """
+        scoped = self if self.operation_id else self.within("restore")
+        n_restored = await scoped._store.restore(list(ids))
+        await scoped._renew_present(ids)
+        return n_restored
 
     # Reading
 
@@ -325,11 +242,25 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
     def _scoped(self, kind: str, reason: str) -> LedgerVectorStore | PlainStore:
         return self._store if self.operation_id else self._store.within(kind, reason)
 
-    async def _latest(self) -> list[tuple[int, datetime, str]]:
-        """Generation, time and title of the latest entries."""
-        rows = await self._store.scan(order_by="created_at", descending=True, limit=N_COMPARED)
-        held = [row["metadata"] for row in rows]
-        return [(one["generation"], datetime.fromisoformat(one["created_at"]), one["title"]) for one in held]
+    async def _latest(self) -> list[Line]:
+        rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LATEST)
+        return [line_of(row) for row in rows]
+
+    async def _settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+        """Tell new entries anew where others changed or deleted, while they were embedded, what stood before them."""
+        try:
+            await self._store.check_unchanged(latest, moment)
+        except PlanOutdated:
+            await self._renew_present(added)
+
+    async def _renew_present(self, ids: Sequence[str]) -> None:
+        """Embed entries, and those just after them, with what stands before each now."""
+
+        async def renew() -> None:
+            moment = await self._store.moment()
+            await self._renew(moment, "edit", changed={entry.id: entry for entry in await self.aget_many(ids)})
+
+        await retried(renew)
 
     async def _gain_links(self, known: Sequence[JournalEntry]) -> None:
         """Give entries that are there those of their links that they never had."""
@@ -349,9 +280,11 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         if given:
             await retried(gain)
 
-    async def _recall_types(self) -> None:
-        """Know the types that other processes have registered meanwhile."""
-        self.types.recall(await asyncio.to_thread(self._store.kept))
+    async def _recall(self) -> Mapping[str, str]:
+        """The texts that the store keeps; the types that other processes have registered meanwhile are known then."""
+        kept = await asyncio.to_thread(self._store.kept)
+        self.types.recall(kept)
+        return kept
 
     async def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Those of the links that neither the entry has nor an earlier version of it had."""
@@ -362,28 +295,6 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         had = {link for version in earlier for link in version.item.links}
         return [link for link in new if link not in had]
 
-    async def _refusal(self, entry: JournalEntry, kind: EntryType) -> Refusal | None:
-        """Why an entry should be kept out, if it should and can."""
-        if not kind.is_gated or self._refused is None:
-            return None
-        found = None if self.keep_noise else noise(entry.content)
-        if found is not None or self.keep_repetitions:
-            return found
-        rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
-        alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-        return repeated(entry, await self.aget_many(alike))
-
-    async def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
-        assert self._refused is not None
-        metadata = {
-            **to_entry(entry).metadata,
-            "gate": refusal.gate,
-            "reason": refusal.reason,
-            "like_id": refusal.like_id,
-        }
-        direction = np.eye(1, self.embedder.dimension, dtype=np.float32)[0]  # nobody looks for it by meaning
-        await self._refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
-
     async def _edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
         """`aedit`, unless the entry changes between being read and being written."""
         moment = await self._store.moment()
@@ -392,14 +303,31 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         if "metadata" in changes:
             changes = {**changes, "metadata": with_own(changes["metadata"], before.metadata)}
         changed = checked_entry(replace(before, **changes))
-        if changed.content == before.content:
+        if (changed.content, changed.generation) == (before.content, before.generation):
             await self._rewrite([changed_row(row, changed)], moment, "edit", "")
-            return changed
-        context = row["document"].removeprefix(before.content).removeprefix("\n\n")
-        record = to_entry(changed, [context] if context else [])
-        given = await columns([record], self._store, self.embedder, {})
-        await self._scoped("edit", "").update(*given, unchanged_since=moment)
+        else:
+            await self._renew(moment, "edit", changed={entry_id: changed})
         return changed
+
+    async def _delete(self, ids: Sequence[str]) -> int:
+        moment = await self._store.moment()
+        n_present = len(await self._store.present(ids))
+        await self._renew(moment, "delete", gone=ids)
+        return n_present
+
+    async def _renew(
+        self,
+        moment: Moment,
+        kind: str,
+        *,
+        gone: Sequence[str] = (),
+        changed: Mapping[str, JournalEntry] = MappingProxyType({}),
+    ) -> None:
+        """Delete and change entries, and what others hold of them."""
+        records = await renewed(self._store, gone=gone, changed=changed)
+        if records or gone:
+            given = await columns(records, self._store, self.embedder, {})
+            await self._scoped(kind, "").update(*given, unchanged_since=moment, dropped=gone)
 
     async def _rewrite(self, rows: Sequence[Row], moment: Moment, kind: str, reason: str) -> str | None:
         """Write rows whose texts are as they were; the operation's id."""
@@ -421,15 +349,3 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
     async def _usage_of(self, entries: Sequence[JournalEntry]) -> dict[str, Usage]:
         return await self._store.usage([entry.id for entry in entries])
-
-
-def _refused_entry(row: Row) -> RefusedEntry:
-    held = row["metadata"]
-    return RefusedEntry(
-        id=row["id"],
-        entry_type=held["entry_type"],
-        content=row["document"],
-        generation=held["generation"],
-        refused_at=held["created_at"],
-        refusal=Refusal(held["gate"], held["reason"], held["like_id"]),
-    )

@@ -11,7 +11,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS, check_link_type
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.columns import first_vectors
-from atlas.memory.journal_entries_async import AsyncJournalEntries
+from atlas.memory.journal_gates_async import AsyncGatedEntries
 from atlas.memory.journal_linking import CRASH, REFLECTION, Edge, LinkGraph, LinkSuggestion, suggest_fixes
 from atlas.memory.journal_records import (
     PROMOTED_TO,
@@ -27,7 +27,7 @@ MOST_COMPARED = 2_000
 """Latest crashes, and latest reflections, among which links are looked for."""
 
 
-class AsyncLinkedEntries(AsyncJournalEntries):
+class AsyncLinkedEntries(AsyncGatedEntries):
     """A journal whose entries say what they have to do with one another."""
 
     async def alink(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:

@@ -19,9 +19,6 @@ TITLE_CHARACTERS = 200
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
-N_NEIGHBOURS = 2
-"""Entries of its generation just before an entry, whose beginnings are embedded and indexed with it."""
-
 METADATA = "meta."
 """Before the names of an entry's own metadata, so that a filter on them is none on the journal's: `meta.file`."""
 
@@ -65,7 +62,12 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         **_filterable(entry.metadata),
         "content": dump(encoded),
     }
-    return Entry(entry.id, "\n\n".join([entry.content, *before]), metadata)
+    return Entry(entry.id, text_of(entry.content, before), metadata)
+
+
+def text_of(content: str, before: Sequence[str]) -> str:
+    """What of an entry is embedded and indexed: what it says, and the beginnings of the entries just before it."""
+    return "\n\n".join([content, *before])
 
 
 def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,26 +127,6 @@ def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
     return {name: targets for name, targets in by_type.items() if targets}
 
 
-def before_each(
-    entries: Sequence[JournalEntry], stored: Sequence[tuple[int, datetime, str]]
-) -> dict[str, tuple[str, ...]]:
-    """The beginnings of the entries of the same generation just before each one, oldest first, by id.
-
-    Args:
-        stored: Generation, time and title of what the journal holds already of those generations.
-    """
-    held = [(generation, at, title, "") for generation, at, title in stored]
-    new = [(entry.generation, _written(entry), title_of(entry.content), entry.id) for entry in entries]
-    latest: dict[int, list[str]] = {}
-    found = {}
-    for generation, _, title, entry_id in sorted([*held, *new], key=lambda line: line[1]):
-        lines = latest.setdefault(generation, [])
-        if entry_id:
-            found[entry_id] = tuple(lines[-N_NEIGHBOURS:])
-        lines.append(title)
-    return found
-
-
 def title_of(content: str) -> str:
     """The beginning of what an entry says, on one line."""
     return " ".join(content.split())[:TITLE_CHARACTERS]
@@ -167,10 +149,11 @@ def age_of(entry: JournalEntry, now: datetime) -> timedelta:
 
 def told_at(entry: JournalEntry) -> datetime:
     """When an entry was written, which for a summary is later than its place in the log."""
-    return max(_written(entry), _summarised(entry))
+    return max(time_of(entry), _summarised(entry))
 
 
-def _written(entry: JournalEntry) -> datetime:
+def time_of(entry: JournalEntry) -> datetime:
+    """Where an entry stands in the log; before all others where it has no time."""
     return entry.created_at or _EARLIEST
 
 

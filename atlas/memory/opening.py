@@ -78,39 +78,53 @@ def open_memory(
         embedder = embedder or _embedder_for(storage, settings, announce or _warn)
         model = EmbeddingModel(embedder.model_name, embedder.dimension)
         storage.bind(model, checksum=getattr(embedder, "checksum", ""))
-        stores = [
-            storage.vector_store(memory.COLLECTION)
-            for memory in (experience, concepts, strategies, journal, conversations)
-        ]
-        refused_store = storage.vector_store(journal.REFUSED_COLLECTION)
+        return _memories(
+            storage,
+            embedder,
+            llm,
+            extractor or SimpleExperienceExtractor(),
+            success_updater or EMASuccessUpdater(),
+            settings,
+            clock,
+        )
     except BaseException:
         storage.ledger.close()
         raise
+
+
+def _memories(
+    storage: Store,
+    embedder: Embedder,
+    llm: LLMClient | None,
+    extractor: ExperienceExtractor,
+    success_updater: SuccessRateUpdater,
+    settings: Settings,
+    clock: Clock,
+) -> MemorySystem:
+    """Every memory over a store."""
+    of, weights = storage.vector_store, settings.ranking or storage.profiles.weights
     abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
-    weights = settings.ranking or storage.profiles.weights
-    library = ChromaConceptLibrary(embedder, stores[1], weights=weights, clock=clock)
-    _give_strategies(library, llm)
-    return MemorySystemImpl(
-        ChromaExperienceMemory(
-            embedder, stores[0], extractor or SimpleExperienceExtractor(), weights=weights, clock=clock
-        ),
-        library,
+    memory = MemorySystemImpl(
+        ChromaExperienceMemory(embedder, of(experience.COLLECTION), extractor, weights=weights, clock=clock),
+        ChromaConceptLibrary(embedder, of(concepts.COLLECTION), weights=weights, clock=clock),
         ChromaStrategyBank(
-            embedder, stores[2], abstractor, success_updater or EMASuccessUpdater(), weights=weights, clock=clock
+            embedder, of(strategies.COLLECTION), abstractor, success_updater, weights=weights, clock=clock
         ),
         Journal(
             embedder,
-            stores[3],
-            refused_store,
+            of(journal.COLLECTION),
+            of(journal.REFUSED_COLLECTION),
             keep_noise=settings.keep_noise,
             keep_repetitions=settings.keep_repetitions,
             llm=llm,
             weights=weights,
             clock=clock,
         ),
-        conversations=Conversations(embedder, stores[4], weights=weights, clock=clock),
+        conversations=Conversations(embedder, of(conversations.COLLECTION), weights=weights, clock=clock),
         storage=storage,
     )
+    _give_strategies(memory.concepts, llm)
+    return memory
 
 
 def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:

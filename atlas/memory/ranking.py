@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -231,9 +232,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_k(k: int) -> None:
-    """Raise `InvalidInput` for a negative number of results."""
-    if k < 0:
-        raise InvalidInput(f"k should be 0 or more, but is {k}")
+    """Raise `InvalidInput` for what is no number of results."""
+    if not isinstance(k, Integral) or k < 0:
+        raise InvalidInput(f"k should be 0 or more, but is {k!r}")
 
 
 def overfetch(k: int) -> int:

@@ -93,8 +93,8 @@ class AsyncRecordMemory:
     # Curating them
 
     async def adelete(self, ids: Sequence[str]) -> int:
-        """Delete records; how many there were. They stay in the history, from which `undo` brings them back."""
-        return await self._store.delete(list(ids))
+        """Delete records, or the one of an id; how many there were. `undo` brings them back from the history."""
+        return await self._store.delete([ids] if isinstance(ids, str) else list(ids))
 
     async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Say how an attempt at a task went that this record was used for.

@@ -7,16 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from atlas.analysis.jobs import job_key
 from atlas.analysis.maps import OnProgress
-from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
-from atlas.infra.llm import AnthropicLLM
 from atlas.infra.remembering import RememberingEmbedder
-from atlas.infra.spending import Spent
 from atlas.memory.experience import COLLECTION
+from atlas.memory.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.memory.model_refinement import LLMRefineStrategy
-from atlas.memory.opening import open_memory
 from atlas.memory.refinement import ExplainingStrategy, HeuristicRefineStrategy
 from atlas.memory.refinement_file import RefinementFile
 from atlas.memory.refinement_plan import RefinePlan
@@ -28,24 +24,13 @@ MAX_EXPERIENCES = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRefinement:
+class PlanRefinement(MemoryJob):
     """Plan how to refine the experiences that pass a filter; saved as a `RefinementFile`."""
-
-    store: str
-    """The store's directory; it is only read."""
-
-    out: str
-    """The directory of the file: the store's `cache`, or another one where the store must not be written."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     max_experiences: int = MAX_EXPERIENCES
     with_model: bool = False
     """Whether a language model judges, the one that the settings name, rather than rules."""
-
-    @property
-    def key(self) -> str:
-        """Equal for jobs that do the same."""
-        return job_key(self)
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it.
@@ -53,10 +38,8 @@ class PlanRefinement:
         Raises:
             LLMUnavailable: A model was asked for, but there is none.
         """
-        on_progress(0, 0, "opening the memory")
-        settings = replace(Settings.from_environment(), embedding_model="")  # the store's own, whatever others ask for
-        llm = AnthropicLLM(settings) if self.with_model else None
-        with open_memory(self.store, read_only=True, create=False, settings=settings) as memory:
+        llm = model_if(self.with_model)
+        with self.opened(on_progress) as memory:
             plan = planned_now(
                 memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress
             )
@@ -77,12 +60,12 @@ def planned_now(
     plan = memory.experience.plan_refine(
         ids[:max_experiences],
         refine_strategy_for(memory, llm),
-        lambda done, total: on_progress(done, total, f"judged {done:,} of {total:,}{_cost_so_far(llm)}"),
+        lambda done, total: on_progress(done, total, with_cost(f"judged {done:,} of {total:,}", llm)),
     )
     return replace(
         plan,
         n_in_scope=len(ids),
-        spent=str(_spent(llm)) if llm is not None else "",
+        spent=spent_by(llm),
         where=where,
         made_at=SystemClock().now().isoformat(timespec="seconds"),
     )
@@ -99,12 +82,3 @@ def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """The experiences that pass a filter, newest first."""
     made_at = memory.experience.column("created_at", where)
     return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
-
-
-def _spent(llm: LLMClient | None) -> Spent:
-    spent = getattr(llm, "spent", None)
-    return spent if isinstance(spent, Spent) else Spent()
-
-
-def _cost_so_far(llm: LLMClient | None) -> str:
-    return f" ({_spent(llm)})" if llm is not None else ""

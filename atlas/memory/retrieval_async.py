@@ -156,6 +156,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
 
         If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
+        check_k(k)
         withheld = set() if with_buried else await self._withheld()
         found = await self._retriever.retrieve(
             query,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
 from atlas.infra.spending import operation
 from atlas.memory.editing import Editable, check_changes
+from atlas.memory.exporting import stored_at, to_restored
 from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
 from atlas.memory.strategy_merging import StrategyMergePlan, merge_of, plan_strategy_merge
@@ -26,7 +26,6 @@ from atlas.memory.updating import UNTRIED_RATE
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Progress
 from atlas.protocols.strategies import StrategyCombiner
-from atlas.storage.vector_store import Restored
 
 logger = logging.getLogger(__name__)
 
@@ -214,7 +213,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
                 marks=marks[one.id],
                 usage=usage[one.id],
                 uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
-                stored_at=datetime.fromisoformat(row["stored_at"]) if row.get("stored_at") else None,
+                stored_at=stored_at(row),
             )
             for row, one in zip(rows, await self._read(rows), strict=True)
         ]
@@ -228,15 +227,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         if not given:
             return []
         made = [checked(item.strategy, self._clock.now()) for item in given.values()]
-        restored = {
-            one: Restored(
-                marks=item.marks,
-                usage=item.usage,
-                stored_at=item.stored_at.isoformat() if item.stored_at else "",
-                uses=item.uses,
-            )
-            for one, item in given.items()
-        }
+        restored = {one: to_restored(item) for one, item in given.items()}
         return await self._store.add_unknown(*await self._columns(*made), restored)
 
     # Steps of the above

@@ -353,11 +353,13 @@ class SqliteLedger:
         *,
         model: str,
         unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
     ) -> None:
         """Replace live records.
 
         Args:
             unchanged_since: A `moment`; refuse if one of these records has changed since.
+            dropped: Records that go besides, where they are there.
 
         Raises:
             NotFound: One of them is not there.
@@ -368,11 +370,15 @@ class SqliteLedger:
             writer = LedgerWriter(connection, operation, self.clock.now())
             writer.check_vectors(records, model)
             if unchanged_since is not None:
-                history.check_records_unchanged(connection, collection, [r.id for r in records], unchanged_since)
+                ids = [*(record.id for record in records), *dropped]
+                history.check_records_unchanged(connection, collection, ids, unchanged_since)
             for record in records:
                 if not writer.exists(collection, record.id):
                     raise NotFound(f"there is no record {record.id!r} in {collection!r}; it may have been deleted")
                 writer.put("changed", collection, record)
+            for record_id in dropped:
+                if writer.exists(collection, record_id):
+                    writer.remove("removed", collection, record_id)
             writer.close()
 
     def remove(

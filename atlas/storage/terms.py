@@ -27,6 +27,9 @@ MAX_TERMS = 256
 FEWEST_TYPED = 2
 """Letters of a word from which it may be the beginning of another."""
 
+LONGEST_RUN = 8
+"""Characters of a run of CJK that may be one word; longer ones are several, and hardly stand anywhere again."""
+
 MAX_IDENTIFIER = 80
 MAX_PARTS = 12
 """Longer identifiers, and those of more parts, are hashes, keys or sentences; they are not parted."""
@@ -85,8 +88,8 @@ def searchable(text: str) -> str:
 def query_terms(text: str) -> list[Term]:
     """The distinct terms that a text asks for, in its order; every character of it is literal.
 
-    After each word comes the pair of it and the one before: words that stand side by side in the record as well say
-    more than the same words apart.
+    After each word comes the pair of it and the one before, and after the pairs of a short run of CJK the run: what
+    stands side by side in the record as well says more than the same apart.
     """
     terms: dict[str, Term] = {}
     before = ""
@@ -161,14 +164,22 @@ def _added_to(identifier: str) -> str:
 
 def _terms(token: str) -> Iterator[Term]:
     if CJK_RUN.match(token):
-        yield from (Term(token[i : i + 2]) for i in range(len(token) - 1))
-        if len(token) == 1:
-            yield Term(token, is_prefix=True)
+        yield from _of_run(token)
         return
     for word in _BREAKS.split(token):
         yield Term(_lower(word), is_composed=any(True for _ in _of_word(word)))
     for identifier in _IDENTIFIER.findall(token):
         yield from _derived(identifier)
+
+
+def _of_run(run: str) -> Iterator[Term]:
+    """The pairs in a run of CJK, and the whole of it; of a single character, whatever it begins."""
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    yield from map(Term, pairs)
+    if not pairs:
+        yield Term(run, is_prefix=True)
+    elif 2 < len(run) <= LONGEST_RUN:
+        yield Term(" ".join(pairs), is_composed=True)
 
 
 def _lower(word: str) -> str:

@@ -98,14 +98,17 @@ class LedgerVectorStore:
         documents: list[str],
         *,
         unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records; `NotFound` where one is not there, `PlanOutdated` where one has changed since a `moment`."""
+        """Replace records; `NotFound` where one is not there, `PlanOutdated` where one has changed since a `moment`.
+
+        Args:
+            dropped: Records that go besides, in the same transaction, where they are there.
+        """
         records = self._records(ids, embeddings, metadatas, documents)
         operation = self._operation or self._draft("edit")
-        model = self._collection.model
-        await asyncio.to_thread(
-            self._ledger.update, self._name, records, operation, model=model, unchanged_since=unchanged_since
-        )
+        write = partial(self._ledger.update, self._name, records, operation, model=self._collection.model)
+        await asyncio.to_thread(write, unchanged_since=unchanged_since, dropped=dropped)
 
     async def delete(self, ids: list[str]) -> int:
         """Remove records, keeping them in the history; how many there were."""

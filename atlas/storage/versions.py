@@ -32,21 +32,22 @@ class Version:
 def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:
     """Each state of a record that another one took the place of, the last first; deleting is no new version.
 
-    Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history.
+    Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
+    edit that was undone: nothing took the place of what it was.
     """
     with ledger.database.read() as connection:
         rows = connection.execute(
-            "SELECT c.before, c.seq, o.kind, o.created_at, o.actor, o.id "
+            "SELECT c.before, c.seq, o.undone_by IS NULL AND o.kind NOT IN (?, ?, ?), o.created_at, o.actor, o.id "
             "FROM changes c JOIN operations o ON o.id = c.operation "
             "WHERE c.collection = ? AND c.record_id = ? AND c.aspect = ? ORDER BY c.seq DESC",
-            (collection, record_id, RECORD),
+            (*WHOLE, collection, record_id, RECORD),
         ).fetchall()
         now = _content(ledger, collection, record_id)
     images = [json.loads(before)["content"] if before else None for before, *_ in rows]
     after = [now, *images]
     versions = []
-    for (_, number, kind, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
-        if kind not in WHOLE and before is not None and later is not None and before != later:
+    for (_, number, counts, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
+        if counts and before is not None and later is not None and before != later:
             made = Version(
                 number=number,
                 content=json.loads(before),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from atlas.analysis.source import n_changed
-from atlas.analysis.worker import Worker
 from atlas.core.settings import Settings
 from atlas.infra.llm import is_configured
 from atlas.library_learning.extracting import programs_of
@@ -24,9 +22,9 @@ from atlas.memory.system import MemorySystem
 from atlas.views.live_result import LiveResult
 from atlas.views.overview import Done
 from atlas.views.texts import Text
-from atlas.views.wording import counted, moment
+from atlas.views.wording import counted, moment_of
 
-__all__ = ["FoundCompression", "LiveCompression", "Worker"]
+__all__ = ["FoundCompression", "LiveCompression"]
 
 MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
 """What a person can choose from; more take longer."""
@@ -99,38 +97,12 @@ class BeforeAfter:
     """In our own words."""
 
 
-@dataclass(slots=True)
-class Asked:
-    """What is to be compressed."""
-
-    where: Mapping[str, Any] = field(default_factory=dict)
-    max_programs: int = MAX_PROGRAMS[-1]
-    with_model: bool = False
-
-
 class LiveCompression(LiveResult[FoundCompression]):
     """What compressing one store found last, shared by all who look at it; the worker compresses."""
 
-    def __init__(self, memory: MemorySystem, worker: Worker) -> None:
-        super().__init__(memory, worker)
-        self._asked = Asked()
-
     def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
         """Have the worker compress the programs of the successful attempts that pass a filter."""
-        self.cancel()
-        self._asked = Asked(where=dict(where), max_programs=max_programs, with_model=with_model)
-        self.run()
-
-    def make_job(self, directory: Path) -> CompressPrograms:
-        """What compresses."""
-        path, asked = str(self.memory.storage.path.resolve()), self._asked
-        return CompressPrograms(
-            store=path,
-            out=str(directory),
-            where=asked.where,
-            max_programs=asked.max_programs,
-            with_model=asked.with_model,
-        )
+        self._ask(CompressPrograms(**self._place, where=dict(where), max_programs=max_programs, with_model=with_model))
 
     def file(self, directory: Path) -> CompressionFile:
         """Where it is kept."""
@@ -208,12 +180,8 @@ def reasons(counts: Mapping[str, int]) -> str:
 
 def made_caption(found: FoundCompression) -> str:
     """By what it was found, when, and on which state of the store; empty where that cannot be read."""
-    try:
-        at = moment(datetime.fromisoformat(found.made_at))
-    except ValueError:
-        return ""
-    by = f" by {found.engine}" if found.engine else ""
-    return f"Found{by} {at} at revision {found.revision:,}."
+    at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
+    return f"Found{by} {at} at revision {found.revision:,}." if at else ""
 
 
 def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:

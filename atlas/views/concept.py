@@ -14,7 +14,7 @@ from atlas.memory.concepts_async import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concept_lineage import Lineage, lineage_of
 from atlas.views.concepts import rate_of
-from atlas.views.editable import EditableTexts
+from atlas.views.editable import EditableFields
 from atlas.views.experience import Fact, Part
 from atlas.views.grids import Grid, grid_in, grids_in_call
 from atlas.views.rates import rate_line
@@ -49,7 +49,7 @@ class FoundIn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditableConcept(EditableTexts):
+class EditableConcept(EditableFields):
     """What a person can change of a concept by hand, as texts."""
 
     name: str
@@ -72,7 +72,7 @@ class EditableConcept(EditableTexts):
         Raises:
             InvalidInput: The examples are not as a Python session has them.
         """
-        changes = EditableTexts.changes(self, begun)
+        changes = EditableFields.changes(self, begun)
         return changes | {"examples": examples_in(self.examples)} if "examples" in changes else changes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
+from atlas.memory.concept_records import PYTHON
 from atlas.memory.concepts import ConceptUses
 from atlas.memory.system import MemorySystem
 from atlas.views.palette import GREY, PALETTE
@@ -43,7 +44,7 @@ class Lineage:
     """The picture in the DOT language, whose labels hold names; empty where there is nothing to draw."""
 
     caption: str
-    """What the picture leaves out; empty where it shows all."""
+    """What the picture leaves out; empty where it shows all. Where there is no picture, why."""
 
 
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
@@ -57,7 +58,7 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
         relations=relations,
         n_missing=len(named - {other.id for other in (*found[CALLS], *found[COMPOSED_OF])}),
         dot="\n".join(_dot(concept, {how: others[:DRAWN] for how, others in found.items()})) if relations else "",
-        caption=f"The picture leaves out {n_hidden:,} more; the table has them all." if n_hidden else "",
+        caption=_caption(n_hidden) if relations else _nothing(concept),
     )
 
 
@@ -68,6 +69,16 @@ def quoted(name: str) -> str:
     short = plain if len(plain) <= LABEL_CHARACTERS else plain[: LABEL_CHARACTERS - 1] + "…"
     entities = short.replace("&", "&amp;")  # Graphviz would read others
     return '"' + entities.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _caption(n_hidden: int) -> str:
+    return f"The picture leaves out {n_hidden:,} more; the table has them all." if n_hidden else ""
+
+
+def _nothing(concept: CodeConcept) -> str:
+    if concept.language == PYTHON:
+        return "It calls no other concept, and none calls it."
+    return "What calls what is read from Python only, and nobody has said what this calls."
 
 
 def _relation(how: str, other: CodeConcept) -> Relation:

@@ -11,10 +11,19 @@ from atlas.analysis.statistics import SuccessRate
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.types import CodeConcept
-from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experiences import PAGE_ROWS, marks_text, within_pages
-from atlas.views.finding import SEARCH_ROWS
+from atlas.views.experiences import marks_text
+from atlas.views.listing import (
+    PAGE_ROWS,
+    Listing,
+    Question,
+    Row,
+    best_matches,
+    explained,
+    listed_caption,
+    on_page,
+    page_start,
+)
 from atlas.views.rates import rate_line
 from atlas.views.scope import known_tags
 from atlas.views.wording import counted, found_caption
@@ -33,10 +42,9 @@ DESCRIPTION_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptQuery:
+class ConceptQuery(Question):
     """What a person asked for."""
 
-    text: str = ""
     sources: tuple[Any, ...] = ()
     """Only these; all where empty. The same holds for the next two."""
 
@@ -44,14 +52,6 @@ class ConceptQuery:
     tags: tuple[Any, ...] = ()
     order: str = NEWEST
     """A key of `ORDERS`; a search has its own order."""
-
-    with_irrelevant: bool = False
-    """Whether a search also lists what has nothing to do with the question."""
-
-    @property
-    def is_search(self) -> bool:
-        """Whether there is a question."""
-        return bool(self.text.strip())
 
     def where(self) -> dict[str, Any]:
         """The filter as the store takes it."""
@@ -69,10 +69,9 @@ class ConceptOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptRow:
+class ConceptRow(Row):
     """One line of the list; what comes from the store is untrusted text."""
 
-    id: str
     name: str
     description: str
     source: str
@@ -83,25 +82,6 @@ class ConceptRow:
 
     created_at: datetime | None
     """In UTC."""
-
-    marks: str = ""
-    relevance: float | None = None
-    """How much it has to do with the question, in [0, 1]; None in a list without one."""
-
-    why: str = ""
-    """Why it stands where it does, in one sentence; holds nothing that concepts hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConceptListing:
-    """A page of the list."""
-
-    rows: tuple[ConceptRow, ...]
-    n: int
-    """Of all pages."""
-
-    caption: str
-    """Holds nothing that concepts hold."""
 
 
 def concept_options(memory: MemorySystem) -> ConceptOptions:
@@ -114,42 +94,32 @@ def concept_options(memory: MemorySystem) -> ConceptOptions:
 
 def search_concepts(memory: MemorySystem, query: ConceptQuery) -> tuple[Hit[CodeConcept], ...]:
     """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
-    found = memory.concepts.retrieve(
-        query.text,
-        SEARCH_ROWS,
-        where=query.where(),
-        threshold=0.0 if query.with_irrelevant else None,
-        count_retrieval=False,
-        with_buried=True,
-    )
+    found = best_matches(memory.concepts, query.text, query.where(), with_irrelevant=query.with_irrelevant)
     return tuple(found.hits)
 
 
 def found_concepts(
     memory: MemorySystem, query: ConceptQuery, found: Sequence[Hit[CodeConcept]], page: int = 1
-) -> ConceptListing:
+) -> Listing[ConceptRow]:
     """One page of what a search found; the first is 1."""
-    shown = found[_offset(page, len(found)) :][:PAGE_ROWS]
-    rows = [(hit.item, hit.relevance, explain(hit)) for hit in shown]
-    return ConceptListing(rows=_rows(memory, rows), n=len(found), caption=_search_caption(memory, query, len(found)))
+    rows = _rows(memory, explained(on_page(found, page)))
+    return Listing(rows=rows, n=len(found), caption=_search_caption(memory, query, len(found)))
 
 
-def listed_concepts(memory: MemorySystem, query: ConceptQuery, page: int = 1) -> ConceptListing:
+def listed_concepts(memory: MemorySystem, query: ConceptQuery, page: int = 1) -> Listing[ConceptRow]:
     """One page of the list without a question; the first is 1."""
     n = memory.concepts.count(query.where())
-    found = memory.concepts.get_many(_page_ids(memory, query, _offset(page, n)))
-    total = counted(memory.concepts.count(), "concept")
-    return ConceptListing(
+    found = memory.concepts.get_many(_page_ids(memory, query, page_start(page, n)))
+    return Listing(
         rows=_rows(memory, [(concept, None, "") for concept in found]),
         n=n,
-        caption=f"{n:,} of {total}" if query.where() else total,
+        caption=listed_caption(n, memory.concepts.count(), "concept", is_narrow=bool(query.where())),
     )
 
 
 def similar_concepts(memory: MemorySystem, concept_id: str, k: int = 8) -> tuple[ConceptRow, ...]:
     """The concepts nearest to one."""
-    hits = memory.concepts.similar(concept_id, k, with_buried=True)
-    return _rows(memory, [(hit.item, hit.relevance, explain(hit)) for hit in hits])
+    return _rows(memory, explained(memory.concepts.similar(concept_id, k, with_buried=True)))
 
 
 def rate_of(usage: Usage) -> SuccessRate:
@@ -188,11 +158,6 @@ def _rows(memory: MemorySystem, found: Sequence[tuple[CodeConcept, float | None,
         )
         for concept, relevance, why in found
     )
-
-
-def _offset(page: int, n: int) -> int:
-    """Where a page begins, or the nearest that there is, for an address may name any."""
-    return (within_pages(page, n) - 1) * PAGE_ROWS
 
 
 def _search_caption(memory: MemorySystem, query: ConceptQuery, n_found: int) -> str:

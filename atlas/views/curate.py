@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from atlas.memory.system import MemorySystem
-from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Query, listed_page
+from atlas.views.experiences import ExperienceRow, Query, listed_page
 from atlas.views.health import (
     BURIED,
     DUPLICATES,
@@ -21,6 +21,7 @@ from atlas.views.health import (
     UNUSED_DAYS,
     Health,
 )
+from atlas.views.listing import PAGE_ROWS
 from atlas.views.wording import OUTCOMES, counted, signed
 
 RULE = "rule"

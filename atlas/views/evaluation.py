@@ -15,7 +15,6 @@ from atlas.analysis.reporting import OwnEvaluation
 from atlas.analysis.resampling import MIN_GROUPS, Estimate
 from atlas.analysis.source import n_changed
 from atlas.analysis.unlabelled import LOOKED_AT
-from atlas.analysis.worker import Worker
 from atlas.memory.evaluating import FUSED
 from atlas.memory.evaluation_job import EvaluateOwn, usable_profiles
 from atlas.memory.system import MemorySystem
@@ -23,7 +22,7 @@ from atlas.views.live_result import LiveResult
 from atlas.views.palette import GREY, PALETTE
 from atlas.views.wording import counted, moment
 
-__all__ = ["LiveEvaluation", "OwnEvaluation", "Worker"]
+__all__ = ["LiveEvaluation", "OwnEvaluation"]
 
 OUTCOME = "outcome foretold"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
@@ -204,9 +203,9 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
 class LiveEvaluation(LiveResult[OwnEvaluation]):
     """What was measured on one store last, shared by all who look at it; the worker measures."""
 
-    def make_job(self, directory: Path) -> EvaluateOwn:
-        """What measures."""
-        return EvaluateOwn(store=str(self.memory.storage.path.resolve()), out=str(directory))
+    def ask(self) -> None:
+        """Have the worker measure."""
+        self._ask(EvaluateOwn(**self._place))
 
     @property
     def is_unreadable(self) -> bool:

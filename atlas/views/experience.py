@@ -12,6 +12,7 @@ from atlas.analysis.maps import MemoryMap
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import Experience, Step
 from atlas.memory.system import MemorySystem
+from atlas.views.editable import EditableFields
 from atlas.views.scope import domain_names
 from atlas.views.texts import Text, as_json, text_of
 from atlas.views.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
@@ -64,7 +65,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Editable:
+class Editable(EditableFields):
     """What a person can change of an experience by hand."""
 
     task: str
@@ -78,23 +79,14 @@ class Editable:
         """What an experience says now."""
         return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
 
-    def changes(self, experience: Experience, begun: Editable) -> dict[str, Any]:
+    def changes_of(self, experience: Experience, begun: Editable) -> dict[str, Any]:
         """What `edit` takes to make an experience say this, where the person has changed what they began with."""
-        changes: dict[str, Any] = {}
-        if self.task != begun.task:
+        changes = self.changes(begun)
+        if "task" in changes:
             changes["task"] = replace(experience.task, description=self.task)
-        if self.outcome != begun.outcome:
+        if "outcome" in changes:
             changes["outcome"] = replace(experience.outcome, success=_SUCCESS[self.outcome])
-        if self.feedback != begun.feedback:
-            changes["feedback"] = self.feedback
         return changes
-
-    def differing(self, other: Editable) -> dict[str, str]:
-        """What this says where another says something else, by our own words for it."""
-        named = {"Task": "task", "Outcome": "outcome", "Feedback": "feedback"}
-        return {
-            word: getattr(self, name) for word, name in named.items() if getattr(self, name) != getattr(other, name)
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,11 +14,11 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Experience
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
+from atlas.views.listing import PAGE_ROWS, Listing, Row, listed_caption, page_start
 from atlas.views.rates import rate_text
-from atlas.views.scope import Scope, domain_names
-from atlas.views.wording import OUTCOMES, SIGNS, attempts_text, counted, signed
+from atlas.views.scope import BEST_MATCH, Scope, domain_names
+from atlas.views.wording import OUTCOMES, SIGNS, attempts_text, signed
 
-PAGE_ROWS = 25
 NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
@@ -50,12 +49,21 @@ class Query:
     distinct: bool = False
     """Whether it shows attempts at one task that are alike as one: the best of them."""
 
+    @property
+    def is_search(self) -> bool:
+        """Whether there is a question."""
+        return self.scope.is_search
+
+    @property
+    def is_by_words(self) -> bool:
+        """Whether only words count, so that no model is asked what it means."""
+        return self.scope.by != BEST_MATCH
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExperienceRow:
+class ExperienceRow(Row):
     """One line of a list; what comes from the store is untrusted text."""
 
-    id: str
     sign: str
     """`✓`, `✗` or `?`."""
 
@@ -71,51 +79,24 @@ class ExperienceRow:
     created_at: datetime
     """In UTC."""
 
-    marks: str = ""
-    """`pinned, buried`, and the tags."""
-
     attempts: str = ""
     """`×4: 3 succeeded, 1 failed`, where it stands for several that are alike; empty where for itself alone."""
 
-    relevance: float | None = None
-    """How much it has to do with the question, in [0, 1]; None in a list that is not ranked by best match."""
 
-    why: str = ""
-    """Why it stands where it does, in one sentence; holds nothing that memories hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """A page of a list."""
-
-    rows: tuple[ExperienceRow, ...]
-    caption: str
-    """How many there are and how well they went; holds nothing that memories hold."""
-
-
-def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing:
+def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
     """One page of a list without a question; the first is 1."""
     order_by, descending = ORDERS[query.order]
     outcomes = memory.experience.values("outcome", query.where)
     n_found = sum(outcomes.values())
-    offset = (within_pages(page, n_found) - 1) * PAGE_ROWS
+    offset = page_start(page, n_found)
     found = memory.experience.browse(
         query.where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset
     )
     return Listing(
         rows=tuple(_listed(row) for row in found),
+        n=n_found,
         caption=_caption(memory, query, SuccessRate.of(outcomes)),
     )
-
-
-def n_pages(n_rows: int) -> int:
-    """How many pages rows take; at least one."""
-    return max(1, math.ceil(n_rows / PAGE_ROWS))
-
-
-def within_pages(page: int, n_rows: int) -> int:
-    """A page that there is, for an address may name any."""
-    return min(max(page, 1), n_pages(n_rows))
 
 
 def placed_and_marked(
@@ -141,8 +122,7 @@ def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[
 
 
 def _caption(memory: MemorySystem, query: Query, rate: SuccessRate) -> str:
-    total = counted(memory.experience.count(), "experience")
-    shown = f"{rate.n:,} of {total}" if query.where else total
+    shown = listed_caption(rate.n, memory.experience.count(), "experience", is_narrow=bool(query.where))
     if rate.share is None:
         return shown
     return f"{shown} · {rate_text(rate)} succeeded (n = {rate.n_known:,} with a known outcome)"

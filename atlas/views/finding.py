@@ -12,15 +12,11 @@ from atlas.core.types import Experience
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.storage.profiles import problem_in_use
-from atlas.views.experiences import PAGE_ROWS, ExperienceRow, Listing, Query, row_of, within_pages
+from atlas.views.experiences import ExperienceRow, Query, row_of
 from atlas.views.highlighting import Source
 from atlas.views.hits import HitCard, hit_card
-from atlas.views.scope import BEST_MATCH
+from atlas.views.listing import SEARCH_ROWS, Listing, best_matches, on_page
 from atlas.views.wording import counted, hidden_text, signed
-
-SEARCH_ROWS = 200
-"""The best hits of a search; what ranks lower no longer answers the question."""
-
 
 STANDS_IN = "ranked with the built-in weights, as the profile that was chosen cannot be used (see Evaluation)"
 
@@ -48,17 +44,16 @@ class Found:
 
 def search(memory: MemorySystem, query: Query) -> Found:
     """What answers a question; looking counts as no retrieval."""
-    ask = _by_best_match if query.scope.by == BEST_MATCH else _by_words
+    ask = _by_words if query.is_by_words else _by_best_match
     return ask(memory, query)
 
 
-def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) -> Listing:
+def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) -> Listing[ExperienceRow]:
     """One page of what a search found; the first is 1."""
-    start = (within_pages(page, len(found.rows)) - 1) * PAGE_ROWS
     caption = _caption(memory, query, found)
     if found.hits and profile_problems(memory):
         caption += f" · {STANDS_IN}"
-    return Listing(rows=found.rows[start : start + PAGE_ROWS], caption=caption)
+    return Listing(rows=tuple(on_page(found.rows, page)), n=len(found.rows), caption=caption)
 
 
 def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, experience_id: str) -> HitCard | None:
@@ -121,14 +116,12 @@ def _sources(experience: Experience, window: str | None) -> Sequence[Source]:
 
 
 def _by_best_match(memory: MemorySystem, query: Query) -> Found:
-    found = memory.experience.retrieve(
+    found = best_matches(
+        memory.experience,
         query.scope.text,
-        SEARCH_ROWS,
-        where=query.where,
-        threshold=0.0 if query.with_irrelevant else None,
+        query.where,
+        with_irrelevant=query.with_irrelevant,
         distinct=query.distinct,
-        count_retrieval=False,
-        with_buried=True,
     )
     return Found(
         rows=tuple(row_of(hit.item, hit) for hit in found.hits),
@@ -146,7 +139,7 @@ def _caption(memory: MemorySystem, query: Query, found: Found) -> str:
     among = counted(memory.experience.count(query.where), "experience")
     if query.where:
         among += " in scope"
-    return _best_match_caption(query, found, among) if query.scope.by == BEST_MATCH else _words_caption(found, among)
+    return _words_caption(found, among) if query.is_by_words else _best_match_caption(query, found, among)
 
 
 def _words_caption(found: Found, among: str) -> str:

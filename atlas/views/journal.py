@@ -16,10 +16,20 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal_records import METADATA
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
-from atlas.views.experiences import PAGE_ROWS, marks_text, within_pages
-from atlas.views.finding import SEARCH_ROWS
+from atlas.views.experiences import marks_text
 from atlas.views.highlighting import Source
 from atlas.views.hits import HitCard, hit_card
+from atlas.views.listing import (
+    PAGE_ROWS,
+    SEARCH_ROWS,
+    Listing,
+    Question,
+    Row,
+    best_matches,
+    listed_caption,
+    on_page,
+    page_start,
+)
 from atlas.views.scope import BEST_MATCH, known_tags
 from atlas.views.wording import counted, found_caption, hidden_text
 
@@ -44,10 +54,9 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JournalQuery:
+class JournalQuery(Question):
     """What a person asked for."""
 
-    text: str = ""
     by: str = BEST_MATCH
     """`BEST_MATCH` or `WORDS`."""
 
@@ -68,13 +77,10 @@ class JournalQuery:
     order: str = NEWEST
     """A key of `ORDERS`; a search has its own order."""
 
-    with_irrelevant: bool = False
-    """Whether a search also lists what has nothing to do with the question."""
-
     @property
-    def is_search(self) -> bool:
-        """Whether there is a question."""
-        return bool(self.text.strip())
+    def is_by_words(self) -> bool:
+        """Whether only words count, so that no model is asked what it means."""
+        return self.by != BEST_MATCH
 
     def where(self, *, with_generations: bool = True) -> dict[str, Any]:
         """The filter as the store takes it."""
@@ -104,10 +110,9 @@ class JournalOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntryRow:
+class EntryRow(Row):
     """One line of a list of entries; what comes from the store is untrusted text."""
 
-    id: str
     entry_type: str
     generation: int
     content: str
@@ -123,27 +128,8 @@ class EntryRow:
     created_at: datetime | None
     """In UTC."""
 
-    marks: str = ""
     how: str = ""
     """What it has to do with another one, in our own words."""
-
-    relevance: float | None = None
-    """How much it has to do with the question, in [0, 1]; None in a list without one."""
-
-    why: str = ""
-    """Why it stands where it does, in one sentence; holds nothing that entries hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryListing:
-    """A page of the list."""
-
-    rows: tuple[EntryRow, ...]
-    n: int
-    """Of all pages."""
-
-    caption: str
-    """Holds nothing that entries hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,17 +157,10 @@ def journal_options(memory: MemorySystem) -> JournalOptions:
 
 def search_entries(memory: MemorySystem, query: JournalQuery) -> FoundEntries:
     """What answers a question, in every tier; looking counts as no retrieval."""
-    if query.by != BEST_MATCH:
+    if query.is_by_words:
         found = memory.journal.search_words(query.text, SEARCH_ROWS, where=query.where(), with_buried=True)
         return FoundEntries(entries=tuple(found))
-    ranked = memory.journal.retrieve(
-        query.text,
-        SEARCH_ROWS,
-        where=query.where(),
-        threshold=0.0 if query.with_irrelevant else None,
-        count_retrieval=False,
-        with_buried=True,
-    )
+    ranked = best_matches(memory.journal, query.text, query.where(), with_irrelevant=query.with_irrelevant)
     return FoundEntries(
         entries=tuple(hit.item for hit in ranked.hits),
         hits={hit.item.id: hit.of(hit.item.id) for hit in ranked.hits},
@@ -189,25 +168,25 @@ def search_entries(memory: MemorySystem, query: JournalQuery) -> FoundEntries:
     )
 
 
-def found_page(memory: MemorySystem, query: JournalQuery, found: FoundEntries, page: int = 1) -> EntryListing:
+def found_page(memory: MemorySystem, query: JournalQuery, found: FoundEntries, page: int = 1) -> Listing[EntryRow]:
     """One page of what a search found; the first is 1."""
     n = len(found.entries)
-    shown = found.entries[(within_pages(page, n) - 1) * PAGE_ROWS :][:PAGE_ROWS]
+    shown = on_page(found.entries, page)
     hits = [found.hits.get(entry.id) for entry in shown]
     relevance = {hit.item: (hit.relevance, explain(hit)) for hit in hits if hit is not None}
-    return EntryListing(
+    return Listing(
         rows=entry_rows(memory, shown, relevance), n=n, caption=_search_caption(memory, query, n, found.n_hidden)
     )
 
 
-def listed_page(memory: MemorySystem, query: JournalQuery, page: int = 1) -> EntryListing:
+def listed_page(memory: MemorySystem, query: JournalQuery, page: int = 1) -> Listing[EntryRow]:
     """One page of the list without a question; the first is 1. Of its entries only the beginnings are read."""
     where, (order_by, descending) = query.where(), ORDERS[query.order]
-    n, n_all = memory.journal.count(where), memory.journal.count()
-    offset = (within_pages(page, n) - 1) * PAGE_ROWS
+    n = memory.journal.count(where)
+    offset = page_start(page, n)
     rows = memory.journal.browse(where, order_by=order_by, descending=descending, limit=PAGE_ROWS, offset=offset)
-    total = counted(n_all, "entry")
-    return EntryListing(rows=light_rows(memory, rows), n=n, caption=f"{n:,} of {total}" if where else total)
+    caption = listed_caption(n, memory.journal.count(), "entry", is_narrow=bool(where))
+    return Listing(rows=light_rows(memory, rows), n=n, caption=caption)
 
 
 def entry_rows(
@@ -319,7 +298,7 @@ def _pairs(memory: MemorySystem) -> dict[str, int]:
 
 def _search_caption(memory: MemorySystem, query: JournalQuery, n: int, n_hidden: int) -> str:
     among = counted(memory.journal.count(query.where()), "entry")
-    if query.by != BEST_MATCH:
+    if query.is_by_words:
         holds = "holds" if n == 1 else "hold"
         return f"{n:,} of {among} {holds} any of these words, most telling first" if n else f"None of {among}"
     caption = found_caption(n, among, with_irrelevant=query.with_irrelevant)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from atlas.memory.journal_judging import importance_of, with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import instant
 from atlas.memory.system import MemorySystem
+from atlas.views.editable import EditableFields
 from atlas.views.experience import Fact
 from atlas.views.journal import EntryRow, light_rows
 from atlas.views.journal_promoting import Became, became, why_not_promoted
@@ -30,7 +31,7 @@ AROUND = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditableEntry:
+class EditableEntry(EditableFields):
     """What a person can change of an entry by hand."""
 
     content: str
@@ -59,18 +60,8 @@ class EditableEntry:
         Raises:
             InvalidInput: The metadata are no JSON object.
         """
-        changes = self._differing(begun)
-        if "metadata" in changes:
-            changes["metadata"] = metadata_in(self.metadata)
-        return changes
-
-    def differing(self, other: EditableEntry) -> dict[str, str]:
-        """What this says where another says something else, by our own words for it."""
-        return {name.capitalize(): str(value) for name, value in self._differing(other).items()}
-
-    def _differing(self, other: EditableEntry) -> dict[str, Any]:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value != getattr(other, name)}
+        changes = EditableFields.changes(self, begun)
+        return changes | {"metadata": metadata_in(self.metadata)} if "metadata" in changes else changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.memory.journal import CompactPlan, Move, SummaryDraft
 from atlas.memory.system import MemorySystem
 from atlas.views.journal import EntryRow, light_rows
-from atlas.views.plans import PlanRow, PlanView, gone_notes
+from atlas.views.kinds import JOURNAL
+from atlas.views.plans import PlanRow, PlanView, deleting_view, gone_notes
+from atlas.views.removals import Removal
 from atlas.views.texts import Text
 from atlas.views.wording import counted
 
@@ -21,79 +22,46 @@ class EntryDeleteRequest:
 
     ids: tuple[str, ...]
 
+    kind = JOURNAL
     verb = "Delete"
     subject = "Entry"
     caption = "What goes, and what links to it"
 
-    def propose(self, memory: MemorySystem) -> EntryDeleteProposal:
+    def propose(self, memory: MemorySystem) -> Removal:
         """What it would do now; what is gone meanwhile is left out."""
         titles, n_total = memory.journal.titles(self.ids), memory.journal.count()
         going = tuple(entry_id for entry_id in self.ids if entry_id in titles)
         naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
         linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in titles])
         view = _delete_view(titles, linking, n_total, len(self.ids))
-        return EntryDeleteProposal(request=self, view=view, going=going, n_before=n_total)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryDeleteProposal:
-    """A deletion, and all that a person should see of it before it is applied."""
-
-    request: EntryDeleteRequest
-    view: PlanView
-    going: tuple[str, ...]
-    """The ids of what would go."""
-
-    n_before: int
-    """Entries in the journal."""
-
-    @property
-    def button(self) -> str:
-        """What applying it is called: `Delete 2 entries`."""
-        return f"Delete {counted(len(self.going), 'entry')}"
-
-    @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """Figures as they would be: what of, how much, and from what."""
-        return (("Entries afterwards", f"{self.n_before - len(self.going):,}", f"from {self.n_before:,}"),)
-
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
-
-        Raises:
-            PlanOutdated: The entries have changed since; nothing was done.
-        """
-        if self.request.propose(memory).view != self.view:
-            raise PlanOutdated("the journal has changed since this was planned; nothing was done. Plan anew")
-        scoped = memory.journal.within("delete")
-        scoped.delete(list(self.going))
-        return str(scoped.operation_id), self.button.replace("Delete", "Deleted", 1)
+        return Removal(request=self, view=view, going=going, n_before=n_total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactRequest:
-    """What a person wants of the journal forgotten."""
+    """A plan of what to forget that a person wants applied."""
 
-    keep_recent: int = 200
-    """The latest entries stay, so many."""
-
-    keep_types: Mapping[str, int] = field(default_factory=dict)
-    """Of these types the latest so many stay as well."""
+    plan: CompactPlan
 
     verb = "Compact"
     subject = "Entry"
     caption = "Who would move where, and why"
 
     def propose(self, memory: MemorySystem) -> CompactProposal:
-        """What it would do now."""
-        plan, tiers = memory.journal.plan_compact(self.keep_recent, dict(self.keep_types)), tier_sizes(memory)
-        titles = memory.journal.titles([source for draft in plan.summaries for source in draft.source_ids])
+        """What it would do, which is what it would have done when it was made.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since.
+        """
+        memory.journal.check_compact(self.plan)
+        drafts = self.plan.summaries
+        titles = memory.journal.titles([source for draft in drafts for source in draft.source_ids])
         return CompactProposal(
             request=self,
-            plan=plan,
-            view=_compact_view(plan),
-            summaries=tuple(_summary_view(draft, titles) for draft in plan.summaries),
-            before=tiers,
+            plan=self.plan,
+            view=_compact_view(self.plan),
+            summaries=tuple(_summary_view(draft, titles) for draft in drafts),
+            before=tier_sizes(memory),
         )
 
 
@@ -126,8 +94,7 @@ class CompactProposal:
     @property
     def going(self) -> tuple[str, ...]:
         """The ids of what would move or be summarised; nothing is deleted."""
-        ids = [move.id for move in self.plan.moves]
-        return tuple(dict.fromkeys([*ids, *(one for draft in self.plan.summaries for one in draft.source_ids)]))
+        return self.plan.touched
 
     @property
     def button(self) -> str:
@@ -145,7 +112,7 @@ class CompactProposal:
             after[move.from_tier] -= 1
             after[move.to_tier] += 1
         after[TIERS[0]] += len(self.summaries)
-        return tuple((tier, f"{after[tier]:,}", f"from {self.before[tier]:,}") for tier in TIERS)
+        return tuple((tier.capitalize(), f"{after[tier]:,}", f"from {self.before[tier]:,}") for tier in TIERS)
 
     def apply(self, memory: MemorySystem) -> tuple[str, str]:
         """Do exactly this; the operation's id, and what was done in words of our own.
@@ -165,39 +132,45 @@ def tier_sizes(memory: MemorySystem) -> dict[str, int]:
 
 
 def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total: int, n_asked: int) -> PlanView:
-    share = len(titles) / n_total if n_total else 0.0
     notes = [*gone_notes(n_asked - len(titles))]
     if linking:
         verb = "links" if len(linking) == 1 else "link"
         notes.append(f"{counted(len(linking), 'entry')} {verb} to what would go; undoing it brings these links back.")
-    return PlanView(
-        headline=f"{len(titles):,} of {counted(n_total, 'entry')} would go ({share:.1%}).",
-        notes=tuple(notes),
-        rows=(
-            *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
-            *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
-        ),
-        n_going=len(titles),
-        share=share,
-    )
+    rows = [
+        *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
+        *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
+    ]
+    return deleting_view(rows, "entry", n_total, notes)
 
 
 def _compact_view(plan: CompactPlan) -> PlanView:
-    share = len(plan.moves) / plan.n_total if plan.n_total else 0.0
-    written = f", {counted(len(plan.summaries), 'summary')} would be written" if plan.summaries else ""
     return PlanView(
-        headline=(
-            f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({share:.1%}){written}. "
-            "Nothing is deleted."
-        ),
+        headline=compact_headline(plan),
         notes=(
             "Cold entries leave the prompts but are found; archived ones are found only when asked for.",
             *(f"A summary is not the model's: {problem}" for problem in plan.problems),
         ),
         rows=tuple(_row(move) for move in plan.moves),
         n_going=len(plan.moves),
-        share=share,
+        share=_share_moving(plan),
     )
+
+
+def compact_headline(plan: CompactPlan) -> str:
+    """What compacting would do; holds nothing that entries hold."""
+    if plan.is_empty:
+        return f"Nothing to forget: {_all_stay(plan.n_total)}"
+    moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({_share_moving(plan):.1%})"
+    written = f", {counted(len(plan.summaries), 'summary')} would be written" if plan.summaries else ""
+    return f"{moving}{written}. Nothing is deleted."
+
+
+def _all_stay(n: int) -> str:
+    return "the one entry stays where it is." if n == 1 else f"all {n:,} entries stay where they are."
+
+
+def _share_moving(plan: CompactPlan) -> float:
+    return len(plan.moves) / plan.n_total if plan.n_total else 0.0
 
 
 def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:

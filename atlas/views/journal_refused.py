@@ -1,12 +1,12 @@
-"""What the gates kept out of a journal: how much, why, and the latest of it; any of it can still be let in."""
+"""The gates of a journal, and what they kept out: how much, why, and the latest of it; any can still be let in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.memory.journal import ACCEPTED
-from atlas.memory.journal_judging import Refusal
+from atlas.memory.journal import ACCEPTED, Gate
+from atlas.memory.journal_judging import MIN_WORDS, NOISE, REPEATED, Refusal
 from atlas.memory.system import MemorySystem
 from atlas.views.texts import Text
 from atlas.views.wording import counted, moment
@@ -16,10 +16,38 @@ __all__ = ["ACCEPTED"]
 SHOWN = 20
 
 GATES = {
-    "noise": "tell nothing",
-    "near-duplicate": "repeat an entry of the same type",
+    NOISE: "tell nothing",
+    REPEATED: "repeat an entry of the same type",
 }
 """What is wrong with entries that a gate keeps out."""
+
+NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
+
+STOPPED = {
+    NOISE: f"Entries of fewer than {MIN_WORDS} different words",
+    REPEATED: "Entries that repeat a recent one of their type",
+}
+"""What a gate keeps out while it is on."""
+
+VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
+"""The environment variables that go before what the store says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateView:
+    """A gate before the journal, as it is for whoever looks."""
+
+    name: str
+    label: str
+    is_on: bool
+    what: str
+    """What becomes of which entries: `Entries of fewer than 3 different words are kept out`."""
+
+    why: str
+    """Who says so: a sentence."""
+
+    is_overridden: bool
+    """Whether switching it changes nothing for whoever looks, as their environment says what it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +78,28 @@ class RefusedListing:
     """The latest, newest first."""
 
     caption: str
+
+
+def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
+    """Both gates: whether each is on, and who says so."""
+    return tuple(_gate_view(gate) for gate in memory.journal.gates())
+
+
+def _gate_view(gate: Gate) -> GateView:
+    said = {
+        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says.",
+        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes here.",
+        "default": "This is the default.",
+        "no store": "Nothing would keep what it refuses.",
+    }
+    return GateView(
+        name=gate.name,
+        label=NAMES[gate.name],
+        is_on=gate.is_on,
+        what=f"{STOPPED[gate.name]} are {'kept out' if gate.is_on else 'let in'}",
+        why=said[gate.said_by],
+        is_overridden=gate.said_by == "caller",
+    )
 
 
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:

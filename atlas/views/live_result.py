@@ -6,25 +6,16 @@ import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from threading import RLock
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from atlas.analysis.artefacts import CACHE
+from atlas.analysis.artefacts import CACHE, ArtefactFile
 from atlas.analysis.jobs import Job
 from atlas.analysis.worker import JobStatus, Worker
 from atlas.memory.system import MemorySystem
 
+__all__ = ["LiveResult", "Worker"]
+
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-
-
-class ResultFile(Protocol[T_co]):
-    """A file that a job writes."""
-
-    path: Path
-
-    def load(self) -> T_co | None:
-        """What it says; None where it is not there, or cannot be read."""
-        ...
 
 
 class LiveResult(ABC, Generic[T]):
@@ -33,17 +24,14 @@ class LiveResult(ABC, Generic[T]):
     def __init__(self, memory: MemorySystem, worker: Worker) -> None:
         self.memory = memory
         self.worker = worker
+        self._job: Job | None = None
         self._held: tuple[int, T | None] = (0, None)  # when the file read last was written, in nanoseconds
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self._lock = RLock()
 
     @abstractmethod
-    def make_job(self, directory: Path) -> Job:
-        """What makes it, and puts it into a directory."""
-
-    @abstractmethod
-    def file(self, directory: Path) -> ResultFile[T]:
-        """The file that the job writes there."""
+    def file(self, directory: Path) -> ArtefactFile[T]:
+        """The file that the job writes into a directory."""
 
     def current(self) -> T | None:
         """What was made last; None where nothing was."""
@@ -54,20 +42,17 @@ class LiveResult(ABC, Generic[T]):
                 self._held = (written_at, file.load())
             return self._held[1]
 
-    def run(self) -> None:
-        """Have the worker make it."""
-        self.worker.submit(self._job)
-
     def status(self) -> JobStatus | None:
         """How far the worker is; None where it was never asked. Once it is done it lets go of what it has loaded."""
-        status = self.worker.status(self._job.key)
+        status = self.worker.status(self._job.key) if self._job else None
         if status is not None and status.state in ("done", "failed") and self.worker.pid is not None:
             self.worker.close()
         return status
 
     def cancel(self) -> None:
         """Leave it as it was made before."""
-        self.worker.cancel(self._job.key)
+        if self._job:
+            self.worker.cancel(self._job.key)
 
     def close(self) -> None:
         """Let go of the worker, and of what was kept for a store that must not be written."""
@@ -77,9 +62,18 @@ class LiveResult(ABC, Generic[T]):
                 self._scratch.cleanup()
                 self._scratch = None
 
+    def _ask(self, job: Job) -> None:
+        """Have the worker do this, in place of what it does now, unless that is the same."""
+        with self._lock:
+            if self._job is not None and self._job.key != job.key:
+                self.cancel()
+            self._job = job
+            self.worker.submit(job)
+
     @property
-    def _job(self) -> Job:
-        return self.make_job(self._directory())
+    def _place(self) -> dict[str, Any]:
+        """Which store a job reads, and where it keeps what it makes of it."""
+        return {"store": str(self.memory.storage.path.resolve()), "out": str(self._directory())}
 
     def _directory(self) -> Path:
         """Where it is kept: in the store, or elsewhere where that must not be written."""

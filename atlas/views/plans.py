@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from atlas.memory.merging import MergeGroup, MergePlan
+from atlas.memory.merging import GroupsPlan, MergeGroup, MergePlan
 from atlas.memory.pruning import PruneDecision, PrunePlan
 from atlas.memory.refinement_plan import RefinePlan
 from atlas.views.wording import counted
@@ -75,14 +76,45 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
     Args:
         n_gone: How many of those chosen are not in the store any more.
     """
+    rows = (row for group in plan.groups for row in _merge_rows(group))
+    return merging_view(plan, "experience", rows, gone_notes(n_gone))
+
+
+def merging_view(plan: GroupsPlan[Any], noun: str, rows: Iterable[PlanRow], notes: Sequence[str]) -> PlanView:
+    """What making one record of each of a plan's groups would do.
+
+    Args:
+        noun: What one of the records is called.
+        rows: Each kept one before those that it takes the place of.
+    """
     n_kept = len(plan.groups)
-    becoming = f"{counted(plan.n_removed + n_kept, 'experience')} would become {n_kept:,}"
+    becoming = f"{counted(plan.n_removed + n_kept, noun)} would become {n_kept:,}"
     return PlanView(
         headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
-        notes=gone_notes(n_gone),
-        rows=tuple(row for group in plan.groups for row in _merge_rows(group)),
+        notes=tuple(notes),
+        rows=tuple(rows),
         n_going=plan.n_removed,
         share=plan.share,
+    )
+
+
+def deleting_view(rows: Iterable[PlanRow], noun: str, n_total: int, notes: Sequence[str]) -> PlanView:
+    """What deleting records would do.
+
+    Args:
+        rows: What goes, then what stays and would be changed by that.
+        noun: What one of the records is called.
+        n_total: How many of them there are.
+    """
+    rows = tuple(rows)
+    n_going = sum(row.goes for row in rows)
+    share = n_going / n_total if n_total else 0.0
+    return PlanView(
+        headline=f"{n_going:,} of {counted(n_total, noun)} would go ({share:.1%}).",
+        notes=tuple(notes),
+        rows=rows,
+        n_going=n_going,
+        share=share,
     )
 
 

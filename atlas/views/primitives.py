@@ -57,6 +57,16 @@ def update_primitives(memory: MemorySystem, name: str) -> Done | None:
     return Done(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
 
 
+def n_missing(memory: MemorySystem, name: str) -> int:
+    """How many of the primitives that a loader brings the library has not.
+
+    Raises:
+        NotFound: There is no such loader.
+    """
+    brought = [concept.id for concept in _loader(name).load().values()]
+    return len(set(brought) - memory.concepts.titles(brought).keys())
+
+
 def n_updates(memory: MemorySystem, name: str) -> int:
     """How many of the library's primitives a loader brings otherwise by now, those left out that a person has edited.
 

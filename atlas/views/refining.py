@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from atlas.analysis.worker import Worker
 from atlas.core.errors import PlanOutdated
 from atlas.memory.experience import COLLECTION
 from atlas.memory.refinement_file import RefinementFile
@@ -17,9 +15,9 @@ from atlas.memory.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, Ref
 from atlas.memory.system import MemorySystem
 from atlas.views.language_model import LanguageModel
 from atlas.views.live_result import LiveResult
-from atlas.views.wording import counted, moment, signed
+from atlas.views.wording import counted, moment_of, signed
 
-__all__ = ["LiveRefinement", "RefinePlan", "Worker"]
+__all__ = ["LiveRefinement", "RefinePlan"]
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
@@ -58,35 +56,13 @@ class DecisionRow:
     """Its place in its set among those that stay; None for one that goes."""
 
 
-@dataclass(slots=True)
-class Asked:
-    """What is to be planned."""
-
-    where: Mapping[str, Any] = field(default_factory=dict)
-    max_experiences: int = MAX_EXPERIENCES
-    with_model: bool = False
-
-
 class LiveRefinement(LiveResult[RefinePlan]):
     """The plan for refining one store that was made last, shared by all who look at it; the worker plans."""
 
-    _asked = Asked()
-
     def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
         """Have the worker plan for the experiences that pass a filter."""
-        self.cancel()
-        self._asked = Asked(where=dict(where), max_experiences=max_experiences, with_model=with_model)
-        self.run()
-
-    def make_job(self, directory: Path) -> PlanRefinement:
-        """What plans."""
-        asked, path = self._asked, str(self.memory.storage.path.resolve())
-        return PlanRefinement(
-            store=path,
-            out=str(directory),
-            where=asked.where,
-            max_experiences=asked.max_experiences,
-            with_model=asked.with_model,
+        self._ask(
+            PlanRefinement(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
         )
 
     def file(self, directory: Path) -> RefinementFile:
@@ -119,11 +95,8 @@ def made_caption(plan: RefinePlan) -> str:
     """Who judged, when, and what it cost; a model's name is shown as text."""
     by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
     sets = f"in {counted(plan.n_sets, 'set')} of experiences that are alike"
-    try:
-        at = f" {moment(datetime.fromisoformat(plan.made_at))}"
-    except ValueError:
-        at = ""
-    return f"Judged {by}{at}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
+    at = moment_of(plan.made_at)
+    return f"Judged {by}{f' {at}' if at else ''}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from atlas.analysis.maps import UNCLUSTERED, MemoryMap
 from atlas.memory.records import RecordMemory
 from atlas.memory.system import MemorySystem
-from atlas.views.wording import counted
+from atlas.views.wording import counted, in_words
 
 BEST_MATCH, WORDS = "Best match", "Words"
 
@@ -165,5 +165,4 @@ def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""
-    listed = " and ".join([part for part in (", ".join(named[:-1]), named[-1]) if part])
-    return f"The address also asked for {listed} that this store does not hold; left out here."
+    return f"The address also asked for {in_words(named)} that this store does not hold; left out here."

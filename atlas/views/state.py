@@ -8,6 +8,7 @@ from typing import NamedTuple
 from atlas.memory.experience import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.store import LEDGER
+from atlas.views.kinds import Kind
 
 
 class StoreState(NamedTuple):
@@ -30,6 +31,11 @@ def store_state(memory: MemorySystem) -> StoreState:
         ledger_id=ledger.position(COLLECTION).ledger_id,
         revision=ledger.revision(),
     )
+
+
+def uses_seen(memory: MemorySystem, kind: Kind) -> int:
+    """Another number wherever other uses of a kind of memory are recorded: those change no revision of the store."""
+    return sum(kind.records(memory).column("usage.n_uses").values())
 
 
 def ledger_file(store: Path) -> Path:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.hits import Hit
 from atlas.core.operations import NO_MARKS
 from atlas.core.types import Strategy
-from atlas.memory.ranking import explain
 from atlas.memory.strategies import StrategyRate
 from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.memory.updating import Trend, lower_bound, trend
-from atlas.views.experiences import NEWEST, PAGE_ROWS, marks_text, within_pages
-from atlas.views.finding import SEARCH_ROWS
+from atlas.views.experiences import NEWEST, marks_text
 from atlas.views.interval_bars import interval_bar
+from atlas.views.listing import Listing, Question, Row, best_matches, explained, listed_caption, on_page
 from atlas.views.rates import rate_line
 from atlas.views.scope import known_tags
 from atlas.views.wording import counted, found_caption, percent
-
-T = TypeVar("T")
 
 SUREST, HIGHEST, MOST_TRIED = "Surest first", "Highest rate first", "Most tries first"
 
@@ -49,10 +46,9 @@ NOT_TRIED = "no tries"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyQuery:
+class StrategyQuery(Question):
     """What a person asked for."""
 
-    text: str = ""
     written_by: tuple[Any, ...] = ()
     """Only these; all where empty. The same holds for the next two."""
 
@@ -63,14 +59,6 @@ class StrategyQuery:
 
     order: str = SUREST
     """One of `ORDERS`; a search has its own order."""
-
-    with_irrelevant: bool = False
-    """Whether a search also lists what has nothing to do with the question."""
-
-    @property
-    def is_search(self) -> bool:
-        """Whether there is a question."""
-        return bool(self.text.strip())
 
     @property
     def is_narrow(self) -> bool:
@@ -88,10 +76,9 @@ class StrategyOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyRow:
+class StrategyRow(Row):
     """One line of the list; what comes from the store is untrusted text."""
 
-    id: str
     title: str
     situation: str
     suggestion: str
@@ -117,25 +104,6 @@ class StrategyRow:
     created_at: datetime | None
     """In UTC."""
 
-    marks: str = ""
-    relevance: float | None = None
-    """How much it has to do with the question, in [0, 1]; None in a list without one."""
-
-    why: str = ""
-    """Why it stands where it does, in one sentence; holds nothing that strategies hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyListing:
-    """A page of the list."""
-
-    rows: tuple[StrategyRow, ...]
-    n: int
-    """Of all pages."""
-
-    caption: str
-    """Holds nothing that strategies hold."""
-
 
 def strategy_options(memory: MemorySystem) -> StrategyOptions:
     """What the bank's strategies can be narrowed by."""
@@ -143,51 +111,35 @@ def strategy_options(memory: MemorySystem) -> StrategyOptions:
     return StrategyOptions(written_by=bank.values("derived_by"), domains=bank.values("domain"), tags=known_tags(bank))
 
 
-def tries_seen(memory: MemorySystem) -> int:
-    """Another number wherever other tries are recorded: those change no revision of the store."""
-    return sum(memory.strategies.column("usage.n_uses").values())
-
-
 def search_strategies(memory: MemorySystem, query: StrategyQuery) -> tuple[Hit[Strategy], ...]:
     """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
-    found = memory.strategies.retrieve(
-        query.text,
-        SEARCH_ROWS,
-        where=_where(memory, query),
-        threshold=0.0 if query.with_irrelevant else None,
-        count_retrieval=False,
-        with_buried=True,
-    )
+    found = best_matches(memory.strategies, query.text, _where(memory, query), with_irrelevant=query.with_irrelevant)
     return tuple(found.hits)
 
 
 def found_strategies(
     memory: MemorySystem, query: StrategyQuery, found: Sequence[Hit[Strategy]], page: int = 1
-) -> StrategyListing:
+) -> Listing[StrategyRow]:
     """One page of what a search found; the first is 1."""
-    shown = [(hit.item, hit.relevance, explain(hit)) for hit in _on_page(found, page)]
-    return StrategyListing(
-        rows=strategy_rows(memory, shown), n=len(found), caption=_search_caption(memory, query, len(found))
-    )
+    rows = strategy_rows(memory, explained(on_page(found, page)))
+    return Listing(rows=rows, n=len(found), caption=_search_caption(memory, query, len(found)))
 
 
-def listed_strategies(memory: MemorySystem, query: StrategyQuery, page: int = 1) -> StrategyListing:
+def listed_strategies(memory: MemorySystem, query: StrategyQuery, page: int = 1) -> Listing[StrategyRow]:
     """One page of the list without a question; the first is 1."""
     where = _where(memory, query)
     ids = ordered_ids(memory, query.order, where)
-    shown = memory.strategies.get_many(_on_page(ids, page))
-    total = counted(memory.strategies.count(), "strategy")
-    return StrategyListing(
+    shown = memory.strategies.get_many(on_page(ids, page))
+    return Listing(
         rows=strategy_rows(memory, [(strategy, None, "") for strategy in shown]),
         n=len(ids),
-        caption=f"{len(ids):,} of {total}" if query.is_narrow else total,
+        caption=listed_caption(len(ids), memory.strategies.count(), "strategy", is_narrow=query.is_narrow),
     )
 
 
 def similar_strategies(memory: MemorySystem, strategy_id: str, k: int = 8) -> tuple[StrategyRow, ...]:
     """The strategies whose situations are nearest to that of one."""
-    hits = memory.strategies.similar(strategy_id, k, with_buried=True)
-    return strategy_rows(memory, [(hit.item, hit.relevance, explain(hit)) for hit in hits])
+    return strategy_rows(memory, explained(memory.strategies.similar(strategy_id, k, with_buried=True)))
 
 
 def ordered_ids(memory: MemorySystem, order: str, where: Mapping[str, Any] | None = None) -> list[str]:
@@ -299,11 +251,6 @@ def _bar(rate: StrategyRate, without: SuccessRate) -> str:
     if without.interval is None or without.share is None:
         return ""
     return interval_bar(without.interval, without.share, is_tried=False)
-
-
-def _on_page(items: Sequence[T], page: int) -> Sequence[T]:
-    """Those of one page, or of the nearest that there is, for an address may name any."""
-    return items[(within_pages(page, len(items)) - 1) * PAGE_ROWS :][:PAGE_ROWS]
 
 
 def _search_caption(memory: MemorySystem, query: StrategyQuery, n_found: int) -> str:

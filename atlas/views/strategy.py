@@ -16,7 +16,7 @@ from atlas.memory.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.memory.updating import trend
-from atlas.views.editable import EditableTexts
+from atlas.views.editable import EditableFields
 from atlas.views.experience import Fact, Part
 from atlas.views.interval_bars import interval_bar
 from atlas.views.strategies import NOT_TRIED, trend_text, without_text, written_by
@@ -30,7 +30,7 @@ ATTEMPTS_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditableStrategy(EditableTexts):
+class EditableStrategy(EditableFields):
     """What a person can write of a strategy by hand, as texts."""
 
     title: str = ""
@@ -53,7 +53,7 @@ class EditableStrategy(EditableTexts):
         Raises:
             InvalidInput: The parameters cannot be read.
         """
-        changes = EditableTexts.changes(self, begun)
+        changes = EditableFields.changes(self, begun)
         return changes | {"parameters": parameters_in(self.parameters)} if "parameters" in changes else changes
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,6 +42,11 @@ def plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
 
 
+def in_words(parts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; empty of none."""
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
 def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
     """What a list that a question found says of itself.
 
@@ -75,6 +80,14 @@ def attempts_text(counts: Mapping[str, int]) -> str:
 def moment(at: datetime) -> str:
     """`2026-01-31 09:05 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def moment_of(made_at: str) -> str:
+    """The same of a time as ISO 8601; empty where that is none, as in a file that others wrote."""
+    try:
+        return moment(datetime.fromisoformat(made_at))
+    except ValueError:
+        return ""
 
 
 def import_command(memory: MemorySystem) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -18,7 +17,6 @@ from atlas.views.compression import (
     FoundFunction,
     FoundRow,
     LiveCompression,
-    Worker,
     add_chosen,
     added_with,
     compressible,
@@ -34,7 +32,7 @@ from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
-from pages.components.jobs import draw_job
+from pages.components.jobs import ask_model, draw_job, live_result
 from pages.components.scope import digest
 from pages.components.texts import draw_code, draw_prose
 
@@ -57,25 +55,25 @@ def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """What can be compressed, the button that does it, and what came of it last."""
     ahead = _compressible(store_state(memory), digest(scope), _memory=memory, _scope=scope)
     st.text(ahead.sentence)
-    if not draw_job(partial(live_compression, memory), "Compressing", key="compress"):
+    if not draw_job(memory, LiveCompression, "Compressing", key="compress"):
         _draw_run(memory, scope, ahead)
-    found = live_compression(memory).current()
+    found = live_result(memory, LiveCompression).current()
     if found is not None:
         _draw_found(memory, found, scope)
 
 
-def live_compression(memory: MemorySystem) -> LiveCompression:
-    """What compresses this memory."""
-    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
-
-
 def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressible) -> None:
-    live = live_compression(memory)
+    live = live_result(memory, LiveCompression)
     is_first = live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
                             help="Of more, a sample of different ones is taken.")  # fmt: skip
-        with_model = _draw_search()
+        with_model = ask_model(
+            "Functions proposed by",
+            searches(Settings.from_environment()),
+            key="compress_by",
+            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
+        )
         st.button(
             "Compress" if is_first else "Compress anew",
             key="compress_run",
@@ -87,23 +85,6 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             kwargs={"with_model": with_model},
             help="Takes up to some minutes, in a process of its own. It adds nothing: you see first what it finds.",
         )
-
-
-def _draw_search() -> bool:
-    """Whether a language model is to propose the functions; nothing to choose where there is none."""
-    titles = searches(Settings.from_environment())
-    if len(titles) == 1:
-        return False
-    return bool(
-        st.selectbox(
-            "Functions proposed by",
-            list(titles),
-            format_func=titles.__getitem__,
-            key="compress_by",
-            width=200,
-            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
-        )
-    )
 
 
 def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:
@@ -206,11 +187,6 @@ def _apply(memory: MemorySystem, found: FoundCompression, chosen: Sequence[str])
             say_problem("The library has all of them already.")
         else:
             announce(done.operation_id, done.sentence)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
-def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveCompression:
-    return LiveCompression(_memory, Worker())
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")

@@ -5,35 +5,35 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.concept import ConceptDetail, FoundIn, concept_changes, concept_detail
+from atlas.views.concept import ConceptDetail, concept_changes, concept_detail
 from atlas.views.concept_lineage import Lineage
 from atlas.views.concept_proposals import ConceptDeleteRequest
 from atlas.views.concepts import similar_concepts
 from atlas.views.kinds import CONCEPT
 from pages.components.concept_editing import FORM
-from pages.components.editing import READ_ONLY, draw_mark_acts, draw_note, draw_tags
+from pages.components.edit_forms import draw_form
+from pages.components.editing import draw_mark_acts, draw_note, draw_tags
 from pages.components.examples import draw_example, draw_ran, draw_run
 from pages.components.facts import draw_facts
-from pages.components.plans import propose
-from pages.components.tables import close_opened, experience_table
-from pages.components.text_forms import draw_text_form
+from pages.components.panel import draw_gone, draw_similar, draw_sources, panel_bar
+from pages.components.plans import draw_deleting
+from pages.components.tables import experience_table
 from pages.components.texts import draw_code, draw_prose
 from pages.components.versions import draw_versions
+
+SIMILAR = ("name", "relevance", "description")
 
 
 def concept_panel(memory: MemorySystem, concept_id: str) -> None:
     """A concept: what it does, its code, and where it stands; and what can be changed of it."""
     detail = concept_detail(memory, concept_id)
-    with st.container(horizontal=True, key="concept_bar"):
-        st.button("Close", key="concept_close", icon=":material/close:", on_click=close_opened)
+    with panel_bar(CONCEPT):
         if detail is not None:
             draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
-            is_off = memory.storage.read_only
-            st.button("Delete …", key="concept_delete", icon=":material/delete:", disabled=is_off, on_click=propose,
-                      args=(memory, ConceptDeleteRequest(ids=(detail.id,))),
-                      help=READ_ONLY if is_off else "You see first what would lack it.")  # fmt: skip
+            draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
+                          help_text="You see first what would lack it.")  # fmt: skip
     if detail is None:
-        st.warning("This concept is not in the library. It may have been deleted since.", icon=":material/search_off:")
+        draw_gone(CONCEPT, "library")
         return
     draw_prose(detail.name, key=f"concept_name_{detail.id}")
     draw_prose(detail.description, key=f"concept_description_{detail.id}")
@@ -55,13 +55,13 @@ def _draw_tabs(memory: MemorySystem, detail: ConceptDetail) -> None:
         _draw_found_in(detail)
     with similar:
         if similar.open:  # what is near takes seconds to find the first time
-            _draw_similar(memory, detail)
+            draw_similar(memory, CONCEPT, detail.id, similar_concepts(memory, detail.id), SIMILAR)
     with versions:
         draw_versions(memory, detail.id, detail.versions, CONCEPT, concept_changes)
     with noted:
         draw_note(memory, detail.id, detail.marks.note, CONCEPT)
     with edited:
-        draw_text_form(memory, FORM, detail.id, detail.editable)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_code(detail: ConceptDetail) -> None:
@@ -96,7 +96,7 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
         st.warning(f"{lineage.n_missing:,} of the concepts that it needs are not in the library any more.",
                    icon=":material/link_off:")  # fmt: skip
     if not lineage.relations:
-        st.caption("It calls no other concept, and none calls it.")
+        st.caption(lineage.caption)
         return
     st.graphviz_chart(lineage.dot)
     if lineage.caption:
@@ -106,29 +106,6 @@ def _draw_lineage(lineage: Lineage, *, key: str, revision: int) -> None:
 
 
 def _draw_found_in(detail: ConceptDetail) -> None:
-    if not detail.found_in:
-        return
-    st.caption("Found in these experiences")
-    for found in detail.found_in:
-        _draw_found(found)
-    if detail.n_more_found_in:
-        st.caption(f"and {detail.n_more_found_in:,} more")
-
-
-def _draw_found(found: FoundIn) -> None:
-    if not found.title:
-        st.caption("One that is not in the store any more")
-        return
-    link, title = st.columns([1, 4])
-    link.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": found.id})
-    title.text(found.title)
-
-
-def _draw_similar(memory: MemorySystem, detail: ConceptDetail) -> None:
-    rows = similar_concepts(memory, detail.id)
-    if not rows:
-        st.caption("There is no other concept yet.")
-        return
-    st.caption("The nearest in meaning; click one to open it.")
-    columns = ("name", "relevance", "description")
-    experience_table(rows, columns=columns, key=f"concept_similar_{detail.id}_{memory.revision()}", kind=CONCEPT)
+    if detail.found_in:
+        st.caption("Found in these experiences")
+        draw_sources(((one.id if one.title else "", one.title) for one in detail.found_in), detail.n_more_found_in)

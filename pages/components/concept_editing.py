@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from atlas import MemorySystem
 from atlas.views.concept import EditableConcept
 from atlas.views.kinds import CONCEPT
-from pages.components.text_forms import TextForm
+from pages.components.edit_forms import EditForm, TextBoxes
 
 LABELS = {
     "name": "Name",
@@ -18,9 +17,11 @@ LABELS = {
 HEIGHTS = {"description": 100, "guidance": 80, "code": 300, "examples": 160}
 
 
-def _stored(memory: MemorySystem, concept_id: str) -> EditableConcept | None:
-    concept = memory.concepts.get(concept_id)
-    return None if concept is None else EditableConcept.of(concept)
+BOXES = TextBoxes(labels=LABELS, heights=HEIGHTS)
 
-
-FORM = TextForm(kind=CONCEPT, labels=LABELS, heights=HEIGHTS, read=_stored)
+FORM = EditForm(
+    kind=CONCEPT,
+    editable=EditableConcept.of,
+    draw=BOXES.draw,
+    help_text="The version that it replaces is kept.",
+)

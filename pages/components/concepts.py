@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from atlas import CodeConcept, Hit, MemorySystem
+from atlas import MemorySystem
 from atlas.views.concepts import (
     NEWEST,
     ORDERS,
-    ConceptListing,
     ConceptOptions,
     ConceptQuery,
     concept_options,
@@ -18,71 +17,59 @@ from atlas.views.concepts import (
     listed_concepts,
     search_concepts,
 )
-from atlas.views.experiences import n_pages
 from atlas.views.kinds import CONCEPT
 from atlas.views.overview import Done
-from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
-from atlas.views.state import StoreState, store_state
+from atlas.views.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.state import StoreState, store_state, uses_seen
 from atlas.views.wording import counted, import_command
 from pages.components.acts import announce, announcing_problems, say_problem
 from pages.components.editing import READ_ONLY
-from pages.components.filters import draw_choice, turn_to_first_page
-from pages.components.listing import SEARCHING
-from pages.components.scope import URL, digest
-from pages.components.tables import selectable_table
+from pages.components.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
+from pages.components.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.scope import URL
 
 LISTED = ("name", "description", "source", "language", "n_uses", "succeeded", "marks", "created_at")
 FOUND = ("name", "relevance", "description", "why", "source", "language", "n_uses", "succeeded", "marks")
 BESIDE = ("name", "relevance", "description", "source", "n_uses", "succeeded", "marks")
 
-ROWS = "rows on Concepts"
-"""What the tray calls a selection that was made here."""
-
-FILTERS = ("concepts_source", "concepts_language", "concepts_tag")
+LISTER = Lister(kind=CONCEPT, search=search_concepts, found=found_concepts, listed=listed_concepts)
 
 
 def ask(memory: MemorySystem) -> ConceptQuery:
     """The boxes above the list. Another question begins it at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="concepts_text", type="search", placeholder="What should it do?", bind=URL,
-                             width=250)  # fmt: skip
+        text = draw_search("concepts", "What should it do?", width=250)
         sources = draw_choice("Source", options.sources, key="concepts_source")
         languages = draw_choice("Language", options.languages, key="concepts_language")
         tags = draw_choice("Tag", options.tags, key="concepts_tag")
-        is_search = bool(text and text.strip())
+        is_search = bool(text.strip())
         order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
-        with_irrelevant = is_search and st.toggle(
-            "Less relevant too", key="concepts_irrelevant", help="Also list what has little or nothing to do with it",
-            bind=URL,
-        )  # fmt: skip
+        with_irrelevant = is_search and draw_irrelevant("concepts")
     query = ConceptQuery(
-        text=text or "",
+        text=text,
         sources=sources,
         languages=languages,
         tags=tags,
         order=order or NEWEST,
-        with_irrelevant=bool(with_irrelevant),
+        with_irrelevant=with_irrelevant,
     )
     turn_to_first_page(query, "concepts")
     return query
 
 
-def draw_list(memory: MemorySystem, query: ConceptQuery, columns: tuple[str, ...] | None = None) -> None:
-    """The concepts that are asked for, a page at a time."""
-    state = store_state(memory)
-    above = st.container()
-    listing = _read(memory, query, int(st.session_state.get("concepts_page") or 1), state)
-    if n_pages(listing.n) > 1:
-        page = st.pagination(n_pages(listing.n), key="concepts_page", bind=URL)
-        listing = _read(memory, query, page, state)
-    above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
-    if not listing.rows:
-        return
-    with above:
-        columns = columns or (FOUND if query.is_search else LISTED)
-        key = f"concepts_table_{digest(query, [row.id for row in listing.rows], state)}"
-        selectable_table(listing.rows, columns=columns, key=key, origin=ROWS, revision=state.revision, kind=CONCEPT)
+def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> None:
+    """The concepts that are asked for, a page at a time.
+
+    Args:
+        is_beside: Whether a concept is open beside them, so that there is less room.
+    """
+    store, uses = store_state(memory), uses_seen(memory, CONCEPT)
+    state, columns = (store, uses), BESIDE if is_beside else FOUND if query.is_search else LISTED
+    draw_pages(LISTER, memory, query, find(LISTER, memory, query, state), state,
+               lambda rows: draw_table(CONCEPT, rows, columns, (query, uses), store))  # fmt: skip
+    if not is_beside:
+        draw_loaders(memory)
 
 
 def draw_empty(memory: MemorySystem) -> None:
@@ -93,22 +80,22 @@ def draw_empty(memory: MemorySystem) -> None:
         draw_loaders(memory)
     st.text("Import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
     st.code(import_command(memory), language=None, wrap_lines=True)
-    if memory.concepts.count_trash():
-        st.page_link("pages/history.py", label="Concepts were deleted; the trash has them", icon=":material/delete:",
-                     query_params={"history_tab": "Trash", "history_kind": "Concepts"})  # fmt: skip
+    draw_trash_link(memory, CONCEPT)
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """A button for each library of primitives that is installed, and one for what of it came newer."""
+    """For each library of primitives that is installed, a button for what is missing of it, and for what came newer."""
     is_off = memory.storage.read_only
     hint = READ_ONLY if is_off else "It can be undone."
-    newer = _newer(store_state(memory), _memory=memory)
     with st.container(horizontal=True):
-        for number, name in enumerate(loader_names()):
-            st.button(f"Load {name}", key=f"concepts_load_{number}", icon=":material/download:", disabled=is_off,
-                      on_click=_load, args=(memory, name, load_primitives), help=hint)  # fmt: skip
-            if newer.get(name):
-                st.button(f"Update {counted(newer[name], 'primitive')} of {name}", key=f"concepts_update_{number}",
+        for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
+            if missing:
+                st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
+                          icon=":material/download:", disabled=is_off, on_click=_load,
+                          args=(memory, name, load_primitives),
+                          help=f"Functions that run, with examples. {hint}")  # fmt: skip
+            if newer:
+                st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
                           icon=":material/upgrade:", disabled=is_off, on_click=_load,
                           args=(memory, name, update_primitives),
                           help=f"They are newer here than in the library. {hint}")  # fmt: skip
@@ -124,30 +111,11 @@ def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Do
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _newer(state: StoreState, *, _memory: MemorySystem) -> dict[str, int]:
-    return {name: n_updates(_memory, name) for name in loader_names()}
-
-
-def _read(memory: MemorySystem, query: ConceptQuery, page: int, state: StoreState) -> ConceptListing:
-    if not query.is_search:
-        return _listed(state, digest(query), page, _memory=memory, _query=query)
-    with st.spinner(SEARCHING):
-        found = _searched(state, digest(query), _memory=memory, _query=query)
-    return found_concepts(memory, query, found, page)
+def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
+    """Of each library of primitives its name, how many of it are missing, and how many came newer."""
+    return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
     return concept_options(_memory)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _searched(
-    state: StoreState, asked: str, *, _memory: MemorySystem, _query: ConceptQuery
-) -> tuple[Hit[CodeConcept], ...]:
-    return search_concepts(_memory, _query)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _listed(state: StoreState, asked: str, page: int, *, _memory: MemorySystem, _query: ConceptQuery) -> ConceptListing:
-    return listed_concepts(_memory, _query, page)

@@ -12,8 +12,9 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page
 from atlas.views.duplicates import FoundDuplicates
-from atlas.views.experiences import n_pages, placed_and_marked
+from atlas.views.experiences import placed_and_marked
 from atlas.views.health import BURIED, Health
+from atlas.views.listing import n_pages
 from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted

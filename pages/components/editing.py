@@ -1,19 +1,19 @@
-"""What a person can change: marks of anything at once, an experience's texts when they are saved; all can be undone."""
+"""What a person can change of anything: its marks at once, its note when it is saved; all can be undone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from atlas import Marks, MemorySystem, NotFound
-from atlas.views.experience import Editable, ExperienceDetail
+from atlas import Marks, MemorySystem
+from atlas.views.experience import ExperienceDetail
 from atlas.views.kinds import EXPERIENCE, STRATEGY, Kind
 from atlas.views.scope import offered
-from atlas.views.wording import OUTCOMES, plural, signed
-from pages.components.acts import announce_problem
-from pages.components.forms import Begun, act, begin, draw_conflict, forget, form_key
+from atlas.views.wording import counted, plural
+from pages.components.forms import Begun, act, begin, begin_typing, form_key
 from pages.components.scope import page_tags
 from pages.components.tables import close_opened
 
@@ -30,31 +30,31 @@ def draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
 
 
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """Buttons that pin and bury."""
-    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    draw_pin(memory, record_id, marks, kind)
-    bury = ("Unbury", "Unburied") if marks.buried else ("Bury", "Buried")
-    st.button(bury[0], key=f"{kind.noun}_bury", icon=":material/visibility_off:", disabled=is_off,
-              on_click=change_marks, args=(memory, [record_id], f"{bury[1]} 1 {kind.noun}", kind),
-              kwargs={"buried": not marks.buried},
-              help=why or f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them.",
+    """Buttons that pin and bury one."""
+    draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
+    draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
+
+
+def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:
+    """The button that pins, or takes the pin away."""
+    pin = "Unpin" if is_pinned else "Pin"
+    help_text = f"Pinned {plural(kind.noun)} are never pruned."
+    if kind is STRATEGY:
+        help_text = "Outcomes alone never retire pinned strategies."
+    st.button(pin, key=key, icon=":material/push_pin:", disabled=memory.storage.read_only or not ids,
+              on_click=change_marks, args=(memory, ids, f"{pin}ned {counted(len(ids), kind.noun)}", kind),
+              kwargs={"pinned": not is_pinned}, help=READ_ONLY if memory.storage.read_only else help_text,
               )  # fmt: skip
 
 
-def draw_pin(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """The button that pins, or takes the pin away."""
-    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    pin = ("Unpin", "Unpinned") if marks.pinned else ("Pin", "Pinned")
-    st.button(pin[0], key=f"{kind.noun}_pin", icon=":material/push_pin:", disabled=is_off, on_click=change_marks,
-              args=(memory, [record_id], f"{pin[1]} 1 {kind.noun}", kind), kwargs={"pinned": not marks.pinned},
-              help=why or pin_help(kind))  # fmt: skip
-
-
-def pin_help(kind: Kind) -> str:
-    """What a pin keeps from."""
-    if kind is STRATEGY:
-        return "Outcomes alone never retire pinned strategies."
-    return f"Pinned {plural(kind.noun)} are never pruned."
+def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
+    """The button that buries, or brings back what is buried."""
+    bury, buried = ("Unbury", "Unburied") if is_buried else ("Bury", "Buried")
+    help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them."
+    st.button(bury, key=key, icon=":material/visibility_off:", disabled=memory.storage.read_only or not ids,
+              on_click=change_marks, args=(memory, ids, f"{buried} {counted(len(ids), kind.noun)}", kind),
+              kwargs={"buried": not is_buried}, help=READ_ONLY if memory.storage.read_only else help_text,
+              )  # fmt: skip
 
 
 def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
@@ -70,35 +70,18 @@ def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind:
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
     """The note, which is kept when it is saved."""
     is_off, form = memory.storage.read_only, f"{kind.noun}_note"
-    begun = begin(
-        form, record_id, stored, is_typed=lambda begun: _typed_note(form, begun) not in (begun.stored, stored)
+    begun = begin_typing(
+        form,
+        record_id,
+        stored,
+        typed=partial(_typed_note, form),
+        differing=lambda was: {"Note": stored} if stored else {},
+        sentence="The note was changed elsewhere",
     )
-    is_conflict = begun.stored != stored
-    with st.container():  # a place of its own, so that the boxes below stay the same ones
-        if is_conflict:
-            draw_conflict(form, record_id, {"Note": stored} if stored else {}, "The note was changed elsewhere")
     st.text_area("Note", begun.stored, key=form_key(form, begun), height=120, disabled=is_off, placeholder=PLACEHOLDER)
-    st.button("Save mine over it" if is_conflict else "Save the note", key=f"{form}_save", disabled=is_off,
+    st.button("Save the note" if begun.stored == stored else "Save mine over it", key=f"{form}_save", disabled=is_off,
               help=READ_ONLY if is_off else None, on_click=_save_note,
               args=(memory, begun, stored, kind))  # fmt: skip
-
-
-def draw_edit(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    """Boxes for the task's text, the outcome and the feedback, which are kept when they are saved."""
-    is_off, stored = memory.storage.read_only, detail.editable
-    is_typed: Callable[[Begun], bool] = lambda begun: _typed_edit(begun) not in (begun.stored, stored)  # noqa: E731
-    begun = begin("experience_edit", detail.id, stored, is_typed=is_typed)
-    is_conflict, was, key = begun.stored != stored, begun.stored, form_key("experience_edit", begun)
-    with st.container():  # as above
-        if is_conflict:
-            draw_conflict("experience_edit", detail.id, stored.differing(was), "This experience was changed elsewhere")
-    st.text_area("Task", was.task, key=f"{key}_task", height=140, disabled=is_off)
-    st.segmented_control("Outcome", OUTCOMES, default=was.outcome, required=True, key=f"{key}_outcome",
-                         format_func=signed, disabled=is_off)  # fmt: skip
-    st.text_area("Feedback", was.feedback, key=f"{key}_feedback", height=140, disabled=is_off)
-    st.button("Save mine over it" if is_conflict else "Save", key="experience_edit_save", disabled=is_off,
-              help=READ_ONLY if is_off else None, on_click=_save_edit,
-              args=(memory, begun, stored))  # fmt: skip
 
 
 def change_marks(
@@ -134,26 +117,6 @@ def _save_note(memory: MemorySystem, begun: Begun, seen: str, kind: Kind) -> Non
     change_marks(memory, [begun.key], "Saved the note", kind, note=typed)
 
 
-def _save_edit(memory: MemorySystem, begun: Begun, seen: Editable) -> None:
-    """Save what was typed, unless the experience says something else than the person has seen."""
-    experience = memory.experience.get(begun.key)
-    if experience is None:
-        announce_problem(NotFound("this experience is not in the store any more; it was deleted elsewhere"))
-        return
-    changes = _typed_edit(begun).changes(experience, begun.stored)
-    if Editable.of(experience) != seen or not changes:
-        return
-    scoped = memory.experience.within("edit")
-    if act(lambda: scoped.edit(begun.key, **changes), scoped, "Saved the experience"):
-        forget("experience_edit")
-
-
 def _typed_note(form: str, begun: Begun) -> str:
     typed: str = st.session_state.get(form_key(form, begun), begun.stored)
     return typed
-
-
-def _typed_edit(begun: Begun) -> Editable:
-    names = ("task", "outcome", "feedback")
-    key = form_key("experience_edit", begun)
-    return Editable(**{name: st.session_state.get(f"{key}_{name}", getattr(begun.stored, name)) for name in names})

@@ -12,12 +12,16 @@ from atlas.views.experiences import similar_rows
 from atlas.views.journal_promoting import made_of
 from atlas.views.kinds import EXPERIENCE
 from atlas.views.texts import Text
-from pages.components.editing import draw_acts, draw_edit, draw_note, draw_tags
+from pages.components.edit_forms import draw_form
+from pages.components.editing import draw_acts, draw_note, draw_tags
+from pages.components.experience_editing import FORM
 from pages.components.journal_promoting import draw_ends
 from pages.components.mapping import page_map
-from pages.components.tables import close_opened, experience_table, open_experience
+from pages.components.panel import draw_gone, draw_similar, panel_bar
+from pages.components.tables import open_experience
 from pages.components.texts import draw_code, draw_prose
 
+SIMILAR = ("sign", "relevance", "task")
 PROSE = ("Thought", "Feedback")
 
 
@@ -28,12 +32,11 @@ def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable
         explain: Draws why the experience is here, where a search found it.
     """
     detail = experience_detail(memory, experience_id, page_map(memory))
-    with st.container(horizontal=True, key="experience_bar"):
-        st.button("Close", key="experience_close", icon=":material/close:", on_click=close_opened)
+    with panel_bar(EXPERIENCE):
         if detail is not None:
             draw_acts(memory, detail)
     if detail is None:
-        st.warning("This experience is not in the store. It may have been deleted since.", icon=":material/search_off:")
+        draw_gone(EXPERIENCE, "store")
         return
     explain()
     draw_prose(detail.task, key=f"experience_task_{detail.id}")
@@ -53,7 +56,7 @@ def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
         _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
     with similar:
         if similar.open:  # what is near takes seconds to find the first time
-            _draw_similar(memory, detail)
+            draw_similar(memory, EXPERIENCE, detail.id, similar_rows(memory, detail.id), SIMILAR)
     with background:
         _draw_facts(detail.more_facts, key=detail.id)
         if background.open:
@@ -62,7 +65,7 @@ def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
     with noted:
         draw_note(memory, detail.id, detail.marks.note)
     with edited:
-        draw_edit(memory, detail)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:
@@ -114,13 +117,3 @@ def _draw_part(part: Part, *, key: str) -> None:
     with st.container(gap="xsmall"):
         st.caption(part.name)
         draw(part.text, key=key)
-
-
-def _draw_similar(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    rows = similar_rows(memory, detail.id)
-    if not rows:
-        st.caption("There is no other experience yet.")
-        return
-    st.caption("The nearest in meaning; click one to open it.")
-    columns = ("sign", "relevance", "task")
-    experience_table(rows, columns=columns, key=f"experience_similar_{detail.id}_{memory.revision()}")

@@ -23,12 +23,25 @@ def draw_choice(label: str, held: Mapping[Any, int], *, key: str, width: int = 1
     return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=width))
 
 
-def turn_to_first_page(asked: object, page: str) -> None:
-    """Begin a list at its first page where another question is asked than before.
+def draw_search(page: str, placeholder: str, *, width: int) -> str:
+    """The box for a question; empty where nothing is asked.
 
     Args:
-        page: How the keys of the page's widgets begin: `concepts`.
+        page: How the keys of the page's widgets begin: `concepts`. The same holds below.
+        width: In pixels.
     """
+    text = st.text_input("Search", key=f"{page}_text", type="search", placeholder=placeholder, bind=URL, width=width)
+    return text or ""
+
+
+def draw_irrelevant(page: str) -> bool:
+    """Whether a search lists what is less relevant too."""
+    return st.toggle("Less relevant too", key=f"{page}_irrelevant", bind=URL,
+                     help="Also list what has little or nothing to do with it")  # fmt: skip
+
+
+def turn_to_first_page(asked: object, page: str) -> None:
+    """Begin a list at its first page where another question is asked than before."""
     if st.session_state.setdefault(f"{page}_asked", asked) != asked:
         st.session_state.update({f"{page}_asked": asked, f"{page}_page": 1})
 

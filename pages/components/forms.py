@@ -50,6 +50,29 @@ def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun],
     return begun
 
 
+def begin_typing(
+    form: str,
+    record_id: str,
+    stored: Any,
+    *,
+    typed: Callable[[Begun], Any],
+    differing: Callable[[Any], dict[str, str]],
+    sentence: str,
+) -> Begun:
+    """`begin`, of boxes that are saved; where others changed what a person is typing at, they are shown both.
+
+    Args:
+        typed: What the boxes hold now.
+        differing: What is stored now where it is not what they began with, by our own words for it.
+        sentence: That something was changed elsewhere.
+    """
+    begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))
+    with st.container():  # a place of its own, so that the boxes below stay the same ones
+        if begun.stored != stored:
+            _draw_conflict(form, record_id, differing(begun.stored), sentence)
+    return begun
+
+
 def form_key(form: str, begun: Begun) -> str:
     """The key of a form's box, or how the keys of its boxes begin."""
     return f"{form}_{begun.key}_{begun.number}"
@@ -61,7 +84,7 @@ def forget(form: str) -> None:
     st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
 
 
-def draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:
+def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:
     """What is stored now, where it is not what the person began with. What they have typed stays in the form."""
     st.warning(f"{sentence} since you opened it. What you typed is still below, and not saved.",
                icon=":material/sync_problem:")  # fmt: skip

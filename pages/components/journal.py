@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experiences import n_pages
-from atlas.views.hits import HitCard
 from atlas.views.journal import (
     NEWEST,
     ORDERS,
-    EntryListing,
+    EntryRow,
     FoundEntries,
     JournalOptions,
     JournalQuery,
@@ -28,24 +25,25 @@ from atlas.views.scope import BEST_MATCH, offered
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
 from pages.components.cards import draw_cards, is_as_cards
+from pages.components.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.hits import hit_card
+from pages.components.journal_editing import draw_write
 from pages.components.journal_timeline import draw_timeline
-from pages.components.listing import SEARCHING
-from pages.components.scope import BY, URL, digest
-from pages.components.tables import opened_id, selectable_table
+from pages.components.listing import Lister, cards_of, draw_pages, draw_table, draw_trash_link, find
+from pages.components.scope import BY, URL
+from pages.components.tables import opened_id
 
 LISTED = ("generation", "entry_type", "content", "importance", "tier", "n_links", "marks", "created_at")
 FOUND = ("generation", "entry_type", "relevance", "content", "why", "tier", "marks")
 BESIDE = ("generation", "entry_type", "relevance", "content", "marks")
 
-ROWS = "rows on Journal"
-"""What the tray calls a selection that was made here."""
+LISTER = Lister(kind=JOURNAL, search=search_entries, found=found_page, listed=listed_page, card=entry_card)
 
 GENERATIONS = 10**9
 """Bounds of what can be typed as a generation, either way."""
 
 
-def draw_entries(memory: MemorySystem, *, is_beside: bool = False) -> None:
+def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
     """The timeline, the boxes below it, and the entries that are asked for.
 
     Args:
@@ -55,29 +53,27 @@ def draw_entries(memory: MemorySystem, *, is_beside: bool = False) -> None:
     query = ask(memory)
     with above:
         draw_timeline(memory, query)
-    draw_list(memory, query, BESIDE if is_beside else None)
+    draw_list(memory, query, is_beside)
+    if not is_beside:
+        draw_write(memory)
 
 
 def ask(memory: MemorySystem) -> JournalQuery:
     """The boxes between timeline and list. Another question begins the list at its first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = st.text_input("Search", key="journal_text", type="search", placeholder="What happened?", bind=URL,
-                             width=220)  # fmt: skip
+        text = draw_search("journal", "What happened?", width=220)
         by = st.segmented_control("Search by", BY, default=BEST_MATCH, required=True, key="journal_by", bind=URL)
-        types = _choice("Type", options.types, key="journal_types")
+        types = draw_choice("Type", options.types, key="journal_types")
         since, until = _generations()
-        tiers = _choice("Tier", options.tiers, key="journal_tiers")
-        tags = _choice("Tag", options.tags, key="journal_tags")
+        tiers = draw_choice("Tier", options.tiers, key="journal_tiers")
+        tags = draw_choice("Tag", options.tags, key="journal_tags")
         metadata = _metadata(options)
-        is_search = bool(text and text.strip())
+        is_search = bool(text.strip())
         order = st.selectbox("Sort", list(ORDERS), key="journal_order", disabled=is_search, width=190, bind=URL)
-        with_irrelevant = is_search and by == BEST_MATCH and st.toggle(
-            "Less relevant too", key="journal_irrelevant", help="Also list what has little or nothing to do with it",
-            bind=URL,
-        )  # fmt: skip
+        with_irrelevant = is_search and by == BEST_MATCH and draw_irrelevant("journal")
     query = JournalQuery(
-        text=text or "",
+        text=text,
         by=by or BEST_MATCH,
         types=types,
         tiers=tiers,
@@ -86,36 +82,28 @@ def ask(memory: MemorySystem) -> JournalQuery:
         since=since,
         until=until,
         order=order or NEWEST,
-        with_irrelevant=bool(with_irrelevant),
+        with_irrelevant=with_irrelevant,
     )
-    if st.session_state.setdefault("journal_asked", query) != query:
-        st.session_state.update(journal_asked=query, journal_page=1)
+    turn_to_first_page(query, "journal")
     return query
 
 
-def draw_list(memory: MemorySystem, query: JournalQuery, columns: tuple[str, ...] | None = None) -> None:
+def draw_list(memory: MemorySystem, query: JournalQuery, is_beside: bool) -> None:
     """The entries that are asked for, a page at a time."""
-    state, found = store_state(memory), _found(memory, query)
+    state = store_state(memory)
+    found = find(LISTER, memory, query, state)
     if (opened := opened_id()) and found is not None:
         _draw_why(memory, query, found, opened, state)
-    above = st.container()
-    listing = _read(memory, query, found, int(st.session_state.get("journal_page") or 1), state)
-    if n_pages(listing.n) > 1:
-        page = st.pagination(n_pages(listing.n), key="journal_page", bind=URL)
-        listing = _read(memory, query, found, page, state)
-    above.caption(f"{listing.caption}. Click one to open it." if listing.rows else listing.caption)
-    if not listing.rows:
-        return
-    with above:
-        if is_as_cards(found, JOURNAL) and found is not None:
-            cards = [_card(state, digest(query), row.id, _memory=memory, _query=query, _found=found)
-                     for row in listing.rows]  # fmt: skip
-            shown = [card for card in cards if card is not None]
-            draw_cards(shown, revision=state.revision, kind=JOURNAL, origin=ROWS)
+    columns = BESIDE if is_beside else FOUND if query.is_search else LISTED
+
+    def draw_rows(rows: Sequence[EntryRow]) -> None:
+        if found is None or not is_as_cards(found, JOURNAL):
+            draw_table(JOURNAL, rows, columns, query, state)
             return
-        columns = columns or (FOUND if query.is_search else LISTED)
-        key = f"journal_table_{digest(query, [row.id for row in listing.rows], state)}"
-        selectable_table(listing.rows, columns=columns, key=key, origin=ROWS, revision=state.revision, kind=JOURNAL)
+        cards = cards_of(LISTER, memory, query, found, [row.id for row in rows], state)
+        draw_cards(cards, revision=state.revision, kind=JOURNAL)
+
+    draw_pages(LISTER, memory, query, found, state, draw_rows)
 
 
 def draw_empty(memory: MemorySystem) -> None:
@@ -124,14 +112,8 @@ def draw_empty(memory: MemorySystem) -> None:
     st.text("Import Protea's memory from a terminal; PATH is its SQLite file, which is only read, even while it runs.")
     st.code(import_command(memory), language=None, wrap_lines=True)
     st.text("From Python: memory.journal.add(entry_type, content, generation=…). Reload this page afterwards.")
-    if memory.journal.count_trash():
-        st.page_link("pages/history.py", label="Entries were deleted; the trash has them", icon=":material/delete:",
-                     query_params={"history_tab": "Trash", "history_kind": "Entries"})  # fmt: skip
-
-
-def known_types(memory: MemorySystem) -> list[str]:
-    """The types that the journal was told of."""
-    return [known.name for known in memory.journal.types]
+    draw_trash_link(memory, JOURNAL)
+    draw_write(memory)
 
 
 def _draw_why(memory: MemorySystem, query: JournalQuery, found: FoundEntries, opened: str, state: StoreState) -> None:
@@ -139,8 +121,7 @@ def _draw_why(memory: MemorySystem, query: JournalQuery, found: FoundEntries, op
     if opened not in {entry.id for entry in found.entries}:
         st.caption("What is open is not among what this search lists.")
         return
-    card = _card(state, digest(query), opened, _memory=memory, _query=query, _found=found)
-    if card is not None:
+    for card in cards_of(LISTER, memory, query, found, [opened], state):
         st.caption("Why what is open was found")
         hit_card(card, key=f"journal_why_{opened}")
 
@@ -164,47 +145,6 @@ def _metadata(options: JournalOptions) -> tuple[str, ...]:
     return tuple(pair for pair in pairs if pair.partition("=")[0].strip() and "=" in pair)
 
 
-def _choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]:
-    """A choice of several values; none means all. A box for what no entry says is left out."""
-    asked = [value for value in held if str(value) in st.query_params.get_all(key)]
-    options = offered(held, [*st.session_state.get(key, []), *asked])
-    if not options:
-        return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL, width=160))
-
-
-def _found(memory: MemorySystem, query: JournalQuery) -> FoundEntries | None:
-    if not query.is_search:
-        return None
-    with st.spinner(SEARCHING if query.by == BEST_MATCH else "Searching …"):
-        return _searched(store_state(memory), digest(query), _memory=memory, _query=query)
-
-
-def _read(
-    memory: MemorySystem, query: JournalQuery, found: FoundEntries | None, page: int, state: StoreState
-) -> EntryListing:
-    if found is not None:
-        return found_page(memory, query, found, page)
-    return _listed(state, digest(query), page, _memory=memory, _query=query)
-
-
 @st.cache_data(max_entries=8, show_spinner=False)
 def _options(state: StoreState, *, _memory: MemorySystem) -> JournalOptions:
     return journal_options(_memory)
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _searched(state: StoreState, asked: str, *, _memory: MemorySystem, _query: JournalQuery) -> FoundEntries:
-    return search_entries(_memory, _query)
-
-
-@st.cache_data(max_entries=512, show_spinner=False)
-def _card(
-    state: StoreState, asked: str, entry_id: str, *, _memory: MemorySystem, _query: JournalQuery, _found: FoundEntries
-) -> HitCard | None:
-    return entry_card(_memory, _query, _found, entry_id)
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
-def _listed(state: StoreState, asked: str, page: int, *, _memory: MemorySystem, _query: JournalQuery) -> EntryListing:
-    return listed_page(_memory, _query, page)

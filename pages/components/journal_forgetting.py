@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
-from atlas import MemorySystem
-from atlas.views.journal_proposals import CompactRequest, tier_sizes
+from atlas import MemorySystem, Settings
+from atlas.views.journal_forgetting import (
+    KEEP_RECENT,
+    CompactPlan,
+    LiveCompaction,
+    is_as_asked,
+    made_caption,
+    staleness,
+    writers,
+)
+from atlas.views.journal_proposals import CompactRequest, compact_headline, tier_sizes
+from atlas.views.state import StoreState, store_state
 from pages.components.editing import READ_ONLY
+from pages.components.jobs import ask_model, draw_job, live_result
+from pages.components.journal_summaries import draw_kept
 from pages.components.plans import propose
 
 MEANINGS = {
@@ -18,7 +32,7 @@ MEANINGS = {
 
 
 def draw_forgetting(memory: MemorySystem) -> None:
-    """The tiers, and what is to be kept when the journal is compacted."""
+    """The tiers, what is to be kept when the journal is compacted, and the plan that was made last."""
     sizes = tier_sizes(memory)
     for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
         column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
@@ -27,22 +41,21 @@ def draw_forgetting(memory: MemorySystem) -> None:
         "An entry is worth its importance × recency × use × links; what is worth little moves to a farther tier. Old "
         "entries of one type and period are summarised, and the summary names them. Pinned entries and directives stay."
     )
-    is_off = memory.storage.read_only
-    keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, 200, 50,
-                                  key="journal_keep_recent", disabled=is_off, width=340)  # fmt: skip
+    keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
+                                  key="journal_keep_recent", width=340)  # fmt: skip
     keep_types = _ask_types(memory)
-    request = CompactRequest(keep_recent=int(keep_recent), keep_types=keep_types)
-    st.button("Preview …", key="journal_compact", type="primary", icon=":material/inventory_2:", disabled=is_off,
-              on_click=_preview, args=(memory, request),
-              help=READ_ONLY if is_off else "You see first who would move where, and what would be written.",
-              )  # fmt: skip
+    if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
+        _draw_run(memory, keep_recent, keep_types, is_empty=not any(sizes.values()))
+    plan = live_result(memory, LiveCompaction).current()
+    if plan is not None:
+        _draw_plan(memory, plan, is_as_asked(plan, keep_recent, keep_types))
 
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
     """Of which types so many of the latest stay as well."""
     held = list(memory.journal.values("entry_type"))
     chosen = st.multiselect("Of these types keep the latest as well", held, key="journal_keep_types",
-                            placeholder="None", width=500, disabled=memory.storage.read_only)  # fmt: skip
+                            placeholder="None", width=500)  # fmt: skip
     kept = {}
     with st.container(horizontal=True):
         for name in chosen:
@@ -53,6 +66,50 @@ def _ask_types(memory: MemorySystem) -> dict[str, int]:
     return kept
 
 
-def _preview(memory: MemorySystem, request: CompactRequest) -> None:
-    with st.spinner("Weighing every entry, and drafting the summaries; of many this takes a minute …", show_time=True):
-        propose(memory, request)
+def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int], *, is_empty: bool) -> None:
+    live, settings = live_result(memory, LiveCompaction), Settings.from_environment()
+    is_first = live.current() is None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with_model = ask_model(
+            "Summaries are written by",
+            writers(settings),
+            key="journal_writer",
+            help="The model is shown the entries that would be summarised, "
+            f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
+        )
+        st.button(
+            "Plan" if is_first else "Plan anew",
+            key="journal_compact",
+            icon=":material/inventory_2:",
+            type="primary" if is_first else "secondary",
+            disabled=is_empty,
+            on_click=live.ask,
+            args=(keep_recent, keep_types),
+            kwargs={"with_model": with_model},
+            help="In a process of its own. It changes nothing: you see first who would move where, and what would be "
+            "written.",
+        )
+
+
+def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
+    """What it would do in one line, whether it still can, and the button that shows all of it."""
+    st.markdown(f"**{compact_headline(plan)}**")
+    st.text(made_caption(plan))
+    if plan.is_empty:
+        draw_kept(plan)
+        return
+    outdated = _staleness(store_state(memory), plan.made_at, _memory=memory, _plan=plan)
+    if outdated:
+        st.warning(outdated, icon=":material/history:")
+    elif not is_asked:
+        st.warning("This was planned with other entries to keep than are set now.", icon=":material/history:")
+    is_off = memory.storage.read_only
+    st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
+              disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
+              help=READ_ONLY if is_off else "Who would move where and why, and every summary. Applying can be undone.",
+              )  # fmt: skip
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _staleness(state: StoreState, made_at: str, *, _memory: MemorySystem, _plan: CompactPlan) -> str:
+    return staleness(_memory, _plan)

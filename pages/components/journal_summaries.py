@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from atlas.views.journal_forgetting import CompactPlan
 from atlas.views.journal_proposals import CompactProposal, SummaryView, kept_sentences
 from atlas.views.wording import counted
 from pages.components.texts import draw_code
@@ -22,10 +23,16 @@ def draw_summaries(proposal: CompactProposal) -> None:
         st.caption(f"{counted(len(proposal.summaries), 'summary')} would be written; what they stand for goes to cold.")
     for number, summary in enumerate(proposal.summaries):
         _draw_summary(summary, key=f"plan_summary_{number}")
-    kept = [{"n": n, "why": reason} for reason, n in kept_sentences(proposal.plan)]
+    draw_kept(proposal.plan)
+
+
+def draw_kept(plan: CompactPlan) -> None:
+    """Why entries would stay, with how many for each reason."""
+    kept = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
     if kept:
         st.caption("What stays where it is")
-        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, alt="What stays where it is")
+        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, width="content",
+                     alt="What stays where it is")  # fmt: skip
 
 
 def _draw_summary(summary: SummaryView, *, key: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import streamlit as st
 
 from atlas import MemorySystem
@@ -13,7 +11,6 @@ from atlas.views.evaluation import (
     LiveEvaluation,
     OwnEvaluation,
     Prospects,
-    Worker,
     measured,
     measured_caption,
     measured_chart,
@@ -22,7 +19,7 @@ from atlas.views.evaluation import (
     table_rows,
 )
 from atlas.views.state import StoreState, store_state
-from pages.components.jobs import draw_job
+from pages.components.jobs import draw_job, live_result
 from pages.components.overview import CHART
 
 COLUMNS = {
@@ -44,7 +41,7 @@ def draw_own(memory: MemorySystem) -> None:
     else:
         st.text(ahead.sentence)
         draw_run(memory)
-    live = live_evaluation(memory)
+    live = live_result(memory, LiveEvaluation)
     found = live.current()
     if live.is_unreadable:
         st.warning("What was measured here before cannot be read. Measure anew.", icon=":material/error:")
@@ -54,15 +51,15 @@ def draw_own(memory: MemorySystem) -> None:
 
 def draw_run(memory: MemorySystem) -> None:
     """The button that has it measured; while that goes on, how far it is. The page can be left meanwhile."""
-    live = live_evaluation(memory)
-    if draw_job(partial(live_evaluation, memory), "Measuring", key="evaluation"):
+    live = live_result(memory, LiveEvaluation)
+    if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
         return
     st.button(
         "Measure" if live.current() is None else "Measure anew",
         key="evaluation_run",
         icon=":material/play_arrow:",
         type="primary" if live.current() is None else "secondary",
-        on_click=live.run,
+        on_click=live.ask,
         help="Takes from seconds to minutes, in a process of its own. Nothing counts as retrieved.",
     )
 
@@ -88,16 +85,6 @@ def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
             key=f"evaluation_table_{found.measured_at}",
             alt="Every measure of every way to search",
         )
-
-
-def live_evaluation(memory: MemorySystem) -> LiveEvaluation:
-    """What measures this memory."""
-    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
-def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveEvaluation:
-    return LiveEvaluation(_memory, Worker())
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

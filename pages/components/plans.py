@@ -7,13 +7,13 @@ from dataclasses import asdict
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
-from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest, ConceptProposal
 from atlas.views.journal_promoting import PromoteProposal, PromoteRequest
-from atlas.views.journal_proposals import CompactProposal, CompactRequest, EntryDeleteProposal, EntryDeleteRequest
+from atlas.views.journal_proposals import CompactProposal, CompactRequest
 from atlas.views.plans import PlanRow
 from atlas.views.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
-from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest, StrategyProposal
+from atlas.views.removals import Removal, RemovalRequest
 from pages.components.acts import announce, announce_problem, announcing_problems
+from pages.components.editing import READ_ONLY
 from pages.components.journal_promoting import draw_becoming
 from pages.components.journal_summaries import draw_summaries
 from pages.components.selection import unselect
@@ -26,19 +26,8 @@ _PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
 
 SHOWN = ("sign", "title", "why")
 
-Request = (
-    PruneRequest
-    | MergeRequest
-    | RefineRequest
-    | ConceptMergeRequest
-    | ConceptDeleteRequest
-    | StrategyMergeRequest
-    | StrategyDeleteRequest
-    | EntryDeleteRequest
-    | CompactRequest
-    | PromoteRequest
-)
-AnyProposal = Proposal | ConceptProposal | StrategyProposal | EntryDeleteProposal | CompactProposal | PromoteProposal
+Request = PruneRequest | MergeRequest | RefineRequest | RemovalRequest | CompactRequest | PromoteRequest
+AnyProposal = Proposal | Removal | CompactProposal | PromoteProposal
 
 
 def propose(memory: MemorySystem, request: Request) -> None:
@@ -46,6 +35,32 @@ def propose(memory: MemorySystem, request: Request) -> None:
     st.session_state.pop(_OUTDATED, None)
     with announcing_problems():
         st.session_state[_PROPOSAL] = request.propose(memory)
+
+
+def draw_proposing(
+    memory: MemorySystem,
+    label: str,
+    request: Request,
+    *,
+    key: str,
+    icon: str,
+    help_text: str,
+    is_possible: bool = True,
+) -> None:
+    """A button that shows what something would do.
+
+    Args:
+        help_text: What it says of itself where it can be pressed, or what is missing where it cannot.
+    """
+    is_off = memory.storage.read_only
+    st.button(label, key=key, icon=icon, disabled=is_off or not is_possible, on_click=propose, args=(memory, request),
+              help=READ_ONLY if is_off else help_text)  # fmt: skip
+
+
+def draw_deleting(memory: MemorySystem, request: RemovalRequest, *, key: str, help_text: str) -> None:
+    """A button that shows what deleting would do."""
+    draw_proposing(memory, "Delete …", request, key=key, icon=":material/delete:", help_text=help_text,
+                   is_possible=bool(request.ids))  # fmt: skip
 
 
 def close_plan() -> None:
@@ -134,7 +149,10 @@ def _draw_buttons(memory: MemorySystem, proposal: AnyProposal) -> None:
     if outdated := st.session_state.get(_OUTDATED):
         st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
         st.text(outdated)
-        st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
+        if isinstance(proposal.request, RefineRequest | CompactRequest):  # which a worker plans, asked for on the page
+            st.button("Close", key="plan_cancel", on_click=close_plan)
+        else:
+            st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
         return
     if not proposal.going:
         st.info("Nothing would go.", icon=":material/check:")

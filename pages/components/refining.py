@@ -16,7 +16,6 @@ from atlas.views.refining import (
     MOST,
     LiveRefinement,
     RefinePlan,
-    Worker,
     can_apply,
     choices,
     decision_rows,
@@ -28,7 +27,7 @@ from atlas.views.refining import (
 )
 from atlas.views.wording import counted
 from pages.components.editing import READ_ONLY
-from pages.components.jobs import draw_job
+from pages.components.jobs import draw_job, live_result
 from pages.components.memory import opening_model
 from pages.components.plans import propose
 from pages.components.scope import digest, n_experiences
@@ -47,20 +46,18 @@ COLUMNS = {
 
 def draw_refinement(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
     """What can be judged, the button that plans, and the plan that was made last."""
-    if not draw_job(partial(live_refinement, memory), "Refining", key="refine"):
+    if not draw_job(memory, LiveRefinement, "Refining", key="refine"):
         _draw_run(memory, scope)
-    plan = live_refinement(memory).current()
+    plan = live_result(memory, LiveRefinement).current()
     if plan is not None:
         _draw_plan(memory, plan, scope)
 
 
-def live_refinement(memory: MemorySystem) -> LiveRefinement:
-    """What plans for this memory."""
-    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
-
-
 def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    live, found = live_refinement(memory), judges(opening_model(), Settings.from_environment().llm_budget_tokens)
+    live, found = (
+        live_result(memory, LiveRefinement),
+        judges(opening_model(), Settings.from_environment().llm_budget_tokens),
+    )
     n, is_first = n_experiences(memory, scope), live.current() is None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         most = st.selectbox("Experiences, at most", MOST, 2, key="refine_most", width=160,
@@ -123,8 +120,3 @@ def _draw_decisions(plan: RefinePlan) -> None:
         selection_mode=["single-row", "single-cell"],
         alt="What would become of each experience",
     )
-
-
-@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
-def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveRefinement:
-    return LiveRefinement(_memory, Worker())

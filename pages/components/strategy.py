@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -14,7 +13,6 @@ from atlas.views.kinds import STRATEGY
 from atlas.views.strategies import similar_strategies
 from atlas.views.strategy import (
     ATTEMPTS_SHOWN,
-    SourceRow,
     StrategyDetail,
     attempt_rows,
     effect_view,
@@ -23,17 +21,20 @@ from atlas.views.strategy import (
 )
 from atlas.views.strategy_charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategy_proposals import StrategyDeleteRequest
-from pages.components.editing import READ_ONLY, draw_note, draw_pin, draw_tags
+from pages.components.edit_forms import draw_form
+from pages.components.editing import draw_note, draw_pin, draw_tags
 from pages.components.facts import draw_facts
 from pages.components.journal_promoting import draw_ends
 from pages.components.listing import SEARCHING
-from pages.components.plans import propose
+from pages.components.panel import draw_gone, draw_similar, draw_sources, panel_bar
+from pages.components.plans import draw_deleting
 from pages.components.retiring import draw_retire
 from pages.components.strategy_editing import FORM
-from pages.components.tables import clicked_row, close_opened, experience_table
-from pages.components.text_forms import draw_text_form
+from pages.components.tables import clicked_row
 from pages.components.texts import draw_code, draw_prose
 from pages.components.versions import draw_versions
+
+SIMILAR = ("title", "relevance", "tries", "bar")
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 _GO_TO = "strategy_go_to"
@@ -56,17 +57,14 @@ EFFECT_COLUMNS = {
 def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
     """A strategy: what it says, how surely it works, which attempts say so; and what can be changed of it."""
     detail = strategy_detail(memory, strategy_id)
-    with st.container(horizontal=True, key="strategy_bar"):
-        st.button("Close", key="strategy_close", icon=":material/close:", on_click=close_opened)
+    with panel_bar(STRATEGY):
         if detail is not None:
-            draw_pin(memory, detail.id, detail.marks, STRATEGY)
+            draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
             draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
-            is_off = memory.storage.read_only
-            st.button("Delete …", key="strategy_delete", icon=":material/delete:", disabled=is_off, on_click=propose,
-                      args=(memory, StrategyDeleteRequest(ids=(detail.id,))),
-                      help=READ_ONLY if is_off else "You see first what would go.")  # fmt: skip
+            draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
+                          help_text="You see first what would go.")  # fmt: skip
     if detail is None:
-        st.warning("This strategy is not in the bank. It may have been deleted since.", icon=":material/search_off:")
+        draw_gone(STRATEGY, "bank")
         return
     draw_prose(detail.title, key=f"strategy_title_{detail.id}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -105,13 +103,14 @@ def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:
         _draw_sources(detail)
     with similar:
         if similar.open:
-            _draw_similar(memory, detail)
+            draw_similar(memory, STRATEGY, detail.id, similar_strategies(memory, detail.id), SIMILAR,
+                         "The nearest situations; click one to open it.")  # fmt: skip
     with versions:
         draw_versions(memory, detail.id, detail.versions, STRATEGY, strategy_changes)
     with noted:
         draw_note(memory, detail.id, detail.marks.note, STRATEGY)
     with edited:
-        draw_text_form(memory, FORM, detail.id, detail.editable)
+        draw_form(memory, FORM, detail.id, detail.editable)
 
 
 def _draw_says(detail: StrategyDetail) -> None:
@@ -181,28 +180,4 @@ def _draw_updaters(detail: StrategyDetail) -> None:
 def _draw_sources(detail: StrategyDetail) -> None:
     if not detail.sources:
         st.caption("It names no attempt that it comes from.")
-    for source in detail.sources:
-        _draw_source(source)
-    if detail.n_more_sources:
-        st.caption(f"and {detail.n_more_sources:,} more")
-
-
-def _draw_source(source: SourceRow) -> None:
-    if not source.experience_id:
-        st.caption("One that is not in the store any more")
-        return
-    link, outcome, title = st.columns([1, 1, 4])
-    link.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
-                   query_params={"id": source.experience_id})  # fmt: skip
-    outcome.text(source.outcome)
-    title.text(source.title)
-
-
-def _draw_similar(memory: MemorySystem, detail: StrategyDetail) -> None:
-    rows = similar_strategies(memory, detail.id)
-    if not rows:
-        st.caption("There is no other strategy yet.")
-        return
-    st.caption("The nearest situations; click one to open it.")
-    columns: Sequence[str] = ("title", "relevance", "tries", "bar")
-    experience_table(rows, columns=columns, key=f"strategy_similar_{detail.id}_{memory.revision()}", kind=STRATEGY)
+    draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from atlas import MemorySystem
 from atlas.views.kinds import STRATEGY
 from atlas.views.strategy import EditableStrategy
-from pages.components.text_forms import TextForm
+from pages.components.edit_forms import EditForm, TextBoxes
 
 LABELS = {
     "title": "Title; the situation's first line where it is empty",
@@ -17,9 +16,11 @@ LABELS = {
 HEIGHTS = {"situation": 100, "suggestion": 200, "parameters": 90, "rationale": 80}
 
 
-def _stored(memory: MemorySystem, strategy_id: str) -> EditableStrategy | None:
-    strategy = memory.strategies.get(strategy_id)
-    return None if strategy is None else EditableStrategy.of(strategy)
+BOXES = TextBoxes(labels=LABELS, heights=HEIGHTS)
 
-
-FORM = TextForm(kind=STRATEGY, labels=LABELS, heights=HEIGHTS, read=_stored)
+FORM = EditForm(
+    kind=STRATEGY,
+    editable=EditableStrategy.of,
+    draw=BOXES.draw,
+    help_text="The version that it replaces is kept.",
+)

@@ -21,9 +21,8 @@ from atlas.views.strategy_writing import (
 )
 from pages.components.acts import announce, announcing_problems
 from pages.components.editing import READ_ONLY
-from pages.components.strategy_editing import FORM
+from pages.components.strategy_editing import BOXES
 from pages.components.tables import open_experience
-from pages.components.text_forms import draw_boxes
 
 TABLE_PIXELS, ROW_PIXELS = 320, 35
 
@@ -125,7 +124,7 @@ def _draw_by_hand(memory: MemorySystem) -> None:
         return
     st.caption("When does it apply, and what is to be done then? State it for any task of the kind, with {name} where "
                "tasks differ.")  # fmt: skip
-    draw_boxes(FORM, _TYPED, EditableStrategy(), is_off=memory.storage.read_only)
+    BOXES.draw(_TYPED, EditableStrategy(), memory.storage.read_only)
     _draw_problem()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Write it", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
@@ -134,7 +133,7 @@ def _draw_by_hand(memory: MemorySystem) -> None:
 
 
 def _save(memory: MemorySystem) -> None:
-    texts = {name: str(st.session_state.get(f"{_TYPED}_{name}") or "") for name in FORM.labels}
+    texts = {name: str(st.session_state.get(f"{_TYPED}_{name}") or "") for name in BOXES.labels}
     try:
         strategy_id, done = write_by_hand(memory, EditableStrategy(**texts))
     except AtlasError as error:

@@ -28,9 +28,6 @@ OPTIONAL = ("domain", "source", "marks", "trend", "without", "retired", "bar")
 OPENED = "id"
 """The query parameter that names what is opened."""
 
-ROWS = "rows on Experiences"
-"""What the tray calls a selection that was made here."""
-
 ROW_PIXELS, TABLE_PIXELS = 35, 600
 
 COLUMNS = {
@@ -130,6 +127,11 @@ def selectable_table(
         selection_mode=["multi-row", "single-cell"],
         selection_default={"selection": {"rows": at_first}},
     )
+
+
+def origin_of(kind: Kind) -> str:
+    """What the tray calls a selection that was made in a kind's list."""
+    return f"rows on {kind.page.capitalize()}"
 
 
 def clicked_row(key: str, n: int) -> int | None:

@@ -25,18 +25,19 @@ from atlas.views.selection import (
     compared,
     exported_lines,
 )
-from atlas.views.state import store_state
+from atlas.views.state import store_state, uses_seen
 from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
-from atlas.views.wording import counted, plural
+from atlas.views.wording import counted
 from pages.components.composing import compose, draw_composition
-from pages.components.editing import READ_ONLY, change_marks, pin_help
-from pages.components.plans import draw_plan, propose
+from pages.components.editing import READ_ONLY, change_marks, draw_bury, draw_pin
+from pages.components.plans import Request, draw_deleting, draw_plan, draw_proposing
 from pages.components.retiring import draw_retire, is_all_retired
 from pages.components.scope import page_tags
 from pages.components.selection import Selection, clear_selection, current_selection
 from pages.components.texts import draw_code, draw_prose
 
 _CHOSEN, _TAGS = "tray_chosen", "tray_tags"
+_DELETE = "tray_delete"
 
 LIST_COLUMNS = {
     "outcome": st.column_config.TextColumn("Outcome", width=110),
@@ -56,17 +57,20 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):
-            draw = {CONCEPT: _draw_concepts, STRATEGY: _draw_strategies, JOURNAL: _draw_entries}.get(kind)
             now = _now(memory, selection, kind)
-            if draw is None:
-                _draw(memory, now, is_planning)
-            else:
-                draw(memory, now)
+            _draw_figures(now)
+            with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+                if kind is EXPERIENCE:
+                    _draw_looking(memory, now, is_planning)
+                _draw_marking(memory, now, kind)
+                _ACTS[kind](memory, now)
+                st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(kind,))
 
 
 def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
     """The selection as the store is now; worked out once for each state of the store."""
-    asked = (store_state(memory), selection, kind.noun)
+    uses = 0 if kind is EXPERIENCE else uses_seen(memory, kind)
+    asked = (store_state(memory), uses, selection, kind.noun)
     held: tuple[object, Chosen] | None = st.session_state.get(_CHOSEN)
     if held is None or held[0] != asked:
         ids, origin = selection.ids, selection.origin
@@ -76,74 +80,66 @@ def _now(memory: MemorySystem, selection: Selection, kind: Kind) -> Chosen:
 
 
 def _draw_concepts(memory: MemorySystem, now: Chosen) -> None:
-    _draw_figures(now)
-    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        _draw_marking(memory, now, CONCEPT)
-        st.button("Merge …", key="tray_merge", icon=":material/merge:", disabled=is_off or len(now.ids) < 2,
-                  on_click=propose, args=(memory, ConceptMergeRequest(ids=now.ids)),
-                  help=help_text or "Into the most used one. You see first what it would do.")  # fmt: skip
-        st.button("Compose …", key="tray_compose", icon=":material/account_tree:", disabled=len(now.ids) < 2,
-                  on_click=compose, args=(memory, now.ids),
-                  help="Into one function, where the output of one fits the input of the next. You see it first.",
-                  )  # fmt: skip
-        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
-                  on_click=propose, args=(memory, ConceptDeleteRequest(ids=now.ids)),
-                  help=help_text or "You see first what would lack them.")  # fmt: skip
-        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(CONCEPT,))
+    _draw_merge(
+        memory, now, ConceptMergeRequest(ids=now.ids), "Into the most used one. You see first what it would do."
+    )
+    st.button("Compose …", key="tray_compose", icon=":material/account_tree:", disabled=len(now.ids) < 2,
+              on_click=compose, args=(memory, now.ids),
+              help="Into one function, where the output of one fits the input of the next. You see it first.",
+              )  # fmt: skip
+    draw_deleting(
+        memory, ConceptDeleteRequest(ids=now.ids), key=_DELETE, help_text="You see first what would lack them."
+    )
 
 
 def _draw_strategies(memory: MemorySystem, now: Chosen) -> None:
-    _draw_figures(now)
-    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        _draw_tagging(memory, now, STRATEGY)
-        _draw_pin(memory, now, STRATEGY)
-        draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
-        st.button("Merge …", key="tray_merge", icon=":material/merge:", disabled=is_off or len(now.ids) < 2,
-                  on_click=propose, args=(memory, StrategyMergeRequest(ids=now.ids)),
-                  help=help_text or "Into the most tried one. You see first what it would do.")  # fmt: skip
-        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
-                  on_click=propose, args=(memory, StrategyDeleteRequest(ids=now.ids)),
-                  help=help_text or "You see first what would go.")  # fmt: skip
-        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(STRATEGY,))
+    draw_retire(memory, now.ids, key="tray_retire", is_retired=is_all_retired(memory, now.ids))
+    _draw_merge(
+        memory, now, StrategyMergeRequest(ids=now.ids), "Into the most tried one. You see first what it would do."
+    )
+    draw_deleting(memory, StrategyDeleteRequest(ids=now.ids), key=_DELETE, help_text="You see first what would go.")
 
 
 def _draw_entries(memory: MemorySystem, now: Chosen) -> None:
-    _draw_figures(now)
-    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        _draw_marking(memory, now, JOURNAL)
-        st.button("Delete …", key="tray_delete", icon=":material/delete:", disabled=is_off or not now.ids,
-                  on_click=propose, args=(memory, EntryDeleteRequest(ids=now.ids)),
-                  help=help_text or "You see first what links to them.")  # fmt: skip
-        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection, args=(JOURNAL,))
+    draw_deleting(memory, EntryDeleteRequest(ids=now.ids), key=_DELETE, help_text="You see first what links to them.")
+
+
+def _draw_experiences(memory: MemorySystem, now: Chosen) -> None:
+    _draw_merge(memory, now, MergeRequest(groups=(now.ids,)),
+                "Into the best attempt, which then stands for all. You see first what it would do.")  # fmt: skip
+    draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
+                   help_text="You see first what would go.", is_possible=bool(now.ids))  # fmt: skip
+    st.download_button(
+        "Export",
+        partial(exported_lines, memory, now.ids),
+        "experiences.jsonl",
+        "application/jsonl",
+        key="tray_export",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=not now.ids,
+        help="As JSONL, which `atlas import` reads",
+    )
+
+
+_ACTS = {
+    EXPERIENCE: _draw_experiences,
+    CONCEPT: _draw_concepts,
+    STRATEGY: _draw_strategies,
+    JOURNAL: _draw_entries,
+}
+"""What can be done with a selection of each kind beside marking it."""
+
+
+def _draw_merge(memory: MemorySystem, now: Chosen, request: Request, help_text: str) -> None:
+    draw_proposing(memory, "Merge …", request, key="tray_merge", icon=":material/merge:", help_text=help_text,
+                   is_possible=len(now.ids) > 1)  # fmt: skip
 
 
 def _draw_figures(now: Chosen) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.badge(now.sentence, icon=":material/select_all:", color="blue")
         st.caption(now.figures)
-
-
-def _draw(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
-    _draw_figures(now)
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        _draw_looking(memory, now, is_planning)
-        _draw_marking(memory, now, EXPERIENCE)
-        _draw_curating(memory, now)
-        st.download_button(
-            "Export",
-            partial(exported_lines, memory, now.ids),
-            "experiences.jsonl",
-            "application/jsonl",
-            key="tray_export",
-            icon=":material/download:",
-            on_click="ignore",
-            disabled=not now.ids,
-            help="As JSONL, which `atlas import` reads",
-        )
-        st.button("Clear", key="tray_clear", icon=":material/close:", on_click=clear_selection)
 
 
 def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
@@ -162,41 +158,13 @@ def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
 
 
 def _draw_marking(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
-    _draw_tagging(memory, now, kind)
-    _draw_pin(memory, now, kind)
-    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
-    bury, buried = ("Unbury", "Unburied") if now.is_all_buried else ("Bury", "Buried")
-    st.button(
-        bury,
-        key="tray_bury",
-        icon=":material/visibility_off:",
-        disabled=is_off,
-        on_click=change_marks,
-        args=(memory, now.ids, f"{buried} {counted(len(now.ids), kind.noun)}", kind),
-        kwargs={"buried": bury == "Bury"},
-        help=help_text or f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them.",
-    )
-
-
-def _draw_tagging(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
-    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
-    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off, help=help_text):
+    is_off = memory.storage.read_only
+    with st.popover("Tag", key="tray_tag", icon=":material/sell:", disabled=is_off or not now.ids,
+                    help=READ_ONLY if is_off else None):  # fmt: skip
         _draw_tags(memory, now, counted(len(now.ids), kind.noun), kind)
-
-
-def _draw_pin(memory: MemorySystem, now: Chosen, kind: Kind) -> None:
-    is_off, help_text = memory.storage.read_only or not now.ids, READ_ONLY if memory.storage.read_only else None
-    pin = "Unpin" if now.is_all_pinned else "Pin"
-    st.button(
-        pin,
-        key="tray_pin",
-        icon=":material/push_pin:",
-        disabled=is_off,
-        on_click=change_marks,
-        args=(memory, now.ids, f"{pin}ned {counted(len(now.ids), kind.noun)}", kind),
-        kwargs={"pinned": pin == "Pin"},
-        help=help_text or pin_help(kind),
-    )
+    draw_pin(memory, now.ids, kind, key="tray_pin", is_pinned=now.is_all_pinned)
+    if kind is not STRATEGY:  # strategies are retired
+        draw_bury(memory, now.ids, kind, key="tray_bury", is_buried=now.is_all_buried)
 
 
 def _draw_tags(memory: MemorySystem, now: Chosen, many: str, kind: Kind) -> None:
@@ -222,28 +190,6 @@ def _retag(memory: MemorySystem, ids: Sequence[str], many: str, kind: Kind, is_a
         change_marks(memory, ids, f"Tagged {many}", kind, add_tags=tags)
     else:
         change_marks(memory, ids, f"Took {counted(len(tags), 'tag')} from {many}", kind, remove_tags=tags)
-
-
-def _draw_curating(memory: MemorySystem, now: Chosen) -> None:
-    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    st.button(
-        "Merge …",
-        key="tray_merge",
-        icon=":material/merge:",
-        disabled=is_off or len(now.ids) < 2,
-        on_click=propose,
-        args=(memory, MergeRequest(groups=(now.ids,))),
-        help=help_text or "Into the best attempt, which then stands for all. You see first what it would do.",
-    )
-    st.button(
-        "Prune …",
-        key="tray_prune",
-        icon=":material/delete_sweep:",
-        disabled=is_off or not now.ids,
-        on_click=propose,
-        args=(memory, PruneRequest(among=now.ids)),
-        help=help_text or "You see first what would go.",
-    )
 
 
 @st.dialog("Side by side", width="large")

@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import click_row
-from tests.ui.journals import entry, make_journal, opened_journal
+from tests.ui.journals import entry, make_journal
+from tests.ui.library import opened_library
 
 N_ENTRIES = 60
 LONG_AGO = datetime.now(UTC) - timedelta(days=300)
@@ -24,14 +25,14 @@ def store(tmp_path) -> Path:
     crash = entry(N_ENTRIES - 1, entry_type="crash_log", content="Died of an empty list <img src=x onerror=alert(1)>")
     fix = entry(N_ENTRIES, entry_type="reflection", content="Empty lists should be looked at first")
     make_journal(tmp_path / "store", *entries, crash, fix)
-    with opened_journal(tmp_path / "store") as memory:
+    with opened_library(tmp_path / "store") as memory:
         memory.journal.link(crash.id, fix.id, "fixed_by")
     return tmp_path / "store"
 
 
 def tiers(store: Path) -> dict[str, int]:
     """How many entries each tier of a store's journal has."""
-    with opened_journal(store) as memory:
+    with opened_library(store) as memory:
         return memory.journal.values("tier")
 
 
@@ -69,6 +70,10 @@ def test_the_journal_is_brushed_opened_compacted_and_taken_back(page: Page, serv
     page.get_by_role("spinbutton", name="Keep the latest entries").fill("20")
     page.keyboard.press("Enter")
     settle(page)
+    page.get_by_role("button", name="Plan", exact=True).click()
+    expect(page.get_by_text("This page can be left.")).to_be_visible()
+    page.goto(f"{address}/experiences")
+    page.goto(f"{address}/journal?journal_tab=Forgetting")
     page.get_by_role("button", name="Preview …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("Nothing is deleted.")).to_be_visible()

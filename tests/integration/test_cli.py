@@ -88,11 +88,22 @@ def test_an_export_imported_elsewhere_is_the_same_store(store, tmp_path, capsys,
         memory.experience.record_use(first, True)
         strategy = memory.strategies.add(atlas.Strategy(situation="sort", suggestion="use sorted"))
         memory.strategies.update_stats(strategy, True, task_id="t")
+        crop = atlas.CodeConcept(name="crop", description="cut", code="def crop(g):\n    return g[1:]\n")
+        twice = atlas.CodeConcept(
+            name="twice", description="cut twice", code="def twice(g):\n    return crop(crop(g))\n", source="learned"
+        )
+        memory.concepts.add_many([crop, twice])
+        memory.concepts.update_stats(twice.id, True)
     run(capsys, "export", str(tmp_path / "one.jsonl"), "--vectors")
+    run(capsys, "export", str(tmp_path / "less.jsonl"), "--vectors", "--without", "imported", "--without", "primitive")
+    less, whole = (tmp_path / "less.jsonl").read_text(), (tmp_path / "one.jsonl").read_text()
+    assert set(whole.splitlines()) - set(less.splitlines()) == {
+        line for line in whole.splitlines() if json.loads(line).get("concept", {}).get("name") == "crop"
+    }
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "other"))
     imported = run(capsys, "import", str(tmp_path / "one.jsonl"))
-    assert "5 read, 5 added (4 experiences and 1 strategy), 0 skipped" in imported
-    assert "5 read, 0 added, 5 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
+    assert "7 read, 7 added (4 experiences, 2 concepts and 1 strategy), 0 skipped" in imported
+    assert "7 read, 0 added, 7 skipped" in run(capsys, "import", str(tmp_path / "one.jsonl"))
     run(capsys, "export", str(tmp_path / "two.jsonl"), "--vectors")
     assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "two.jsonl").read_text()
 
@@ -475,6 +486,36 @@ def test_entries_are_linked_and_unlinked(journal, capsys):
     assert "Nothing had to change" in run(capsys, "journal", "link", crash, task, "--type", "refers_to")
     assert "taken back" in run(capsys, "journal", "link", crash, task, "--type", "refers_to", "--remove")
     assert "--- links" not in run(capsys, "journal", "show", task)
+
+
+def test_an_entry_is_written_and_a_gate_kept_out_is_told_of_and_let_in(journal, capsys):
+    said = run(capsys, "journal", "add", "reflection", "Empty words are counted first", "--link", "related",
+               journal["task"][:8], "--metadata", '{"file": "a.py"}')  # fmt: skip
+    assert said.startswith("Written as ")
+    assert "1 added. To take it back: atlas undo" in said
+    with atlas.open_memory() as memory:
+        [written] = memory.journal.recent(1)
+    assert (written.generation, written.metadata, written.links[0].target_id) == (6, {"file": "a.py"}, journal["task"])
+    add = ("journal", "add", "observation", "ok", "--generation", "7")
+    assert "an entry needs 3 to tell anything. To write it after all, add --keep-noise" in said_beside(capsys, *add)
+    run(capsys, *add, "--keep-noise")
+    assert "add --keep-repetitions" in said_beside(capsys, *add, "--keep-noise")
+    run(capsys, *add, "--keep-noise", "--keep-repetitions")
+    assert len(run(capsys, "journal", "recent", "--type", "observation").splitlines()) == 2
+    assert "should be JSON" in run(capsys, "journal", "add", "task", "to do", "--metadata", "{", status=1)
+
+
+def test_the_gates_are_told_of_and_switched(journal, capsys, monkeypatch):
+    assert [line.split()[:2] for line in run(capsys, "journal", "gates").splitlines()] == [
+        ["Noise", "on"],
+        ["Repetitions", "on"],
+    ]
+    assert "Noise        off" in run(capsys, "journal", "gates", "--noise", "off")
+    assert "Written as" in run(capsys, "journal", "add", "observation", "ok")
+    monkeypatch.setenv("ATLAS_KEEP_NOISE", "0")
+    assert "ATLAS_KEEP_NOISE says so here" in run(capsys, "journal", "gates")
+    assert "add --keep-noise" in said_beside(capsys, "journal", "add", "observation", "so")
+    assert "Written as" in run(capsys, "journal", "add", "observation", "so", "--keep-noise")
 
 
 def test_a_crash_and_its_fix_are_promoted_once(journal, capsys):

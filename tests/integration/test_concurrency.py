@@ -17,7 +17,7 @@ N_WRITERS = 4
 
 
 def listen(workers):
-    """What workers say, as they say it; None for each that is done."""
+    """What workers say, as they say it, until all are done."""
     said = queue.Queue()
 
     def follow(worker):
@@ -28,7 +28,8 @@ def listen(workers):
     threads = [threading.Thread(target=follow, args=(worker,), daemon=True) for worker in workers]
     for thread in threads:
         thread.start()
-    return said
+    for _ in workers:
+        yield from iter(said.get, None)
 
 
 @pytest.mark.parametrize(("n_writes", "is_indexed"), [(500, ""), (100, "indexed")])
@@ -41,12 +42,8 @@ def test_every_record_that_a_process_has_acknowledged_is_found_by_another_ones_n
     reader = start("ask", path, is_indexed)
     assert hear(reader) == "ready"
     start_together(writers)
-    said, n_done, acknowledged, missed = listen(writers), 0, {}, []
-    while n_done < N_WRITERS:
-        line = said.get()
-        if line is None:
-            n_done += 1
-            continue
+    acknowledged, missed = {}, []
+    for line in listen(writers):
         record_id, name = line.split()
         acknowledged[record_id] = name
         if len(acknowledged) % 3 == 0:  # asking for each one would make the reader the slowest
@@ -149,12 +146,8 @@ def test_words_are_found_by_another_process_as_soon_as_they_are_acknowledged(sta
     writers = [start("write", path, f"w{i}", 40) for i in range(N_WRITERS)]
     with opened(path) as memory:
         start_together(writers)
-        said, n_done, missed = listen(writers), 0, []
-        while n_done < N_WRITERS:
-            line = said.get()
-            if line is None:
-                n_done += 1
-                continue
+        missed = []
+        for line in listen(writers):
             record_id, name = line.split()
             if record_id not in [experience.id for experience in memory.experience.search_words(name, N_WRITERS)]:
                 missed.append(name)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-import signal
-import time
 
 import pytest
 
 from tests.integration.conftest import hear, start_together
 from tests.integration.test_concurrency import listen
+from tests.integration.test_crash import kill_somewhere
 from tests.integration.workers import opened
 
 N_WRITES = 25
@@ -60,12 +59,8 @@ def test_what_two_processes_write_a_third_one_sees_at_once(start, tmp_path):
     writers = [start("note", path, f"w{i}", N_WRITES) for i in range(2)]
     with opened(path) as memory:
         start_together(writers)
-        lines, n_done, missed = listen(writers), 0, []
-        while n_done < len(writers):
-            line = lines.get()
-            if line is None:
-                n_done += 1
-                continue
+        missed = []
+        for line in listen(writers):
             said.take(line)
             missed += not_found(memory, line)
         assert [writer.wait() for writer in writers] == [0, 0]
@@ -83,14 +78,7 @@ def test_a_killed_writer_of_the_journal_loses_nothing_that_it_has_acknowledged(s
     for turn in range(2):
         worker = start("note", path, f"w{kill}-{turn}")
         start_together([worker])
-        for _ in range(draw.randint(1, 30)):
-            said.take(hear(worker))
-        time.sleep(draw.random() * 0.05)
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
-        *whole, _ = worker.stdout.read().split("\n")  # the last line may be cut off
-        for line in whole:
-            said.take(line)
+        kill_somewhere(worker, draw, said, 30)
     with opened(path) as memory:
         assert missing(memory, said) == []
         assert len(memory.journal) - len(said.entries) in (0, 1, 2), "what was written, but not said, by two workers"
@@ -100,3 +88,21 @@ def test_a_killed_writer_of_the_journal_loses_nothing_that_it_has_acknowledged(s
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         memory.journal.add("directive", "go on from here", generation=1)
         assert memory.journal.recent(1)[0].content == "go on from here"
+
+
+def test_what_two_processes_delete_of_one_log_stays_in_the_text_of_no_other_entry(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        ids = [memory.journal.add("task", f"word{number}word of it", generation=1) for number in range(60)]
+    parts = [[one for place, one in enumerate(ids) if place % 6 in places] for places in ((0, 2), (1, 4))]
+    workers = [start("forget", path, *part) for part in parts]
+    start_together(workers)
+    said = [line.split() for worker in workers for line in iter(lambda worker=worker: hear(worker), "")]
+    assert [worker.wait() for worker in workers] == [0, 0]
+    assert said == [[entry_id, "1"] for part in parts for entry_id in part]
+    with opened(path) as memory:
+        kept = [f"word{number}word of it" for number in range(60) if number % 6 in (3, 5)]
+        rows = memory.journal.browse(descending=False)
+        assert [row["document"].split("\n\n") for row in rows] == [
+            [content, *kept[max(0, place - 2) : place]] for place, content in enumerate(kept)
+        ]

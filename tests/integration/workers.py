@@ -139,6 +139,14 @@ def note(path: str, worker: str, n_writes: str = "") -> None:
         say("turn", memory.conversations.add(f"ask {name}", f"answer {name}", worker), name)
 
 
+def forget(path: str, *ids: str) -> None:
+    """Delete entries of a journal, one after another."""
+    wait_for_word()
+    memory = opened(path)
+    for entry_id in ids:
+        say(entry_id, memory.journal.delete([entry_id]))
+
+
 def create(path: str) -> None:
     """Open a store that is not there yet, at the same moment as others, and write into it."""
     wait_for_word()
@@ -146,7 +154,7 @@ def create(path: str) -> None:
         say(memory.experience.store(attempt(str(time.time_ns()))))
 
 
-JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, note, create)}
+JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, note, forget, create)}
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]](*sys.argv[2:])

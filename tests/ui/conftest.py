@@ -11,6 +11,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+import atlas
+from tests.ui.library import opened_library
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUN_SECONDS = 120
 """How long a page may take before a test gives up on it."""
@@ -38,3 +41,10 @@ def dashboard() -> Iterator[Dashboard]:
     st.cache_resource.clear()
     os.environ.clear()
     os.environ.update(before)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[atlas.MemorySystem]:
+    """An empty memory, beside the dashboard's own view of it."""
+    with opened_library(tmp_path) as opened:
+        yield opened

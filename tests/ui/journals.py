@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-import atlas
 from atlas.core.types import JournalEntry
 from tests.ui.library import opened_library
 from tests.ui.stores import START
@@ -27,10 +26,5 @@ def entry(number: int = 0, **given) -> JournalEntry:
 
 def make_journal(path: Path, *entries: JournalEntry) -> list[str]:
     """A store with these entries at a path; their ids."""
-    with opened_journal(path) as memory:
+    with opened_library(path) as memory:
         return memory.journal.add_entries(entries)
-
-
-def opened_journal(path: Path) -> atlas.MemorySystem:
-    """The store at a path, beside the dashboard's own view of it."""
-    return opened_library(path)

@@ -12,9 +12,9 @@ from atlas.core.types import Strategy
 from atlas.infra.embeddings import SentenceTransformerEmbedder
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept
+from tests.ui.looking import assert_no_problem
 from tests.ui.stores import MODEL, attempt
 from tests.ui.test_cards import cards, text_of
-from tests.ui.test_pages import assert_no_problem
 
 RED = "Rotate the red grid by a quarter"
 HOSTILE = "<b>bold</b> [link](https://example.invalid) $x$"

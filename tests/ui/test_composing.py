@@ -9,12 +9,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from atlas.memory.primitive_updates import shipped
+from atlas.memory.primitives.arc import ARCPrimitiveLoader
+from atlas.memory.primitives.swe import SWEPrimitiveLoader
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
+from tests.ui.looking import assert_no_problem, said
 from tests.ui.stores import make_store
-from tests.ui.test_compressing import said, shown_code
-from tests.ui.test_pages import assert_no_problem
+from tests.ui.test_compressing import shown_code
 
 HALVE = "def halve(numbers: list[int]) -> list[int]:\n    return [number // 2 for number in numbers]\n"
 TOTAL = "def total(numbers: list[int]) -> int:\n    return sum(numbers)\n"
@@ -102,9 +104,11 @@ def loaders(app: AppTest) -> dict[str, str]:
 def test_primitives_are_offered_loaded_run_and_taken_back(dashboard: Dashboard, tmp_path):
     make_store(tmp_path)
     app = dashboard(tmp_path, "concepts")
-    assert {"Load arc", "Load swe"} <= set(loaders(app))
-    app.button(key=loaders(app)["Load arc"]).click().run()
-    assert "primitives" in said(app)
+    n_arc, n_swe = len(ARCPrimitiveLoader().load()), len(SWEPrimitiveLoader().load())
+    assert list(loaders(app)) == [f"Load {n_arc} primitives of arc", f"Load {n_swe} primitives of swe"]
+    app.button(key=loaders(app)[f"Load {n_arc} primitives of arc"]).click().run()
+    assert f"Loaded {n_arc} primitives" in said(app)
+    assert list(loaders(app)) == [f"Load {n_swe} primitives of swe"]
     assert "rotate_90" in names(tmp_path)
     detail = dashboard(tmp_path, "concepts", id="arc_rotate_90")
     detail.button(key="concept_run_arc_rotate_90").click().run()

@@ -13,9 +13,9 @@ from atlas.memory.compression_file import CompressionFile, FoundCompression
 from atlas.memory.concepts import COLLECTION
 from tests.ui.conftest import Dashboard
 from tests.ui.library import opened_library
+from tests.ui.looking import assert_no_problem, said
 from tests.ui.programs import compress_store, make_programs, programs
 from tests.ui.stores import attempt, attempts, make_store
-from tests.ui.test_pages import assert_no_problem
 
 COMPRESS = {"curate_queue": "compress"}
 
@@ -25,11 +25,6 @@ def store(tmp_path) -> Path:
     """Four programs that have a function in common."""
     make_programs(tmp_path)
     return tmp_path
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def n_concepts(store: Path) -> int:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import atlas
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
+from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
 from tests.ui.stores import attempt, make_store
-from tests.ui.test_map import assert_no_problem
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
 TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\n"
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    """A library, beside the dashboard's own view of it."""
-    with opened_library(tmp_path) as opened:
-        yield opened
 
 
 def test_an_empty_library_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
@@ -51,6 +41,20 @@ def test_the_list_is_sorted_filtered_and_paged_by_the_store(dashboard: Dashboard
     app.multiselect(key="concepts_source").select("primitive").run()
     assert caption(app) == "10 of 30 concepts"
     assert set(table(app)["source"]) == {"primitive"}
+    assert_no_problem(app)
+
+
+def test_a_use_that_another_records_meanwhile_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path, memory):
+    often, other = memory.concepts.add_many([concept(1), concept(2)])
+    app = dashboard(tmp_path, "concepts", concepts_order="Most used first")
+    assert set(table(app)["n_uses"]) == {0}
+    memory.concepts.update_stats(other, True)
+    app.run()
+    assert (names(app), list(table(app)["n_uses"])) == (["step_2", "step_1"], [1, 0])
+    memory.concepts.update_stats(often, False)
+    memory.concepts.update_stats(often, True)
+    app.run()
+    assert list(table(app)["succeeded"]) == ["50 % (9–91 %, n = 2)", "100 % (21–100 %, n = 1)"]
     assert_no_problem(app)
 
 
@@ -95,7 +99,7 @@ def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: D
     (opened,) = memory.concepts.add_many([concept(3)])
     before = memory.concepts.get(opened)
     app = dashboard(tmp_path, "concepts", id=opened)
-    box(app, "description").set_value("Cut some columns off.")
+    box(app, "concept", "description").set_value("Cut some columns off.")
     app.button(key="concept_edit_save").click().run()
     assert memory.concepts.get(opened).description == "Cut some columns off."
     app.button(key="act_undo").click().run()
@@ -113,13 +117,13 @@ def test_an_edit_is_kept_and_undone_and_an_earlier_version_restored(dashboard: D
 def test_what_was_typed_stays_where_another_changes_the_concept(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.concepts.add_many([concept(3)])
     app = dashboard(tmp_path, "concepts", id=opened)
-    box(app, "description").set_value("Mine.").run()
+    box(app, "concept", "description").set_value("Mine.").run()
     memory.concepts.edit(opened, description="Theirs.")
     app.run()
     assert any("changed elsewhere" in element.value for element in app.warning)
-    assert box(app, "description").value == "Mine."
+    assert box(app, "concept", "description").value == "Mine."
     app.button(key="concept_edit_discard").click().run()
-    assert box(app, "description").value == "Theirs."
+    assert box(app, "concept", "description").value == "Theirs."
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_what_cannot_be_saved_is_refused_with_the_reason(dashboard: Dashboard, t
     (opened,) = memory.concepts.add_many([concept(3)])
     before = memory.concepts.get(opened)
     app = dashboard(tmp_path, "concepts", id=opened)
-    box(app, name).set_value(text)
+    box(app, "concept", name).set_value(text)
     app.button(key="concept_edit_save").click().run()
     assert any(said in text for text in texts(app))
     assert memory.concepts.get(opened) == before
@@ -140,7 +144,7 @@ def test_what_cannot_be_saved_is_refused_with_the_reason(dashboard: Dashboard, t
 def test_two_are_merged_as_previewed_and_parted_again(dashboard: Dashboard, tmp_path, memory):
     first, second, *_ = memory.concepts.add_many([concept(number) for number in range(25)])
     memory.concepts.update_stats(second, success=True)
-    app = selecting(dashboard(tmp_path, "concepts"), first, second)
+    app = selecting("concepts", dashboard(tmp_path, "concepts"), first, second)
     app.button(key="tray_merge").click().run()
     assert "**2 concepts would become 1: 1 of 25 would go (4.0%).**" in [element.value for element in app.markdown]
     app.button(key="plan_apply").click().run()
@@ -195,7 +199,7 @@ def test_what_is_selected_elsewhere_stays_and_is_not_acted_on(dashboard: Dashboa
     (opened,) = memory.concepts.add_many([concept(3)])
     app = dashboard(tmp_path, "concepts")
     app.session_state["selection"] = Selection((kept,), "lasso on the map", 1)
-    selecting(app, opened)
+    selecting("concepts", app, opened)
     app.button(key="tray_pin").click().run()
     assert memory.concepts.marks([opened])[opened].pinned
     assert not memory.experience.marks([kept])[kept].pinned
@@ -207,7 +211,7 @@ def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
     opened, other = make_library(tmp_path, concept(1), concept(2))
     with opened_library(tmp_path) as memory:
         memory.concepts.edit(opened, description="Another one.")
-    app = selecting(dashboard(tmp_path, "concepts", read_only=True, id=opened), opened, other)
+    app = selecting("concepts", dashboard(tmp_path, "concepts", read_only=True, id=opened), opened, other)
     acts = ("concept_pin", "concept_bury", "concept_delete", "concept_edit_save", "concept_note_save", "tray_merge",
             "tray_delete", "tray_pin")  # fmt: skip
     assert all(app.button(key=key).disabled for key in acts)
@@ -250,12 +254,6 @@ def test_the_history_names_concepts_opens_them_and_brings_them_back(dashboard: D
     assert_no_problem(app)
 
 
-def selecting(app: AppTest, *ids: str) -> AppTest:
-    """The page with concepts selected."""
-    app.session_state["selection_concepts"] = Selection(tuple(ids), "rows on Concepts", 1)
-    return app.run()
-
-
 def caption(app: AppTest) -> str:
     return next(e.value for e in app.caption if " concept" in e.value).removesuffix(". Click one to open it.")
 
@@ -266,17 +264,3 @@ def table(app: AppTest):
 
 def names(app: AppTest) -> list[str]:
     return list(table(app)["name"])
-
-
-def texts(app: AppTest) -> list[str]:
-    return [element.value for element in app.text]
-
-
-def box(app: AppTest, name: str):
-    """A box of the edit form."""
-    boxes = [*app.text_area, *app.text_input]
-    return next(one for one in boxes if str(one.key).startswith("concept_edit") and str(one.key).endswith(f"_{name}"))
-
-
-def of_type(app: AppTest, kind: str):
-    return [node for node in app._tree if getattr(node, "type", "") == kind]

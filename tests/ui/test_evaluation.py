@@ -19,9 +19,9 @@ from atlas.memory.experience import COLLECTION
 from atlas.storage.profiles import DEFAULT
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import RUN_SECONDS, Dashboard
+from tests.ui.looking import assert_no_problem
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
 from tests.ui.test_cards import cards, text_of
-from tests.ui.test_pages import assert_no_problem
 
 COMPARE = {"evaluation_tab": "Compare profiles"}
 RED = "Rotate the red grid by a quarter"

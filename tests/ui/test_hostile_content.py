@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.journals import entry
 from tests.ui.library import concept, opened_library
+from tests.ui.looking import selecting
 from tests.ui.stores import attempt, make_store
 from tests.ui.test_cards import cards
 from tests.ui.test_pages import PAGES
@@ -131,12 +133,7 @@ def test_it_is_shown_as_text_on_the_page_of_concepts(dashboard: Dashboard, tmp_p
         memory.concepts.edit(first, description=f"now {whole}")
     app = dashboard(tmp_path, "concepts", id=first)
     app.session_state["concept_tabs"] = tab
-    app.session_state["selection_concepts"] = Selection((first, second), "rows on Concepts", 1)
-    assert_only_text(app.run(), SAFE_OF_CONCEPTS)
-    assert showing(app)
-    for act in ("tray_merge", "plan_cancel", "tray_delete"):
-        app.button(key=act).click().run()
-        assert_only_text(app, SAFE_OF_CONCEPTS)
+    assert_only_text_in_plans(selecting("concepts", app, first, second), ("tray_merge", "plan_cancel", "tray_delete"))
     assert_only_text(dashboard(tmp_path, "history"))
 
 
@@ -158,12 +155,7 @@ def test_it_is_shown_as_text_on_the_page_of_the_journal(dashboard: Dashboard, tm
         memory.conversations.add(whole, whole, short)
     app = dashboard(tmp_path, "journal", journal_tab=tab, **({"id": crash} if tab == "Entries" else {}))
     app.session_state["entry_tabs"] = "Links"
-    app.session_state["selection_journal"] = Selection((crash, fix), "rows on Journal", 1)
-    assert_only_text(app.run(), SAFE_OF_JOURNAL)
-    assert showing(app)
-    for act in ("tray_delete", "plan_cancel"):
-        app.button(key=act).click().run()
-        assert_only_text(app, SAFE_OF_JOURNAL)
+    assert_only_text_in_plans(selecting("journal", app, crash, fix), ("tray_delete", "plan_cancel"), SAFE_OF_JOURNAL)
 
 
 @pytest.mark.parametrize("tab", ["Tries", "Sources"])
@@ -181,12 +173,16 @@ def test_it_is_shown_as_text_on_the_page_of_strategies(dashboard: Dashboard, tmp
         memory.strategies.edit(first, rationale=f"now {whole}")
     app = dashboard(tmp_path, "strategies", id=first)
     app.session_state["strategy_tabs"] = tab
-    app.session_state["selection_strategies"] = Selection((first, second), "rows on Strategies", 1)
-    assert_only_text(app.run(), SAFE_OF_CONCEPTS)
+    assert_only_text_in_plans(selecting("strategies", app, first, second), ("tray_merge", "plan_cancel", "tray_delete"))
+
+
+def assert_only_text_in_plans(app: AppTest, acts: Sequence[str], safe: set[str] = SAFE_OF_CONCEPTS) -> None:
+    """The same with what is selected, and after each button that is pressed in turn."""
+    assert_only_text(app, safe)
     assert showing(app)
-    for act in ("tray_merge", "plan_cancel", "tray_delete"):
+    for act in acts:
         app.button(key=act).click().run()
-        assert_only_text(app, SAFE_OF_CONCEPTS)
+        assert_only_text(app, safe)
 
 
 def assert_only_text(app: AppTest, safe: set[str] = SAFE) -> None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from atlas.analysis.artefacts import CACHE
+from atlas.memory.compaction_file import CompactionFile
+from atlas.memory.compaction_job import planned_now
+from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
-from tests.ui.journals import entry, opened_journal
+from tests.ui.journals import entry
+from tests.ui.looking import assert_no_problem, box
 from tests.ui.stores import attempt, make_store
-from tests.ui.test_map import assert_no_problem
+from tests.ui.test_evaluation import run_until
 
 SAID = "the parser fails on an empty list of numbers"
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    """A journal, beside the dashboard's own view of it."""
-    with opened_journal(tmp_path) as opened:
-        yield opened
 
 
 def test_an_empty_journal_says_how_to_fill_it(dashboard: Dashboard, tmp_path):
@@ -107,14 +105,14 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     before = memory.journal.get(opened)
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Something else was read.")
-    box(app, "metadata").set_value('{"by": "hand"}')
+    box(app, "entry", "content").set_value("Something else was read.")
+    box(app, "entry", "metadata").set_value('{"by": "hand"}')
     app.button(key="entry_edit_save").click().run()
     now = memory.journal.get(opened)
     assert (now.content, dict(now.metadata)) == ("Something else was read.", {"by": "hand"})
     app.button(key="act_undo").click().run()
     assert memory.journal.get(opened) == before
-    box(app, "metadata").set_value("{by: hand}")
+    box(app, "entry", "metadata").set_value("{by: hand}")
     app.button(key="entry_edit_save").click().run()
     assert any("should be JSON such as" in element.value for element in app.text)
     assert memory.journal.get(opened) == before
@@ -123,11 +121,11 @@ def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
 def test_what_was_typed_stays_where_another_changes_the_entry(dashboard: Dashboard, tmp_path, memory):
     (opened,) = memory.journal.add_entries([entry(3)])
     app = dashboard(tmp_path, "journal", id=opened)
-    box(app, "content").set_value("Mine.").run()
+    box(app, "entry", "content").set_value("Mine.").run()
     memory.journal.edit(opened, content="Theirs.")
     app.run()
     assert any("changed elsewhere" in element.value for element in app.warning)
-    assert box(app, "content").value == "Mine."
+    assert box(app, "entry", "content").value == "Mine."
 
 
 def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp_path, memory):
@@ -158,6 +156,30 @@ def test_an_entry_is_written_by_hand_through_the_gates(dashboard: Dashboard, tmp
     assert_no_problem(app)
 
 
+def test_a_gate_is_switched_for_all_and_back(dashboard: Dashboard, tmp_path, memory):
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    app.button(key="journal_gate_noise").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch on"
+    assert memory.journal.add("observation", "ok", generation=1)
+    app.button(key="act_undo").click().run()
+    assert app.button(key="journal_gate_noise").label == "Switch off"
+    assert memory.journal.add("observation", "so", generation=1) is None
+    assert_no_problem(app)
+
+
+def test_a_gate_of_which_the_environment_says_what_it_is_or_in_a_store_to_read_is_not_switched(
+    dashboard: Dashboard, tmp_path, memory, monkeypatch
+):
+    monkeypatch.setenv("ATLAS_KEEP_NOISE", "1")
+    app = dashboard(tmp_path, "journal", journal_tab="Refused")
+    assert [app.button(key=f"journal_gate_{name}").disabled for name in ("noise", "near-duplicate")] == [True, False]
+    assert "Unset ATLAS_KEEP_NOISE" in app.button(key="journal_gate_noise").help
+    st.cache_resource.clear()
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Refused")
+    assert app.button(key="journal_gate_near-duplicate").disabled
+    assert_no_problem(app)
+
+
 def test_marks_are_set_in_the_panel_and_in_the_tray(dashboard: Dashboard, tmp_path, memory):
     ids = memory.journal.add_entries([entry(n) for n in range(40)])
     app = dashboard(tmp_path, "journal", id=ids[0])
@@ -185,23 +207,128 @@ def test_what_was_deleted_is_restored_from_the_trash(dashboard: Dashboard, tmp_p
 
 
 def test_compacting_is_previewed_confirmed_and_undone(dashboard: Dashboard, tmp_path, memory):
-    long_ago = datetime.now(UTC) - timedelta(days=300)
-    memory.journal.add_entries(
-        [entry(n, entry_type="observation", created_at=long_ago + timedelta(hours=n)) for n in range(30)]
-    )
+    old_journal(memory)
     app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
     app.number_input(key="journal_keep_recent").set_value(10).run()
     app.multiselect(key="journal_keep_types").select("observation").run()
     app.number_input(key="journal_keep_0").set_value(15).run()
     app.button(key="journal_compact").click().run()
+    run_until(app, lambda: "journal_preview" in keys(app))
+    assert memory.journal.values("tier") == {"hot": 30}
+    app.button(key="journal_preview").click().run()
     assert any(element.value.startswith("**15 of 30 entries would move") for element in app.markdown)
     assert app.button(key="plan_apply").disabled
     app.text_input(key="plan_count").set_value("15").run()
     app.button(key="plan_apply").click().run()
     assert memory.journal.values("tier") == {"hot": 16, "cold": 15}
+    assert warnings(app) == ["The entries are where it would move them; it may have been applied."]
+    assert app.button(key="journal_preview").disabled
     app.button(key="act_undo").click().run()
     assert memory.journal.values("tier") == {"hot": 30}
     assert_no_problem(app)
+
+
+def old_journal(memory: atlas.MemorySystem, n: int = 30) -> list[str]:
+    """Entries that are forgotten, but for the latest that are to stay."""
+    long_ago = datetime.now(UTC) - timedelta(days=300)
+    return memory.journal.add_entries(
+        [entry(i, entry_type="observation", created_at=long_ago + timedelta(hours=i)) for i in range(n)]
+    )
+
+
+def keep_plan(memory: atlas.MemorySystem, keep_recent: int = 10) -> CompactPlan:
+    """What the worker does, kept beside the store."""
+    plan = planned_now(memory, keep_recent)
+    CompactionFile(memory.storage.path / CACHE, COLLECTION).save(plan)
+    return plan
+
+
+def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashboard: Dashboard, tmp_path, memory):
+    old_journal(memory)
+    keep_plan(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    assert app.button(key="journal_compact").label == "Plan anew"
+    assert any("keeping the latest 10 entries." in element.value for element in app.text)
+    assert warnings(app) == ["This was planned with other entries to keep than are set now."]
+    app.number_input(key="journal_keep_recent").set_value(10).run()
+    assert warnings(app) == []
+    app.button(key="journal_preview").click().run()
+    assert any(element.value.startswith("**20 of 30 entries would move") for element in app.markdown)
+    assert_no_problem(app)
+
+
+def test_a_plan_is_refused_where_the_journal_has_changed_since(dashboard: Dashboard, tmp_path, memory):
+    ids = old_journal(memory)
+    keep_plan(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    memory.journal.change_marks([ids[0]], pinned=True)
+    app.button(key="journal_preview").click().run()
+    assert "plan_apply" not in keys(app)
+    assert any("1 of the entries are pinned now" in element.value for element in app.text)
+    assert warnings(app)[-1].startswith("An entry that it touches has changed since")
+    assert app.button(key="journal_preview").disabled
+    assert memory.journal.values("tier") == {"hot": 30}
+
+
+def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard: Dashboard, tmp_path, memory):
+    ids = old_journal(memory)
+    keep_plan(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app.button(key="journal_preview").click().run()
+    memory.journal.edit(ids[0], importance=1.0)
+    app.text_input(key="plan_count").set_value("20").run()
+    app.button(key="plan_apply").click().run()
+    assert "The store has changed since this was planned. Nothing was done." in warnings(app)
+    app.button(key="plan_cancel").click().run()
+    assert warnings(app)[0].endswith("so it cannot be applied. Plan anew.")
+    assert memory.journal.values("tier") == {"hot": 30}
+
+
+def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashboard: Dashboard, tmp_path, memory):
+    old_journal(memory)
+    plan = keep_plan(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    app.button(key="journal_compact").click().run()
+    assert "journal_cancel" in keys(app)
+    app.button(key="journal_cancel").click().run()
+    assert app.button(key="journal_compact").label == "Plan anew"
+    assert CompactionFile(tmp_path / CACHE, COLLECTION).load() == plan
+
+
+def test_a_read_only_journal_is_planned_for_and_previewed_but_not_changed(dashboard: Dashboard, tmp_path, memory):
+    old_journal(memory)
+    app = dashboard(tmp_path, "journal", read_only=True, journal_tab="Forgetting")
+    app.number_input(key="journal_keep_recent").set_value(10).run()
+    app.button(key="journal_compact").click().run()
+    run_until(app, lambda: "journal_preview" in keys(app))
+    app.button(key="journal_preview").click().run()
+    app.text_input(key="plan_count").set_value("20").run()
+    assert app.button(key="plan_apply").disabled
+    assert not CompactionFile(tmp_path / CACHE, COLLECTION).path.exists()
+    assert_no_problem(app)
+
+
+def test_nothing_to_forget_says_why_everything_stays(dashboard: Dashboard, tmp_path, memory):
+    old_journal(memory, 3)
+    keep_plan(memory)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    assert any("all 3 entries stay where they are" in element.value for element in app.markdown)
+    assert list(app.dataframe[0].value["why"]) == ["it is among the latest 10"]
+    assert "journal_preview" not in keys(app)
+
+
+def test_a_model_writes_summaries_unless_a_person_chooses_otherwise(
+    dashboard: Dashboard, tmp_path, memory, monkeypatch
+):
+    old_journal(memory, 3)
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    assert "journal_writer" not in [box.key for box in app.selectbox]
+    monkeypatch.setenv("ATLAS_LLM_BASE_URL", "http://localhost:9")
+    monkeypatch.setenv("ATLAS_LLM_MODEL", "some-model")
+    app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
+    assert app.selectbox(key="journal_writer").options == ["some-model", "Sentences of the entries"]
+    assert app.selectbox(key="journal_writer").value is True
 
 
 def test_a_suggested_link_is_accepted_or_refused_by_a_person(dashboard: Dashboard, tmp_path, memory):
@@ -292,8 +419,9 @@ def on_tab(app: AppTest, name: str) -> AppTest:
     return app.run()
 
 
-def box(app: AppTest, name: str):
-    """A box of the form for edits."""
-    boxes = [*app.text_area, *app.number_input]
-    [found] = [one for one in boxes if str(one.key).startswith("entry_edit_") and str(one.key).endswith(f"_{name}")]
-    return found
+def keys(app: AppTest) -> list[str]:
+    return [str(button.key) for button in app.button]
+
+
+def warnings(app: AppTest) -> list[str]:
+    return [element.value for element in app.warning]

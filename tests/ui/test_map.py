@@ -18,6 +18,7 @@ from atlas.memory.experience import COLLECTION
 from atlas.testing import HashEmbedder
 from atlas.views.map_packets import mask_text
 from tests.ui.conftest import Dashboard
+from tests.ui.looking import assert_no_problem
 from tests.ui.stores import attempt, attempts, make_store
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](https://example.invalid/x.png) $$x$$ :red[x]"
@@ -314,9 +315,3 @@ def tell(app: AppTest, name: str, event: str, value: object) -> None:
 def domain_numbers(app: AppTest) -> list[int]:
     """The numbers of the domains, worst first."""
     return [row.number for row in app.session_state["map_sheet"].domains]
-
-
-def assert_no_problem(app: AppTest) -> None:
-    """Nothing on the page is an error."""
-    assert not app.exception
-    assert not app.error

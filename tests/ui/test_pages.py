@@ -17,6 +17,7 @@ import atlas
 from tests.ui.conftest import REPOSITORY, Dashboard
 from tests.ui.journals import entry, make_journal
 from tests.ui.library import concept, make_library, opened_library
+from tests.ui.looking import assert_no_problem
 from tests.ui.stores import attempts, make_store
 
 PAGES = ["overview", "map", "experiences", "ask", "evaluation", "curate", "history"]
@@ -168,9 +169,3 @@ def counted_on(app: AppTest) -> int:
     words += [caption.value.split()[0] for caption in app.caption if " experiences · " in caption.value]
     (counted,) = {int(word.replace(",", "")) for word in words}
     return counted
-
-
-def assert_no_problem(app: AppTest) -> None:
-    """Nothing on the page is an error."""
-    assert not app.exception
-    assert not app.error

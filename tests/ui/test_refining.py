@@ -17,8 +17,8 @@ from atlas.memory.refinement_plan import RefinePlan
 from atlas.protocols.infra import LLMClient
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.conftest import Dashboard
+from tests.ui.looking import assert_no_problem, said
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_pages import assert_no_problem
 
 REFINE = {"curate_queue": "refine"}
 
@@ -40,11 +40,6 @@ def plan(memory: atlas.MemorySystem, llm: LLMClient | None = None) -> RefinePlan
     made = planned_now(memory, llm=llm)
     RefinementFile(memory.storage.path / CACHE, COLLECTION).save(made)
     return made
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def keys(app: AppTest) -> list[str]:

@@ -8,8 +8,9 @@ import atlas
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import Dashboard
+from tests.ui.looking import assert_no_problem
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
-from tests.ui.test_map import assert_no_problem, domain_numbers, kinds
+from tests.ui.test_map import domain_numbers, kinds
 from tests.ui.test_pages import counted_on
 
 

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import opened_library
+from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts
 from tests.ui.stores import attempt, make_store
-from tests.ui.test_concepts import of_type, texts
-from tests.ui.test_map import assert_no_problem
 
 CALLS = tuple(atlas.Step(action=f"{call}(booking)") for call in ("look_up", "check_policy", "refund"))
-
-
-@pytest.fixture
-def memory(tmp_path) -> Iterator[atlas.MemorySystem]:
-    """A bank, beside the dashboard's own view of it."""
-    with opened_library(tmp_path) as opened:
-        yield opened
 
 
 def strategy(number: int = 0, **given) -> atlas.Strategy:
@@ -107,11 +96,11 @@ def test_one_in_full_shows_its_tries_what_counts_them_and_its_sources(dashboard:
 def test_an_edit_is_kept_and_undone(dashboard: Dashboard, tmp_path, memory):
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies", id=one)
-    box(app, "parameters").set_value("booking (text): its number")
+    box(app, "strategy", "parameters").set_value("booking (text): its number")
     app.button(key="strategy_edit_save").click().run()
     kept = {"name": "booking", "type": "text", "description": "its number"}
     assert memory.strategies.get(one).parameters == (kept,)
-    box(app, "parameters").set_value("(")
+    box(app, "strategy", "parameters").set_value("(")
     app.button(key="strategy_edit_save").click().run()
     assert any("one a line" in said for said in texts(app))
     assert memory.strategies.get(one).parameters == (kept,)
@@ -152,7 +141,7 @@ def test_one_is_written_by_hand_after_what_is_wrong_was_said(dashboard: Dashboar
 def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashboard, tmp_path, memory):
     first, second, *_ = add(memory, *(strategy(number) for number in range(25)))
     tried(memory, second, True)
-    app = selecting(dashboard(tmp_path, "strategies"), first, second)
+    app = selecting("strategies", dashboard(tmp_path, "strategies"), first, second)
     app.button(key="tray_retire").click().run()
     assert set(memory.strategies.retired()) == {first, second}
     app.button(key="act_undo").click().run()
@@ -162,7 +151,7 @@ def test_two_are_merged_retired_tagged_and_deleted_in_the_tray(dashboard: Dashbo
     assert first not in memory.strategies.ids()
     app.button(key="act_undo").click().run()
     assert first in memory.strategies.ids()
-    selecting(app, first)
+    selecting("strategies", app, first)
     app.button(key="tray_delete").click().run()
     app.button(key="plan_apply").click().run()
     assert first not in memory.strategies.ids()
@@ -174,7 +163,7 @@ def test_what_is_selected_on_other_pages_stays_and_is_not_acted_on(dashboard: Da
     [one] = add(memory, strategy())
     app = dashboard(tmp_path, "strategies")
     app.session_state["selection"] = Selection((kept,), "lasso on the map", 1)
-    selecting(app, one)
+    selecting("strategies", app, one)
     app.button(key="tray_pin").click().run()
     assert memory.strategies.marks([one])[one].pinned
     assert not memory.experience.marks([kept])[kept].pinned
@@ -186,7 +175,7 @@ def test_read_only_nothing_can_be_changed(dashboard: Dashboard, tmp_path):
     with opened_library(tmp_path) as memory:
         one, other = add(memory, strategy(1), strategy(2))
         memory.strategies.edit(one, title="Another")
-    app = selecting(dashboard(tmp_path, "strategies", read_only=True, id=one), one, other)
+    app = selecting("strategies", dashboard(tmp_path, "strategies", read_only=True, id=one), one, other)
     acts = ("strategy_pin", "strategy_retire", "strategy_delete", "strategy_edit_save", "strategy_note_save",
             "tray_merge", "tray_delete", "tray_retire", "tray_pin")  # fmt: skip
     assert all(app.button(key=key).disabled for key in acts)
@@ -227,12 +216,6 @@ def test_the_overview_tells_of_strategies(dashboard: Dashboard, tmp_path, memory
     assert_no_problem(app)
 
 
-def selecting(app: AppTest, *ids: str) -> AppTest:
-    """The page with strategies selected."""
-    app.session_state["selection_strategies"] = Selection(tuple(ids), "rows on Strategies", 1)
-    return app.run()
-
-
 def caption(app: AppTest) -> str:
     return next(e.value for e in app.caption if " strateg" in e.value).removesuffix(". Click one to open it.")
 
@@ -243,9 +226,3 @@ def table(app: AppTest):
 
 def titles(app: AppTest) -> list[str]:
     return list(table(app)["title"])
-
-
-def box(app: AppTest, name: str):
-    """A box of the edit form."""
-    boxes = [*app.text_area, *app.text_input]
-    return next(one for one in boxes if str(one.key).startswith("strategy_edit") and str(one.key).endswith(f"_{name}"))

@@ -11,6 +11,7 @@ import atlas
 from atlas.testing import HashEmbedder
 from pages.components.selection import Selection
 from tests.ui.conftest import Dashboard
+from tests.ui.looking import said
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
 
 
@@ -26,12 +27,6 @@ def selecting(app: AppTest, *ids: str) -> AppTest:
     """The page with a selection."""
     app.session_state["selection"] = Selection(tuple(ids), "lasso on the map", 1)
     return app.run()
-
-
-def said(app: AppTest) -> str:
-    """All plain sentences of a page."""
-    kinds = (app.text, app.caption, app.markdown, app.info, app.warning)
-    return "\n".join(element.value for kind in kinds for element in kind)
 
 
 def test_it_is_shown_on_every_page_while_something_is_selected(dashboard: Dashboard, tmp_path, memory):

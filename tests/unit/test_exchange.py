@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from atlas.core.errors import InvalidInput
-from atlas.core.exchange import ExportedExperience, ExportedStrategy, decode_line, encode_line
+from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy, decode_line, encode_line
 from atlas.core.operations import Marks, Usage, Use
-from atlas.core.types import Experience, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
+from atlas.core.types import CodeConcept, Experience, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
@@ -110,7 +110,7 @@ def test_marks_usage_and_vectors_may_be_left_out():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "note"}, "kind should be 'experience', 'strategy' or 'trajectory', but is 'note'"),
+        ({"kind": "note"}, "kind should be 'experience', 'strategy', 'concept' or 'trajectory', but is 'note'"),
         ({"kind": None}, "kind should be"),
         ({"experience": None}, "experience should be an object, but is missing"),
         ({"marks": []}, "marks should be an object, but is of type list"),
@@ -175,6 +175,64 @@ STRATEGY = ExportedStrategy(
 
 def test_a_strategy_comes_back_equal_with_every_attempt():
     assert decode_line(json.loads(encode_line(STRATEGY))) == STRATEGY
+
+
+CONCEPT = ExportedConcept(
+    concept=CodeConcept(
+        id="c1",
+        name="crop_twice",
+        description="cut twice",
+        code="def crop_twice(grid):\n    return crop(crop(grid))\n",
+        signature="crop_twice(grid)",
+        examples=(("crop_twice([[1]])", "[[1]]"),),
+        source="learned",
+        guidance="when the answer is a part",
+        calls=("c2",),
+        found_in=("e1", "e2"),
+        composed_of=("c2", "c3"),
+        metadata={"merged_from": ["c9"], "arity": 1},
+        created_at=NOON,
+    ),
+    marks=Marks(tags=("a",), pinned=True, note="keep"),
+    usage=Usage(n_uses=1, n_successes=1, last_used_at=NOON),
+    uses=(Use(record_id="c1", success=True, task_id="t1", trajectory_id="r2", at=NOON, actor="gpt"),),
+    stored_at=NOON,
+)
+
+
+def test_a_concept_comes_back_equal_with_its_lineage_and_every_attempt():
+    assert decode_line(json.loads(encode_line(CONCEPT))) == CONCEPT
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ({"concept": None}, "concept should be an object, but is missing"),
+        ({"concept": ["c1"]}, "concept should be an object, but is of type list"),
+        ({"concept": {"id": "c1", "name": "n", "description": "d"}}, "code should be a text, but is missing"),
+        ({"uses": [{"success": True}]}, "uses.0. should say `at` and `success`"),
+        ({"usage": {"n_uses": 1, "n_successes": 2}}, "n_successes should be at most n_uses, 1"),
+        ({"marks": {"tags": "a"}}, "marks.tags should be a list of texts"),
+    ],
+)
+def test_a_damaged_concept_is_refused_and_the_field_is_named(damage, said):
+    with pytest.raises(InvalidInput, match=said):
+        decode_line(json.loads(encode_line(CONCEPT)) | damage)
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        ({"calls": "c2"}, "calls should be"),
+        ({"examples": [["one"]]}, "examples should be pairs"),
+        ({"code": 7}, "code should be"),
+        ({"stolen": 1}, "stolen"),
+    ],
+)
+def test_a_damaged_field_of_a_concept_is_named(field, said):
+    line = json.loads(encode_line(CONCEPT))
+    with pytest.raises(InvalidInput, match=said):
+        decode_line(line | {"concept": line["concept"] | field})
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,8 @@ def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeCo
     if (concept.code, tuple(concept.calls), pairs) != (known.code, known.calls, list(known.examples)):
         raise InvalidInput(
             f"{concept.name!r} ({concept.id}) differs from the installed primitive: it was edited, or stored by "
-            "another version; undo the edit, or load the primitives again, to run its examples"
+            "another version; to run its examples, undo the edit, or bring it up to date: Update below the list of "
+            "concepts, or atlas primitives NAME --update"
         )
     return known
 

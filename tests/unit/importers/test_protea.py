@@ -286,6 +286,42 @@ def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):
     assert (report.added, report.skipped) == (0, 1)
 
 
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM memory WHERE id <= 3", "UPDATE memory SET content = 'anew' WHERE id = 1"]
+)
+def test_a_log_whose_first_rows_are_gone_or_reworded_is_still_the_same(memory, tmp_path, change):
+    path = protea(tmp_path / "a.sqlite", [{}] * 10, [(5, 6, "related")], LATE)
+    run(memory, path)
+    log = set(memory.journal.values("meta.protea_log"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change)
+        put(connection, row(11), LATE)
+        connection.execute("INSERT INTO memory_links VALUES (11, 6, 'fixed_by')")
+    report, _ = run(memory, path.rename(tmp_path / "moved.sqlite"))
+    is_reworded = change.startswith("UPDATE")
+    assert (report.added, report.skipped) == (1 + is_reworded, 9 if is_reworded else 7)
+    assert set(memory.journal.values("meta.protea_log")) == log
+    newest, *others = sorted(memory.journal.recent(20), key=lambda entry: -entry.metadata["protea_row"])
+    (sixth,) = [entry for entry in others if entry.metadata["protea_row"] == 6]
+    assert newest.links == (Link("fixed_by", sixth.id),)
+
+
+def test_another_log_that_has_a_row_in_common_with_one_is_another(memory, tmp_path):
+    paths = [
+        protea(tmp_path / f"{name}.sqlite", [{"content": f"{name}{n}" if n != 3 else "wake up"} for n in range(10)])
+        for name in "ab"
+    ]
+    reports = [run(memory, path)[0] for path in (*paths, *paths)]
+    assert [report.added for report in reports] == [10, 10, 0, 0]
+
+
+def test_keys_that_the_journal_itself_writes_come_in_under_another_name(memory, tmp_path):
+    path = protea(tmp_path / "a.sqlite", [{"metadata": '{"refused_links": ["related:x"], "promoted_to": 3}'}])
+    (entry,) = memory_rows(memory, path)
+    assert entry.metadata["protea_refused_links"] == ["related:x"]
+    assert not {"refused_links", "promoted_to"} & set(entry.metadata)
+
+
 def test_a_database_in_wal_mode_in_a_place_that_nobody_may_write_to_is_read(tmp_path):
     (tmp_path / "ro").mkdir()
     path = protea(tmp_path / "ro" / "a.sqlite", wal=True)

@@ -38,7 +38,10 @@ def test_rows_are_counted_and_a_second_import_adds_nothing(files, sink, tau_row)
 def test_every_format_is_recognized_by_its_content(files, tau_row, mbpp_row, inspect_log, sample):
     history = {"history": [{"role": "user", "content": "Fix it."}]}
     paths = {
-        "atlas": [files.lines("a.x", [trajectory_line()])],
+        "atlas": [
+            files.lines("a.x", [trajectory_line()]),
+            files.lines("a2.x", [{"kind": "concept", "concept": {}}]),
+        ],
         "tau-bench": [files.json("b.x", [tau_row()]), files.lines("b2.x", [tau_row()])],
         "reflexion": [
             files.lines("c.x", [mbpp_row()]),

@@ -8,14 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import atlas
 from atlas.core.codec import encode_trajectory
-from atlas.core.exchange import encode_line
+from atlas.core.exchange import ExportedConcept, encode_line
+from atlas.core.operations import Marks, Usage
 from atlas.core.settings import Settings
+from atlas.core.types import CodeConcept
 from atlas.importers import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.system import MemorySystemImpl
-from atlas.testing import MemoryVectorStore
+from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import attempt, memory_over
 
 
@@ -60,3 +63,34 @@ def test_an_experience_without_a_text_to_embed_is_found_by_its_description(memor
     }
     run(memory, files.lines("a.jsonl", [{"kind": "experience", "experience": experience}]))
     assert [hit.item.id for hit in memory.search_hits("cancel a flight", 1)] == ["e1"]
+
+
+def exported_concept(**changes):
+    concept = CodeConcept(name="crop", description="cut", code="def crop(g):\n    return g[1:]\n", id="c1")
+    line = json.loads(encode_line(ExportedConcept(concept=concept, marks=Marks(note="keep"), usage=Usage(n_uses=2))))
+    return line | {"concept": line["concept"] | changes}
+
+
+def test_a_damaged_concept_costs_only_itself_and_a_second_import_adds_none(tmp_path, files):
+    damaged = [
+        exported_concept(code="def crop(:"),
+        exported_concept(name="x" * 201),
+        exported_concept(calls=[7]),
+        exported_concept(source="stolen"),
+        {"kind": "concept", "concept": []},
+    ]
+    path = files.lines("a.jsonl", [*damaged, exported_concept()])
+    with atlas.open_memory(tmp_path / "store", embedder=HashEmbedder(), settings=Settings()) as memories:
+        report = import_paths(MemorySink(memories, "a test"), [path], settings=Settings())
+        assert (report.added_concepts, report.rejected) == (1, 5)
+        assert [one.reason.split(" but")[0].split(";")[0] for one in report.rejections] == [
+            "the code of concept 'crop': expected Python, got 'invalid syntax' in line 1",
+            "a concept's name should have up to 200 characters, not 201",
+            "calls should hold texts alone",
+            "a concept's source should be one of primitive, learned, composed, imported,",
+            "concept should be an object,",
+        ]
+        assert memories.concepts.marks(["c1"])["c1"].note == "keep"
+        assert memories.concepts.get("c1").usage_count == 2
+        again = import_paths(MemorySink(memories, "a test"), [path], settings=Settings())
+        assert (again.added, again.skipped) == (0, 1)

@@ -73,7 +73,7 @@ def test_what_no_program_proves_is_shown_but_not_proposed(caplog):
     untested = attempts(with_tests=False)
     assert [one.n_verified for one in asyncio.run(strategy().propose(untested)).learned] == [0]
     assert asyncio.run(strategy().compress(untested)) == []
-    assert "left out 1 concepts that no program with tests proves" in caplog.text
+    assert "left out 1 concept that no program with tests proves" in caplog.text
 
 
 def test_a_concept_that_cannot_be_named_keeps_its_placeholder():

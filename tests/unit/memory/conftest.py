@@ -24,7 +24,10 @@ NOW = FixedClock().now()
 
 
 class DictVectorStore:
-    """A vector store as a user writes one for a test: the five methods of the specification, and nothing else."""
+    """A vector store as a user writes one for a test: the five methods of the specification, and nothing else.
+
+    Like chromadb, it refuses to be asked for no record.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
@@ -46,10 +49,12 @@ class DictVectorStore:
         )
 
     async def delete(self, ids):
+        assert ids
         for record_id in ids:
             self.rows.pop(record_id, None)
 
     async def get(self, ids):
+        assert ids
         return [self.rows[record_id] for record_id in ids if record_id in self.rows]
 
     async def count(self):

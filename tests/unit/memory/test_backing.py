@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from atlas.core.errors import InvalidInput
 from atlas.infra import aio
-from atlas.memory.backing import PlainStore
+from atlas.memory.backing import PlainStore, backing
 from atlas.testing import MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 
@@ -56,3 +57,28 @@ def test_either_channel_may_be_left_out():
     assert candidates(plain, VECTORS[3], None, 1) == {"d": (1, 0)}
     assert candidates(plain, None, "flight", 5) == {"a": (0, 1)}
     assert candidates(plain, VECTORS[3], "flight", 0) == {}
+
+
+def test_a_store_that_cannot_list_is_filtered_ordered_and_counted_all_the_same():
+    plain = filled(DictVectorStore())
+    assert aio.run(plain.ids({"n": {"$gt": 1}})) == ["c", "d"]
+    assert aio.run(plain.count({"n": {"$lt": 3}})) == 3
+    assert aio.run(plain.column("n", {"id": {"$in": ["b", "nobody"]}})) == {"b": 1}
+    rows = aio.run(plain.scan(order_by="n", descending=True, limit=2, offset=1))
+    assert [row["id"] for row in rows] == ["c", "b"]
+
+
+class SyncStore:
+    """The five methods as chromadb has them."""
+
+    def add(self, ids, embeddings, metadatas, documents): ...
+    def query(self, embedding, k, where=None): ...
+    def delete(self, ids): ...
+    def get(self, ids): ...
+    def count(self): ...
+
+
+@pytest.mark.parametrize("given", [SyncStore(), object(), None])
+def test_what_is_no_vector_store_is_refused_when_a_memory_is_made(given):
+    with pytest.raises(InvalidInput, match=f"the coroutines add, .*, but got '{type(given).__name__}'; wrap it"):
+        backing(given, 4)

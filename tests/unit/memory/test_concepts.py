@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
+from atlas.infra import aio
+from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
+from atlas.memory.primitives.arc import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.undo import undo
@@ -21,16 +26,16 @@ CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\
 
 
 @pytest.fixture
-def store(tmp_path):
-    made = Store.open(tmp_path / "store", clock=FixedClock())
-    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield made
-    made.ledger.close()
+def library(store):
+    return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
 
 
 @pytest.fixture
-def library(store):
-    return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
+def elsewhere(tmp_path):
+    made = Store.open(tmp_path / "elsewhere", clock=FixedClock())
+    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
+    yield ChromaConceptLibrary(HashEmbedder(), made.vector_store(COLLECTION), clock=FixedClock())
+    made.ledger.close()
 
 
 def concept(name="crop", description="cut a box out of a grid", code=CROP, **fields):
@@ -91,6 +96,8 @@ def test_the_passage_and_similar_are_there_as_for_every_memory(library):
         ({"usage_count": -1}, "0 or more"),
         ({"success_rate": 2.0}, "in \\[0, 1\\]"),
         ({"code": "(" * 5000 + ")" * 5000}, "expected Python"),
+        ({"calls": "an_id"}, "calls should be a list of ids, but is 'an_id'"),
+        ({"found_in": (1,)}, "found_in should be a list of ids"),
     ],
 )
 def test_what_cannot_be_a_concept_is_refused_and_nothing_is_added(library, fields, said):
@@ -109,6 +116,7 @@ def test_the_same_code_in_another_dress_is_refused_and_the_one_that_is_there_is_
     assert len(library) == 1
 
 
+TRIM = "def trim(grid):\n    return grid[1:-1]\n"
 OTHER = "def crop(grid):\n    return grid[1:]\n"
 
 
@@ -237,6 +245,19 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert [version.item.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
     undo(store.ledger, store.marks, store.history()[0].id, actor="t")
     assert library.get(concept_id).code == CROP
+
+
+def test_an_edit_that_was_undone_is_no_version_until_it_is_done_again(library, store):
+    concept_id = library.add(concept())
+    library.edit(concept_id, description="second")
+    library.edit(concept_id, description="third")
+    taken_back = store.undo(store.history()[0].id)
+    assert [version.item.description for version in library.versions(concept_id)] == ["cut a box out of a grid"]
+    store.undo(taken_back.id)
+    assert [version.item.description for version in library.versions(concept_id)] == [
+        "second",
+        "cut a box out of a grid",
+    ]
 
 
 def test_two_edits_of_one_operation_are_two_versions(library):
@@ -391,3 +412,115 @@ def test_writes_within_are_one_operation(library, store):
     scoped.add(concept("f", "fill", "def f(g):\n    return g\n"))
     assert store.count_operations() == 1
     assert len(library) == 2
+
+
+def test_exported_concepts_are_the_same_elsewhere_and_are_put_back_once(library, elsewhere):
+    crop, trim = library.add(concept(examples=(("crop([[1]], b)", "[[1]]"),))), library.add(concept("trim", code=TRIM))
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE, composed_of=(crop,), found_in=("e1",)))
+    library.update_stats(trim, True)
+    library.record_use(crop, False, task_id="t", trajectory_id="r")
+    library.merge([crop, trim])
+    library.change_marks([twice], add_tags=["grids"], note="often")
+    library.edit(twice, guidance="when once is not enough")
+    ids = library.ids()
+    exported = library.export(ids)
+    lines = [decode_line(json.loads(encode_line(item))) for item in exported]
+    assert elsewhere.restore_many(lines) == ids
+    assert elsewhere.get_many(ids) == library.get_many(ids)
+    assert elsewhere.marks(ids) == library.marks(ids)
+    assert elsewhere.uses(ids[0]) == library.uses(ids[0])
+    assert elsewhere.export(ids) == exported
+    assert elsewhere.restore_many(lines) == []
+    assert elsewhere.add_many([concept("trim", code=TRIM)]) == []  # what was merged is known there too
+
+
+def test_an_exported_concept_whose_callee_was_left_out_finds_it_by_its_name(library, elsewhere):
+    library.add(concept(source="primitive"))
+    twice = library.add(concept("crop_twice", "cut twice", CROP_TWICE, source="learned"))
+    own = elsewhere.add(concept())
+    assert elsewhere.restore_many(library.export(library.ids({"source": "learned"}))) == [twice]
+    assert elsewhere.depends_on(twice) == [elsewhere.get(own)]
+
+
+def test_where_one_of_several_exported_concepts_cannot_be_kept_none_is_put_back(library, elsewhere):
+    good, bad = library.export(
+        library.add_many([concept(), concept("trim", code=TRIM)]),
+    )
+    bad = replace(bad, concept=replace(bad.concept, code="def trim(:"))
+    with pytest.raises(InvalidInput, match="'trim': expected Python"):
+        elsewhere.restore_many([good, bad])
+    assert len(elsewhere) == 0
+
+
+def test_a_record_of_before_it_said_what_it_needs_is_linked_by_its_code(library, store):
+    crop, twice = library.add_many([concept(), concept("crop_twice", "cut twice", CROP_TWICE)])
+    drop_needs(store)
+    library.delete([crop])
+    again = library.add(concept(code=OTHER))
+    assert library.get(twice).calls == (again,)
+    assert library.uses(again).called_by == (twice,)
+    assert [one.id for one in library.dependents([again])] == [twice]
+
+
+def test_code_that_only_a_newer_python_parses_is_read_all_the_same(library, store):
+    crop = library.add(concept())
+    drop_needs(store, code="def crop(:")
+    assert library.get(crop).calls == ()
+    assert library.uses(crop).called_by == ()
+
+
+def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
+    with pytest.raises(
+        InvalidInput, match=r"should be a CodeConcept, but is {'name': 'x'}; make one: atlas\.CodeConcept"
+    ):
+        library.add({"name": "x"})
+    with pytest.raises(InvalidInput, match="the query should be a text, but is None"):
+        library.search(None)
+    with pytest.raises(InvalidInput, match="k should be 0 or more, but is '5'"):
+        library.search("grid", "5")
+    library.compression_strategy = library.composition_strategy = Joined()
+    with pytest.raises(InvalidInput, match="takes Trajectory objects, but got 'a run'"):
+        library.compress(["a run"])
+    with pytest.raises(InvalidInput, match="at least two concepts, but got 1"):
+        library.compose(library.add(concept()))
+
+
+@pytest.mark.parametrize(
+    ("plugged", "said"),
+    [
+        ({"primitive_loader": "arc"}, "primitive_loader should be an object with `load`, or None, but is 'arc'"),
+        ({"composition_strategy": object()}, "composition_strategy should be an object with `compose`"),
+        ({"compression_strategy": 7}, "compression_strategy should be an object with `compress`, or None, but is 7"),
+    ],
+)
+def test_what_cannot_be_plugged_in_is_refused_when_the_library_is_made(plugged, said):
+    with pytest.raises(InvalidInput, match=said):
+        ChromaConceptLibrary(HashEmbedder(), MemoryVectorStore(), **plugged)
+
+
+def test_one_is_deleted_by_its_id_alone(library):
+    crop, _ = library.add_many([concept(), concept("trim", code=TRIM)])
+    assert library.delete(crop) == 1
+    assert [one.name for one in library.get_many(library.ids())] == ["trim"]
+
+
+def test_a_pipeline_asks_the_library_that_it_was_given_to_for_what_its_parts_call():
+    given = PipelineCompositionStrategy()
+    library = ChromaConceptLibrary(HashEmbedder(), DictVectorStore(), ARCPrimitiveLoader(), given)
+    composed = library.compose(["arc_rotate_90", "arc_mirror_horizontal"])
+    assert composed.name == "rotate_90_then_mirror_horizontal"
+    assert composed.examples
+    assert given.find is nothing_found
+
+
+def drop_needs(store, **changes):
+    """Make the records of concepts what an earlier ATLAS wrote, with other contents where given."""
+    records = store.vector_store(COLLECTION)
+    rows = aio.run(records.get(aio.run(records.ids())))
+    metadatas = [
+        {name: value for name, value in row["metadata"].items() if name != "needs"}
+        | {"content": json.dumps(json.loads(row["metadata"]["content"]) | changes)}
+        for row in rows
+    ]
+    embeddings, documents = [row["embedding"] for row in rows], [row["document"] for row in rows]
+    aio.run(records.update([row["id"] for row in rows], embeddings, metadatas, documents))

@@ -337,6 +337,50 @@ def test_both_gates_can_be_switched_off_by_settings(tmp_path):
         assert [memory.journal.add("observation", "ok", generation=1) for _ in range(2)].count(None) == 0
 
 
+def test_a_gate_that_is_switched_is_so_for_every_process_and_after_a_restart(journal, store, clock):
+    other = opened(store, clock)
+    assert [(gate.name, gate.is_on, gate.said_by) for gate in journal.gates()] == [
+        ("noise", True, "default"),
+        ("near-duplicate", True, "default"),
+    ]
+    journal.switch_gate("noise", False)
+    assert other.add("observation", "ok", generation=1)
+    assert other.add("observation", "ok", generation=1) is None, "it repeats the other one"
+    assert [(gate.is_on, gate.said_by) for gate in opened(store, clock).gates()] == [
+        (False, "store"),
+        (True, "default"),
+    ]
+    other.switch_gate("noise", True)
+    assert journal.add("observation", "so", generation=1) is None
+    assert [gate.said_by for gate in journal.gates()] == ["store", "default"]
+    with pytest.raises(InvalidInput, match="a gate should be one of noise, near-duplicate, but is 'quality'"):
+        journal.switch_gate("quality", True)
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_what_a_journal_was_opened_with_goes_before_what_the_store_says(journal, store, clock, keeps):
+    journal.switch_gate("noise", keeps)
+    told = opened(store, clock, keep_noise=keeps)
+    assert (told.gates()[0].is_on, told.gates()[0].said_by) == (not keeps, "caller")
+    assert (told.add("observation", "ok", generation=1) is not None) == keeps
+    assert (told.within("store").add("observation", "so", generation=1) is not None) == keeps
+    told.keep_noise = None
+    assert (told.gates()[0].is_on, told.gates()[0].said_by) == (keeps, "store")
+
+
+def test_settings_switch_a_gate_on_as_well(tmp_path):
+    with open_memory(tmp_path / "store", embedder=HashEmbedder()) as memory:
+        memory.journal.switch_gate("noise", False)
+    settings = Settings.from_environment({"ATLAS_KEEP_NOISE": "0"})
+    with open_memory(tmp_path / "store", settings=settings, embedder=HashEmbedder()) as memory:
+        assert memory.journal.add("observation", "ok", generation=1) is None
+
+
+def test_without_a_place_for_refusals_both_gates_are_off():
+    gates = Journal(HashEmbedder(), MemoryVectorStore(), keep_noise=False).gates()
+    assert [(gate.is_on, gate.said_by) for gate in gates] == [(False, "no store")] * 2
+
+
 @pytest.mark.parametrize(
     ("content", "is_kept_out"),
     [("0 1 2 3", True), ("w0 w1 w2 w3", False), ("ok…", True), ("déjà vu", True), ("心跳丢失", False)],

@@ -37,14 +37,6 @@ class ByDescription:
 
 
 @pytest.fixture
-def store(tmp_path):
-    made = Store.open(tmp_path / "store", clock=FixedClock())
-    made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield made
-    made.ledger.close()
-
-
-@pytest.fixture
 def bank(store):
     return ChromaStrategyBank(HashEmbedder(), store.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
 

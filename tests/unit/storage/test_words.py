@@ -153,6 +153,13 @@ def test_words_side_by_side_tell_more_than_the_same_words_apart(opened):
     assert found(opened, "cancel flight")[0] == "beside"
 
 
+@pytest.mark.parametrize(("word", "parts"), [("解析器", "解析 析器"), ("データ", "デー ータ")])
+def test_a_chinese_or_japanese_word_tells_more_than_its_characters_apart(opened, word, parts):
+    add(opened, {"apart": parts, "beside": f"{word}很慢"})
+    add(opened, {f"other{i}": "weather" for i in range(20)})
+    assert found(opened, word) == ["beside", "apart"]
+
+
 def test_the_last_word_that_is_typed_may_be_a_beginning_after_whole_words(opened):
     add(opened, {"beginning": "a heartbeat was lost", "whole": "the heart of it", "neither": "a fast beat"})
     add(opened, {f"other{i}": "weather" for i in range(9)})

@@ -15,7 +15,7 @@ from atlas.views.concept_lineage import quoted
 from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
 from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
 from atlas.views.history import operation_detail, operation_page
-from atlas.views.primitives import load_primitives, loader_names, n_updates, update_primitives
+from atlas.views.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
 from tests.ui.stores import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"
@@ -73,6 +73,13 @@ def test_what_is_around_a_concept_is_named_and_what_is_gone_is_counted(memory):
     assert concept_detail(memory, twice).lineage.n_missing == 1
     both = memory.concepts.add(concept("both", "def both(g):\n    return g\n", calls=("x",), composed_of=("x", four)))
     assert concept_detail(memory, both).lineage.n_missing == 1
+
+
+def test_what_calls_what_is_denied_of_python_alone(memory):
+    ours = memory.concepts.add(concept())
+    other = memory.concepts.add(concept("mine", "function mine(bot) { dig(bot) }", "mine ore", language="javascript"))
+    assert concept_detail(memory, ours).lineage.caption == "It calls no other concept, and none calls it."
+    assert "read from Python only" in concept_detail(memory, other).lineage.caption
 
 
 def test_an_earlier_version_is_restored_whole(memory):
@@ -172,7 +179,9 @@ def test_the_primitives_of_an_installed_package_are_loaded_once(memory, tmp_path
     (tmp_path / "site" / "some_primitives.py").write_text(LOADER)
     monkeypatch.syspath_prepend(tmp_path / "site")
     assert "some" in loader_names()
+    assert n_missing(memory, "some") == 1
     assert load_primitives(memory, "some").sentence == "Loaded 1 primitive"
+    assert n_missing(memory, "some") == 0
     assert memory.concepts.ids() == ["test_crop"]
     assert load_primitives(memory, "some") is None
     assert n_updates(memory, "some") == 0

@@ -11,7 +11,8 @@ import atlas
 from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
 from atlas.views.experience import Editable, experience_detail
-from atlas.views.experiences import Listing, Query, listed_page, n_pages, placed_and_marked, similar_rows
+from atlas.views.experiences import Query, listed_page, placed_and_marked, similar_rows
+from atlas.views.listing import Listing, n_pages
 from atlas.views.live import changes_since, drawn_now
 from atlas.views.scope import Scope, domain_titles, known_tags, left_out_sentence, scope_options
 from tests.ui.stores import START, attempt, attempts
@@ -31,7 +32,7 @@ def test_the_last_page_holds_what_is_left(memory):
 
 def test_an_empty_memory_has_one_empty_page(memory):
     assert n_pages(0) == 1
-    assert listed_page(memory, Query()) == Listing(rows=(), caption="0 experiences")
+    assert listed_page(memory, Query()) == Listing(rows=(), n=0, caption="0 experiences")
 
 
 @pytest.mark.parametrize(("page", "first"), [(0, "Task 29"), (-5, "Task 29"), (99, "Task 4")])
@@ -110,7 +111,7 @@ def test_an_edit_keeps_what_the_person_did_not_touch(memory):
     experience = memory.experience.get(memory.experience.store(attempt("Sort", feedback="bad", success=False)))
     begun = Editable(task="Sort", outcome="failed", feedback="older")
     typed = Editable(task="Sort", outcome="unknown", feedback="older")
-    changes = typed.changes(experience, begun)
+    changes = typed.changes_of(experience, begun)
     assert [*changes] == ["outcome"]
     assert changes["outcome"].success is None
 

@@ -17,7 +17,7 @@ from atlas.views.journal_conversations import conversation_view, found_turns
 from atlas.views.journal_entry import EditableEntry, entry_detail, metadata_in
 from atlas.views.journal_links import PHRASES, candidates, entry_links, suggested_links
 from atlas.views.journal_proposals import CompactRequest, EntryDeleteRequest, tier_sizes
-from atlas.views.journal_refused import refused_listing
+from atlas.views.journal_refused import gate_views, refused_listing
 from atlas.views.journal_timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from tests.ui.journals import entry
 from tests.ui.stores import START
@@ -190,7 +190,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
     clock.advance(timedelta(days=60))
     before = tier_sizes(memory)
-    proposal = CompactRequest(keep_recent=5).propose(memory)
+    proposal = CompactRequest(plan=memory.journal.plan_compact(5)).propose(memory)
     assert proposal.view.is_large
     assert proposal.view.n_going == 25
     [summary] = proposal.summaries
@@ -199,9 +199,9 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert proposal.button == "Move 25 entries, write 1 summary"
     operation_id, sentence = proposal.apply(memory)
     assert sentence == "Moved 25 entries, wrote 1 summary"
-    assert [(tier, f"{n:,}") for tier, n in tier_sizes(memory).items()] == [
-        (tier, value) for tier, value, _ in proposal.effect
-    ]
+    assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
+        tier: value for tier, value, _ in proposal.effect
+    }
     assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
     memory.undo(operation_id)
     assert tier_sizes(memory) == before
@@ -210,7 +210,7 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
 def test_a_compaction_of_a_journal_that_has_changed_is_refused(memory, clock):
     ids = memory.journal.add_entries([entry(n, entry_type="observation", importance=0.3) for n in range(30)])
     clock.advance(timedelta(days=60))
-    proposal = CompactRequest(keep_recent=5).propose(memory)
+    proposal = CompactRequest(plan=memory.journal.plan_compact(5)).propose(memory)
     memory.journal.edit(ids[0], importance=1.0)
     with pytest.raises(PlanOutdated):
         proposal.apply(memory)
@@ -273,6 +273,17 @@ def test_what_a_gate_kept_out_is_counted_and_says_why(memory, clock):
     assert [(one.generation, one.like_id) for one in listing.shown] == [(3, held), (2, "")]
     assert held not in listing.shown[0].reason
     assert held[:8] in listing.shown[0].reason
+
+
+def test_each_gate_says_whether_it_is_on_and_who_says_so(memory):
+    memory.journal.switch_gate("noise", False)
+    memory.journal.keep_repetitions = True
+    noise, repetitions = gate_views(memory)
+    assert (noise.is_on, noise.is_overridden) == (False, False)
+    assert noise.what == "Entries of fewer than 3 different words are let in"
+    assert noise.why == "Switched off for everyone who writes here."
+    assert (repetitions.is_on, repetitions.is_overridden) == (False, True)
+    assert repetitions.why == "ATLAS_KEEP_REPETITIONS says so here, whatever the store says."
 
 
 def test_the_history_tells_of_entries(memory):

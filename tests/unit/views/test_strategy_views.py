@@ -17,6 +17,7 @@ from atlas.views.history import operation_detail, operation_page
 from atlas.views.interval_bars import interval_bar
 from atlas.views.kinds import STRATEGY
 from atlas.views.selection import chosen_used
+from atlas.views.state import uses_seen
 from atlas.views.strategies import (
     HIGHEST,
     MOST_TRIED,
@@ -28,7 +29,6 @@ from atlas.views.strategies import (
     listed_strategies,
     search_strategies,
     strategy_options,
-    tries_seen,
 )
 from atlas.views.strategy import EditableStrategy, attempt_rows, effect_view, strategy_changes, strategy_detail
 from atlas.views.strategy_charts import tries_caption, tries_chart, updater_estimates, updaters_chart
@@ -97,7 +97,7 @@ def test_the_list_is_sorted_by_how_sure_how_high_and_how_much_tried(memory):
     assert listed(memory, order=HIGHEST) == ["once", "often", "never"]
     assert listed(memory, order=MOST_TRIED) == ["often", "once", "never"]
     assert listed(memory, order="Title, A to Z") == ["never", "often", "once"]
-    assert tries_seen(memory) == 11
+    assert uses_seen(memory, STRATEGY) == 11
     assert never
 
 
