@@ -115,11 +115,11 @@ def test_what_was_compacted_is_out_of_prompts_yet_found_and_archived_entries_are
 
 
 def test_generations_before_the_first_have_periods_of_their_own(journal, clock):
-    for number in range(10):
+    for number in range(11):
         write(journal, "observation", f"The {FRUITS[number % 5]} parser survived {TASTES[number % 4]}", -10 * number)
     clock.advance(timedelta(days=400))
     drafts = journal.plan_compact(keep_recent=0).summaries
-    assert sorted((draft.first_generation, draft.last_generation) for draft in drafts) == [(-90, -50), (-40, 0)]
+    assert sorted((draft.first_generation, draft.last_generation) for draft in drafts) == [(-100, -60), (-50, -10)]
 
 
 @pytest.mark.parametrize("age_days", [400, 1_600])
