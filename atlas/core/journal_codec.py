@@ -21,6 +21,9 @@ from atlas.core.types import JournalEntry, Link
 TIERS = ("hot", "warm", "cold", "archived")
 """How far an entry is on the way to being forgotten, the first the nearest."""
 
+MOST_GENERATIONS = 2**53
+"""The farthest generation: beyond, charts and filters do not hold a number exactly, and no agent gets there."""
+
 LINK_TYPES = ("caused_by", "fixed_by", "related", "summarises", "refers_to")
 
 
@@ -73,6 +76,11 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
     _check_said("id", entry.id)
     if isinstance(entry.generation, bool) or not isinstance(entry.generation, int):
         raise InvalidInput(f"an entry's generation should be a whole number, but is {entry.generation!r}")
+    if not -MOST_GENERATIONS <= entry.generation <= MOST_GENERATIONS:
+        raise InvalidInput(
+            f"an entry's generation should be between -{MOST_GENERATIONS:,} and {MOST_GENERATIONS:,}, "
+            f"but has {len(f'{abs(entry.generation):x}')} hexadecimal digits; give the number that the agent counts"
+        )
     check_importance(entry.importance)
     if entry.tier not in TIERS:
         raise InvalidInput(f"an entry's tier should be one of {', '.join(TIERS)}, but is {entry.tier!r}")

@@ -112,16 +112,18 @@ class _Reader:
         tier = _optional(raw, "tier") or TIERS[0]
         if tier not in _TIERS:
             raise InvalidInput(f"tier should be one of {', '.join(_TIERS)}, but is {tier!r}")
-        importance = raw.get("importance")
         made_at = _optional(raw, "timestamp")
         metadata = self._metadata(raw)
+        importance = raw.get("importance")
+        if importance is None:
+            importance = importance_of(EntryTypes().of(entry_type), content, metadata)
         return JournalEntry(
             id=entry_id(row_key(raw), self.log),
             entry_type=entry_type,
             content=content,
             generation=raw.get("generation", 0),
             created_at=decode_instant(made_at, "timestamp"),
-            importance=importance_of(EntryTypes().of(entry_type), content) if importance is None else importance,
+            importance=importance,
             metadata=metadata,
             tier=_TIERS[tier],
             links=(*self.links.get(raw["id"], ()), *self._summarised(raw["id"], metadata)),

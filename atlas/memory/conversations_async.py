@@ -15,7 +15,7 @@ from atlas.core.types import new_id
 from atlas.infra.clock import SystemClock
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import Entry, columns
-from atlas.memory.newest import newest
+from atlas.memory.newest import newest, place_after_all
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.vector_store import LedgerVectorStore
@@ -24,6 +24,9 @@ COLLECTION = "atlas_conversations"
 
 MAIN = "main"
 """The conversation of an agent that has no more than one."""
+
+SAID_AT = "said_at"
+"""Under which the store keeps when a turn was said; `created_at` is where it stands, never before an earlier turn."""
 
 TITLE_CHARACTERS = 200
 
@@ -86,14 +89,18 @@ class AsyncConversations(AsyncRetrievalMemory[Turn]):
             raise InvalidInput("a conversation should have a name, but it is empty; give it one, or leave it out")
         turn = Turn(conversation=conversation, user_text=user_text, response=response, created_at=self._clock.now())
         entry = _to_entry(turn)
+        entry.metadata["created_at"] = await place_after_all(self._store, entry.metadata[SAID_AT])
         await self._store.add(*await columns([entry], self._store, self.embedder, {}))
         return turn.id
 
     async def awindow(self, conversation: str = MAIN) -> list[Turn]:
-        """What an agent should be reminded of: the last turns, as long as they are recent, the oldest first."""
+        """What an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
+
+        Where the clock was put back, turns that were said after now are left out: nobody knows how old they are.
+        """
         latest = await self.aturns(conversation, self.max_turns)
-        since = self._clock.now() - self.ttl
-        return [turn for turn in reversed(latest) if turn.created_at >= since]
+        now = self._clock.now()
+        return [turn for turn in reversed(latest) if now - self.ttl <= turn.created_at <= now]
 
     async def aturns(self, conversation: str = MAIN, limit: int = 50) -> list[Turn]:
         """The latest turns of a conversation, however old, the newest first."""
@@ -120,7 +127,7 @@ def _to_entry(turn: Turn) -> Entry:
     metadata: dict[str, Any] = {
         "title": " ".join((turn.user_text or turn.response).split())[:TITLE_CHARACTERS],
         "conversation": turn.conversation,
-        "created_at": turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        SAID_AT: turn.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
         "content": dump(said),
     }
     return Entry(turn.id, "\n".join(text for text in (turn.user_text, turn.response) if text.strip()), metadata)
@@ -128,4 +135,5 @@ def _to_entry(turn: Turn) -> Entry:
 
 def _from_row(row: Row) -> Turn:
     held = row["metadata"]
-    return Turn(id=row["id"], created_at=datetime.fromisoformat(held["created_at"]), **json.loads(held["content"]))
+    said_at = datetime.fromisoformat(held.get(SAID_AT, held["created_at"]))
+    return Turn(id=row["id"], created_at=said_at, **json.loads(held["content"]))

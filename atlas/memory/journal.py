@@ -135,18 +135,18 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
         """Sync form of `anote_promotion`."""
         aio.run(self.anote_promotion(entry_ids, name))
 
-    def context_for_evolution(self, limit: int | None = 10, *, token_budget: int | None = None) -> list[JournalEntry]:
+    def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
         """Sync form of `acontext_for_evolution`."""
         return aio.run(self.acontext_for_evolution(limit, token_budget=token_budget))
 
     def context_for_task(
-        self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
+        self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
         """Sync form of `acontext_for_task`."""
         return aio.run(self.acontext_for_task(task, limit, token_budget=token_budget, count_retrieval=count_retrieval))
 
     def context_for_task_generation(
-        self, limit: int | None = 10, *, token_budget: int | None = None
+        self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """Sync form of `acontext_for_task_generation`."""
         return aio.run(self.acontext_for_task_generation(limit, token_budget=token_budget))

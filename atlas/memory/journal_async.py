@@ -14,12 +14,13 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.spending import operation
-from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, check_bounds, chosen, value_of
+from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, checked_limit, chosen, value_of
 from atlas.memory.journal_compacting import CompactPlan, Subject, SummaryDraft, plan_compact
 from atlas.memory.journal_entries_async import LIVE
-from atlas.memory.journal_judging import importance_of
+from atlas.memory.journal_judging import SCORED, importance_of
 from atlas.memory.journal_links_async import AsyncLinkedEntries
 from atlas.memory.journal_records import SUMMARISED_AT, changed_row, from_row, instant, told_at
+from atlas.memory.journal_scoring import MIDDLING, SCORE, score_of
 from atlas.memory.journal_summarising import Summariser
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Row
@@ -34,7 +35,7 @@ many of each, as they come from an index, which takes no longer in a long journa
 
 DIRECTIVE, SUMMARY = "directive", "summary"
 
-BY_VALUE = ("observation", SUMMARY)
+BY_VALUE = (SCORED, SUMMARY)
 """The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
 
 
@@ -44,23 +45,23 @@ class AsyncJournal(AsyncLinkedEntries):
     # What to tell an agent
 
     async def acontext_for_evolution(
-        self, limit: int | None = 10, *, token_budget: int | None = None
+        self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """What an agent should know that is about to change itself, the most urgent first.
 
-        The latest directive, crashes, reflections and tasks and the best observations and summary, so many of each;
-        where a type has too few, or there is room for more, the entries of most value.
+        The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
+        so many of each; where a type has too few, or there is room for more, the entries of most value.
 
         Args:
-            limit: Of entries; None for as many as the budget holds.
+            limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
             token_budget: Of all texts together, roughly.
         """
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         pool = await self._pool()
         return chosen(await self._by_quota(EVOLUTION, pool), await self._by_value(pool), limit, token_budget)
 
     async def acontext_for_task(
-        self, task: str, limit: int | None = 10, *, token_budget: int | None = None, count_retrieval: bool = True
+        self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
         """What an agent should know at a task: the last directive, so many of each type about the task, then by value.
 
@@ -68,7 +69,7 @@ class AsyncJournal(AsyncLinkedEntries):
             task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         wanted = await self.arecent(1, self.types.counting_as(DIRECTIVE))
         for entry_type, count in TASK.items():
             where = {
@@ -82,10 +83,10 @@ class AsyncJournal(AsyncLinkedEntries):
         return chosen(wanted, await self._by_value(await self._pool()), limit, token_budget)
 
     async def acontext_for_task_generation(
-        self, limit: int | None = 10, *, token_budget: int | None = None
+        self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
         """What an agent should know that looks for a task of its own: a summary, the latest tasks, then by value."""
-        check_bounds(limit, token_budget)
+        limit = checked_limit(limit, token_budget)
         pool = await self._pool()
         return chosen(await self._by_quota(TASK_GENERATION, pool), await self._by_value(pool), limit, token_budget)
 
@@ -231,15 +232,27 @@ class AsyncJournal(AsyncLinkedEntries):
         )
 
     async def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """The latest of each type, and of observations and summaries those of most value."""
+        """The latest of each type, of summaries those of most value, and of observations those of the best score."""
         wanted: list[JournalEntry] = []
         for name, count in quotas.items():
             names = self.types.counting_as(name)
-            if name in BY_VALUE:
-                wanted += (await self._by_value([entry for entry in pool if entry.entry_type in names]))[:count]
-            else:
+            if name not in BY_VALUE:
                 wanted += await self.arecent(count, names)
+                continue
+            known = [*pool, *await self._scored()] if name == SCORED else pool
+            best = await self._by_value([entry for entry in known if entry.entry_type in names])
+            best = sorted(best, key=_score, reverse=True) if name == SCORED else best
+            wanted += list({entry.id: entry for entry in best}.values())[:count]
         return wanted
+
+    async def _scored(self) -> list[JournalEntry]:
+        """Observations of the best scores, however long ago they were written."""
+        types, tiers = self.types.counting_as(SCORED), list(LIVE)
+        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
+        rows = await self._store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
+        buried = await self._buried()
+        found = await self.aget_many([row["id"] for row in rows if row["id"] not in buried])
+        return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
 
     async def _pool(self) -> list[JournalEntry]:
         """Among which entries those of most value are looked for; summaries are as far back as what they stand for."""
@@ -253,6 +266,11 @@ class AsyncJournal(AsyncLinkedEntries):
     async def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
         usage, now = await self._usage_of(entries), self._clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+
+
+def _score(entry: JournalEntry) -> float:
+    score = score_of(entry.content, entry.metadata)
+    return MIDDLING if score is None else score
 
 
 def _summary_id(draft: SummaryDraft) -> str:

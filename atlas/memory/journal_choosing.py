@@ -25,6 +25,9 @@ TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "
 TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
 """What an agent that looks for a task is told."""
 
+LIMIT = 10
+"""Entries of a context that is given no bound."""
+
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; a character of another script counts as a token."""
 
@@ -69,10 +72,13 @@ def tokens_of(text: str) -> int:
     return len(text) - n_plain + -(-n_plain // CHARACTERS_PER_TOKEN)
 
 
-def check_bounds(limit: int | None, token_budget: int | None) -> None:
-    """Raise `InvalidInput` for negative bounds, or where there is none at all."""
-    if limit is None and token_budget is None:
-        raise InvalidInput("a context should have a limit or a token_budget, but has neither; give one")
+def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
+    """How many entries there may be: as many as the budget holds where none is given, `LIMIT` where that is not either.
+
+    Raises:
+        InvalidInput: One of them is negative.
+    """
     for name, bound in (("limit", limit), ("token_budget", token_budget)):
         if bound is not None and bound < 0:
             raise InvalidInput(f"{name} should be 0 or more, but is {bound}")
+    return LIMIT if limit is None and token_budget is None else limit

@@ -369,7 +369,9 @@ def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
     """Entries of one type and period, where there are enough of them, each group by time."""
     groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
     for subject in reversed(subjects):
-        groups[subject.entry.entry_type, max(subject.entry.generation - 1, 0) // PERIOD].append(subject)
+        generation = subject.entry.generation
+        period = (generation - (generation > 0)) // PERIOD  # the first is from 0, which counts none, to 50
+        groups[subject.entry.entry_type, period].append(subject)
     return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
 
 

@@ -17,7 +17,8 @@ from atlas.memory.backing import backing
 from atlas.memory.journal_entries_async import COLLECTION, AnyStore, AsyncJournalEntries
 from atlas.memory.journal_judging import NOISE, REPEATED, Refusal, importance_of, noise, repeated
 from atlas.memory.journal_kinds import EntryType, EntryTypes
-from atlas.memory.journal_records import from_row, to_entry, with_own
+from atlas.memory.journal_records import PLACED_AT, from_row, instant, to_entry, with_own
+from atlas.memory.newest import place_after_all
 from atlas.memory.retrieval_async import Row, Weights
 from atlas.protocols.infra import Clock, Embedder, LLMClient
 
@@ -149,15 +150,16 @@ class AsyncGatedEntries(AsyncJournalEntries):
         """
         check_given(entry_type, content, metadata, links)
         kept = await self._recall()
-        kind = self.types[entry_type]
+        kind, now = self.types[entry_type], self._clock.now()
+        place = await place_after_all(self._store, instant(now))
         entry = checked_entry(
             JournalEntry(
                 entry_type=entry_type,
                 content=content,
                 generation=generation,
-                created_at=self._clock.now(),
-                importance=importance_of(kind, content) if importance is None else importance,
-                metadata=with_own(metadata or {}, {}),
+                created_at=now,
+                importance=importance_of(kind, content, metadata or {}) if importance is None else importance,
+                metadata=with_own(metadata or {}, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
                 links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
             )
         )
@@ -215,7 +217,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
             return found
         rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
         alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-        return repeated(entry.content, await self.aget_many(alike))
+        return repeated(entry, await self.aget_many(alike))
 
     async def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
         assert self._refused is not None

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry
 from atlas.memory.journal_kinds import EntryType
+from atlas.memory.journal_scoring import MIDDLING, score_of
 from atlas.storage.terms import CJK_RUN
 
 NOISE, REPEATED = "noise", "near-duplicate"
@@ -27,8 +30,11 @@ SAME_PAIRS = 0.8
 NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
 """Words that turn what is said round, `t` being what is left of `don't`: two entries that say the same have as many."""
 
-NUMBERS_TELL = ("crash_log",)
-"""Types in which a number, such as that of an error or a line, tells one from another, as a word does."""
+SCORED = "observation"
+"""The type of which, with those that count as it, a score says how much is told: what went well is worth repeating."""
+
+SCORE_WEIGHT = 0.3
+"""How much more an observation of score 1 tells than one of score 0."""
 
 FEEDBACK_WEIGHT = 0.3
 """How far the tasks that an entry was used for can move its importance, up or down, once there are many."""
@@ -42,7 +48,12 @@ TELLING_CHARACTERS = 300
 _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d]+")
-_TOKEN_OR_NUMBER = re.compile(r"\w+")
+_NAME = re.compile(r"\w+")
+_NUMBER = re.compile(r"-?\d+(?:[.,:]\d+)*")
+_COUNTER = re.compile(
+    r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
+)
+"""What Protea's template counts in each entry: these numbers differ from one run of the same thing to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +68,17 @@ class Refusal:
     """The entry that says the same; empty for noise."""
 
 
-def importance_of(entry_type: EntryType, content: str) -> float:
-    """How much an entry tells, in [0, 1], by its type and by what it says.
+def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
+    """How much an entry tells, in [0, 1], by its type, by what it says, and of an observation by its score.
 
     A failure, and a reason or a rule, say more than that all went well; a few words say less than a paragraph.
     """
     told = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
     length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
-    return round(min(1.0, max(0.0, entry_type.importance + told + length)), 4)
+    is_scored = SCORED in (entry_type.name, entry_type.counts_as)
+    score = score_of(content, metadata) if is_scored else None
+    scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - MIDDLING)
+    return round(min(1.0, max(0.0, entry_type.importance + told + length + scored)), 4)
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
@@ -79,20 +93,27 @@ def with_feedback(importance: float, usage: Usage) -> float:
 def noise(content: str) -> Refusal | None:
     """Why a text tells nothing, or None where it may."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
-    n_words = len(telling_words(CJK_RUN.sub(" ", content))) + len(unspaced)
+    names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
+    n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
     if n_words >= MIN_WORDS:
         return None
     return Refusal(NOISE, f"{n_words} different words; an entry needs {MIN_WORDS} to tell anything")
 
 
-def repeated(content: str, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Which of earlier entries of its type says what a text says, but for a few words and numbers that tell nothing."""
-    for entry in earlier:
-        shared = _shared(content, entry)
-        if shared >= SAME_WORDS:
+def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
+    """Which of earlier entries of its type says what an entry says, but for a few words and Protea's own counters.
+
+    Another number, such as that of an error or a score, says something else.
+    """
+    score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
+    for other in earlier:
+        if numbers != _numbers(other.content):
+            continue
+        shared = _shared(entry.content, other.content)
+        if shared >= SAME_WORDS and score == score_of(other.content, other.metadata):
             share = math.floor(100 * shared)
-            reason = f"shares {share} % of its words with entry {entry.id} of generation {entry.generation}"
-            return Refusal(REPEATED, reason, entry.id)
+            reason = f"shares {share} % of its words with entry {other.id} of generation {other.generation}"
+            return Refusal(REPEATED, reason, other.id)
     return None
 
 
@@ -101,15 +122,19 @@ def telling_words(text: str) -> set[str]:
     return set(_TOKEN.findall(text.lower()))
 
 
-def _shared(content: str, entry: JournalEntry) -> float:
-    """The share of their words that a text and an entry both have; 0 where the same words say something else."""
-    if content == entry.content:
+def _shared(content: str, other: str) -> float:
+    """The share of their words that two texts both have; 0 where the same words say something else."""
+    if content == other:
         return 1.0
-    token = _TOKEN_OR_NUMBER if entry.entry_type in NUMBERS_TELL else _TOKEN
-    one, other = (token.findall(text.lower()) for text in (content, entry.content))
-    if _negations(one) != _negations(other) or _overlap(_pairs(one), _pairs(other)) < SAME_PAIRS:
+    one, two = (_TOKEN.findall(text.lower()) for text in (content, other))
+    if _negations(one) != _negations(two) or _overlap(_pairs(one), _pairs(two)) < SAME_PAIRS:
         return 0.0
-    return _overlap(set(one), set(other))
+    return _overlap(set(one), set(two))
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text in their order, without those that tell nothing."""
+    return _NUMBER.findall(_COUNTER.sub(" ", text))
 
 
 def _negations(words: Sequence[str]) -> Counter[str]:

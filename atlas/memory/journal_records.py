@@ -13,6 +13,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.columns import Entry
+from atlas.memory.journal_scoring import SCORE, score_of
 
 TITLE_CHARACTERS = 200
 
@@ -30,7 +31,10 @@ SUMMARISED_AT = "summarised_at"
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
 
-OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT)
+PLACED_AT = "placed_at"
+"""Under which an entry says where it stands in the log, if that is not at its own time: the clock had been put back."""
+
+OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
 
 
@@ -45,13 +49,15 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
         raise InvalidInput(f"entry {entry.id!r} has no time at which it was written")
     check_text(entry.content, "the entry's content")
     encoded = encode_entry(entry)
+    score = score_of(entry.content, entry.metadata)
     metadata = {
         "title": title_of(entry.content),
         "entry_type": entry.entry_type,
         "generation": entry.generation,
-        "created_at": instant(entry.created_at),
+        "created_at": max(instant(entry.created_at), _instant_under(entry, PLACED_AT)),
         "importance": float(entry.importance),
         "tier": entry.tier,
+        **({} if score is None else {SCORE: score}),
         **links_of(entry.links),
         **_filterable(entry.metadata),
         "content": dump(encoded),
@@ -153,10 +159,16 @@ def time_of(entry: JournalEntry) -> datetime:
 
 def _summarised(entry: JournalEntry) -> datetime:
     """When a summary was written, as far as it says so in a way that can be read."""
+    at = _instant_under(entry, SUMMARISED_AT)
+    return datetime.fromisoformat(at) if at else _EARLIEST
+
+
+def _instant_under(entry: JournalEntry, name: str) -> str:
+    """A time that an entry's metadata hold, as the store sorts by it; empty where they hold none that can be read."""
     try:
-        return datetime.fromisoformat(entry.metadata[SUMMARISED_AT]).astimezone(UTC)
+        return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):
-        return _EARLIEST
+        return ""
 
 
 def _texts(entry: JournalEntry, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The newest records of a collection, also where several are of one instant."""
+"""The newest records of a collection, also where several are of one instant, or the clock was put back."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ async def newest(store: LedgerVectorStore | PlainStore, where: Mapping[str, Any]
         passing = await store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
     last_added_first = passing[::-1]
     return sorted(last_added_first, key=_instant, reverse=True)[:limit]
+
+
+async def place_after_all(store: LedgerVectorStore | PlainStore, at: str) -> str:
+    """What to sort a record by that is written at an instant: never before what is there, should the clock go back."""
+    latest = await store.scan(order_by="created_at", descending=True, limit=1)
+    return max([at, *map(_instant, latest)])
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:

@@ -152,7 +152,7 @@ def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
 
 def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
     kind = types.of(entry.entry_type)
-    computed = importance_of(kind, entry.content)
+    computed = importance_of(kind, entry.content, entry.metadata)
     said = [f"An entry of this type begins with {kind.importance:.2f}; by what it says it comes to {computed:.2f}."]
     if abs(computed - entry.importance) >= 0.005:
         said.append(f"Whoever wrote, imported or edited it gave it {entry.importance:.2f}.")

@@ -39,6 +39,21 @@ def test_turns_of_more_than_ten_minutes_ago_leave_the_window_but_stay(conversati
     assert said(conversations.turns()) == ["late", "early"]
 
 
+def test_a_clock_that_is_put_back_leaves_the_turns_in_their_order_and_none_of_the_future_in_the_window(
+    conversations, clock
+):
+    conversations.add("future", "f")
+    clock.advance(timedelta(hours=-2))
+    for number in range(3):
+        conversations.add(f"back {number}", "b")
+        clock.advance(timedelta(seconds=1))
+    assert said(conversations.window()) == ["back 0", "back 1", "back 2"]
+    assert said(conversations.turns()) == ["back 2", "back 1", "back 0", "future"]
+    assert conversations.turns(limit=1)[0].created_at == clock.now() - timedelta(seconds=1)
+    clock.advance(timedelta(hours=1))
+    assert conversations.window() == []
+
+
 def test_conversations_do_not_mix_and_are_searched_together_or_apart(conversations):
     conversations.add("how do I bake bread?", "with yeast", "kitchen")
     conversations.add("how do I bake clay?", "in a kiln", "workshop")

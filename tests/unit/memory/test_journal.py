@@ -14,7 +14,8 @@ from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.journal import Journal
 from atlas.memory.journal_judging import importance_of, with_feedback
-from atlas.memory.journal_kinds import EntryTypes
+from atlas.memory.journal_kinds import EntryType, EntryTypes
+from atlas.memory.journal_scoring import score_of
 from atlas.memory.opening import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.journals import opened, write
@@ -61,6 +62,8 @@ def test_an_entry_comes_back_as_it_was_written(journal, clock):
         ({"entry_type": "dream"}, "should be of type observation, crash_log"),
         ({"content": " "}, "content should say something"),
         ({"generation": "4"}, "generation should be a whole number"),
+        ({"generation": 10**400}, "generation should be between .* has 333 hexadecimal digits"),
+        ({"generation": -(2**53) - 1}, "generation should be between"),
         ({"importance": 1.5}, "importance should be a number from 0 to 1"),
         ({"links": [("knows", "x")]}, "a link should be of type caused_by"),
         ({"metadata": {"n": float("nan")}}, "which JSON cannot hold"),
@@ -113,6 +116,18 @@ def test_of_entries_of_one_instant_the_last_added_is_the_newest(journal):
     ids = [journal.add("task", f"task {name} of one instant", generation=1) for name in ("a", "b", "c")]
     assert [row["id"] for row in journal.get_recent(limit=2)] == [ids[2], ids[1]]
     assert [row["id"] for row in journal.get_by_type("task", 1)] == [ids[2]]
+
+
+def test_what_was_added_last_is_the_newest_also_where_the_clock_was_put_back(journal, clock):
+    ids = []
+    for days in (0, -31, 1, -2):
+        clock.advance(timedelta(days=days))
+        ids.append(journal.add("task", f"User asked after {days} days", generation=1))
+    assert [row["id"] for row in journal.get_recent(4)] == ids[::-1]
+    assert [row["id"] for row in journal.get_by_type("task", 2)] == ids[:-3:-1]
+    assert journal.get(ids[-1]).created_at == clock.now()
+    journal.edit(ids[1], content="User asked something else", metadata={"user": "ada"})
+    assert journal.get_recent(4)[3]["id"] == ids[0]
 
 
 @pytest.mark.parametrize("per_instant", [1, 7, 400])
@@ -203,6 +218,45 @@ def test_importance_follows_from_type_and_content():
     assert importance_of(types["task"], "Result: not solved") > importance_of(types["task"], "Result: a success!")
 
 
+def test_an_observation_of_a_high_score_is_more_important_and_no_other_type_is():
+    types = EntryTypes()
+    types.register(EntryType(name="trial", importance=0.3, half_life_days=9.0, counts_as="observation"))
+    for kind in (types["observation"], types["trial"]):
+        low, unknown, high = [importance_of(kind, "it was so", held) for held in ({"score": 0.1}, {}, {"score": 0.95})]
+        assert low < unknown < high
+        assert importance_of(kind, "it was so. Score: 0.95") > importance_of(kind, "it was so. Score: 0.10")
+        assert importance_of(kind, "it was so", {"score": 90}) <= 1
+    assert importance_of(types["crash_log"], "Score: 0.1") == importance_of(types["crash_log"], "Score: 0.9")
+
+
+@pytest.mark.parametrize(
+    ("content", "metadata", "score"),
+    [
+        ("Output: ok. Score: 0.95. Next", {}, 0.95),
+        ("score=95%", {}, 0.95),
+        ("first Score: 0.1, at last Score: 19/20", {}, 0.95),
+        ("Score: 0.10", {"score": 0.95}, 0.95),
+        ("", {"score": "0.95"}, 0.95),
+        ("Score: 0.95", {"score": None}, 0.95),
+        ("Score: 0.95", {"score": -3}, 0.95),
+        ("", {"score": 87}, 87.0),
+        ("Score: n/a", {}, None),
+        ("Score: 1/0", {}, None),
+        ("Score: 1.2.3", {}, None),
+        ("Score: 1e999", {}, None),
+        ("high_score: 3, def score(x): return 5", {}, None),
+        ("", {"score": True}, None),
+        ("", {"score": 101}, None),
+        ("", {"score": 10**400}, None),
+        ("", {"score": float("nan")}, None),
+        ("", {"score": [0.5]}, None),
+        ("score: " + "1" * 100_000 + "x", {}, None),
+    ],
+)
+def test_a_score_is_read_where_there_is_one_and_an_odd_one_is_none(content, metadata, score):
+    assert score_of(content, metadata) == score
+
+
 def test_importance_follows_from_feedback():
     assert with_feedback(0.5, Usage()) == 0.5
     assert with_feedback(0.5, Usage(n_uses=3, n_successes=3)) == pytest.approx(0.65)
@@ -233,6 +287,17 @@ def test_a_repetition_is_kept_out_and_names_what_it_repeats(journal):
         ("crash_log", "HTTP error 404 from server", "HTTP error 500 from server"),
         ("reflection", "Use the parser instead of the regex", "Use the regex instead of the parser"),
         (
+            "observation",
+            "Gen 6 survived 300s. Code: 200 bytes. Score: 0.10. Output: tests passed",
+            "Gen 7 survived 310s. Code: 900 bytes. Score: 0.95. Output: tests passed",
+        ),
+        ("observation", "Gen 8 survived 20s. Output: answered 42", "Gen 9 survived 20s. Output: answered 17"),
+        (
+            "reflection",
+            "Set the timeout of the client that asks the slow server for its pages in the night to 5 s",
+            "Set the timeout of the client that asks the slow server for its pages in the night to 60 s",
+        ),
+        (
             "reflection",
             "An agent that waits for the slow server should retry its request a few times with longer pauses",
             "An agent that waits for the slow server should never retry its request a few times with longer pauses",
@@ -243,6 +308,14 @@ def test_the_same_words_that_say_something_else_are_no_repetition(journal, entry
     for content in (first, second):
         write(journal, entry_type, content)
     assert journal.add(entry_type, f"{second}!", generation=1) is None
+
+
+def test_the_same_text_with_another_score_is_no_repetition(journal):
+    for score in (0.1, 0.95):
+        write(journal, "observation", "Gen 1 survived. Output: all passed", metadata={"score": score})
+    assert (
+        journal.add("observation", "Gen 2 survived. Output: all passed", generation=2, metadata={"score": 0.95}) is None
+    )
 
 
 def test_what_a_person_said_is_never_kept_out(journal):
@@ -308,7 +381,10 @@ def test_without_a_place_for_refusals_both_gates_are_off():
     assert [(gate.is_on, gate.said_by) for gate in gates] == [(False, "no store")] * 2
 
 
-@pytest.mark.parametrize(("content", "is_kept_out"), [("ok…", True), ("déjà vu", True), ("心跳丢失", False)])
+@pytest.mark.parametrize(
+    ("content", "is_kept_out"),
+    [("0 1 2 3", True), ("w0 w1 w2 w3", False), ("ok…", True), ("déjà vu", True), ("心跳丢失", False)],
+)
 def test_a_character_beyond_ascii_is_no_way_past_the_gate(journal, content, is_kept_out):
     assert (journal.add("observation", content, generation=1) is None) == is_kept_out
 
@@ -453,5 +529,9 @@ def test_a_context_holds_to_its_limit_and_budget(journal):
     large = journal.context_for_evolution(limit=None, token_budget=120)
     assert 0 < len(small) < len(large)
     assert sum(-(-len(entry.content) // 4) for entry in small) <= 40
-    with pytest.raises(InvalidInput, match="has neither"):
-        journal.context_for_evolution(limit=None)
+    assert len(journal.context_for_evolution()) == 10
+    assert len(journal.context_for_evolution(token_budget=10_000)) == 20
+    assert len(journal.context_for_task("do thing", token_budget=10_000)) == 20
+    assert len(journal.context_for_evolution(limit=3, token_budget=10_000)) == 3
+    with pytest.raises(InvalidInput, match="token_budget should be 0 or more"):
+        journal.context_for_evolution(token_budget=-1)

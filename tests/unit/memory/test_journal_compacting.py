@@ -114,6 +114,14 @@ def test_what_was_compacted_is_out_of_prompts_yet_found_and_archived_entries_are
     assert journal.plan_compact(keep_recent=0).summaries == ()
 
 
+def test_generations_before_the_first_have_periods_of_their_own(journal, clock):
+    for number in range(11):
+        write(journal, "observation", f"The {FRUITS[number % 5]} parser survived {TASTES[number % 4]}", -10 * number)
+    clock.advance(timedelta(days=400))
+    drafts = journal.plan_compact(keep_recent=0).summaries
+    assert sorted((draft.first_generation, draft.last_generation) for draft in drafts) == [(-100, -60), (-50, -10)]
+
+
 @pytest.mark.parametrize("age_days", [400, 1_600])
 def test_compacting_again_at_once_does_nothing_however_old_the_log_is(journal, store, clock, age_days):
     ids = fill(journal)
@@ -301,6 +309,20 @@ def test_a_model_that_cannot_be_asked_is_asked_once_for_all_summaries(journal, c
     assert len(plan.summaries) == 2
     assert plan.problems == ("no key",)
     assert {draft.written_by for draft in plan.summaries} == {"extraction"}
+
+
+def test_a_plan_is_refused_once_a_source_of_a_summary_says_something_else_though_it_would_not_move(journal, clock):
+    ids = fill(journal)
+    for entry_id in ids:
+        journal.edit(entry_id, tier="cold")
+    clock.advance(timedelta(days=200))
+    plan = journal.plan_compact(keep_recent=0)
+    ids = [entry_id for draft in plan.summaries for entry_id in draft.source_ids]
+    assert ids[0] not in [move.id for move in plan.moves]
+    journal.edit(ids[0], content="What it said was a secret")
+    with pytest.raises(PlanOutdated, match="has changed"):
+        journal.apply_compact(plan)
+    assert journal.count({"entry_type": "summary"}) == 0
 
 
 def test_a_plan_that_knows_of_a_deleted_entry_is_refused_whole(journal, clock):

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import pytest
 
+from atlas.core.types import JournalEntry
+from atlas.memory.journal_async import N_CONSIDERED
 from atlas.testing import ScriptedLLM
 from tests.unit.memory.journals import write
 
@@ -63,6 +65,28 @@ def test_p0_tiered_retrieval_takes_so_many_of_each_type_and_fills_up_by_value(jo
     assert [entry.entry_type for entry in journal.context_for_task_generation(8)] == ["task"] * 8
     assert journal.context_for_task("write fox in python", 3)[0].entry_type == "directive"
     assert any("fox" in entry.content for entry in journal.context_for_task("write fox in python", 10))
+
+
+@pytest.mark.parametrize("is_in_metadata", [True, False])
+def test_p0_tiered_retrieval_takes_the_observations_of_a_high_score_however_long_ago(journal, clock, is_in_metadata):
+    scores = {"ant": 0.99, "bee": 0.1, "cat": 0.98, "dog": None}
+    entries = [
+        JournalEntry(
+            entry_type="observation",
+            content=f"{word} survived." + (f" Score: {score}" if score and not is_in_metadata else ""),
+            generation=1,
+            created_at=clock.now() + timedelta(minutes=position),
+            importance=0.3,
+            metadata={"score": score} if is_in_metadata else {},
+        )
+        for position, (word, score) in enumerate([*scores.items(), *[("elk", 0.1)] * (2 * N_CONSIDERED)])
+    ]
+    journal.add_entries(entries)
+    told = journal.context_for_evolution(limit=4)
+    assert [entry.content.split()[0] for entry in told[:2]] == ["ant", "cat"]
+    journal.change_marks([told[0].id], buried=True)
+    told = journal.context_for_evolution(limit=2)
+    assert [entry.content.split()[0] for entry in told] == ["cat", "dog"]
 
 
 def test_p0_tiered_retrieval_a_type_with_too_few_leaves_its_place_to_what_is_of_most_value(journal):

@@ -1,0 +1,156 @@
+"""Protea's `MemoryStore` over a journal: an agent of that kind moves over by changing an import."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from atlas.core.errors import ImportFailed
+from atlas.core.journal_codec import check_names
+from atlas.core.settings import Settings
+from atlas.core.types import JournalEntry
+from atlas.importers.run import import_paths
+from atlas.importers.sink import MemorySink
+from atlas.infra.forking import InterProcessLock
+from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
+from atlas.memory.opening import open_memory
+from atlas.protocols.infra import Clock, Embedder
+
+logger = logging.getLogger(__name__)
+
+ROW = "protea_row"
+"""The key of an entry's metadata with its number in Protea's table, which imported entries have as well."""
+
+MORE_FOUND = 10
+"""How many times as many entries are looked for as are wanted, since not all of them hold every keyword."""
+
+
+class MemoryStore:
+    """The memory of an agent, with the methods, the order of arguments and the whole numbers as ids that Protea has.
+
+    Nothing is kept out, as an agent of that kind expects what it adds to be there. What else a journal can do is to be
+    had of `memory.journal`.
+    """
+
+    def __init__(
+        self,
+        db_path: str | os.PathLike[str],
+        *,
+        embedder: Embedder | None = None,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open a memory, creating it where there is none.
+
+        Args:
+            db_path: The store directory. Where a file of Protea's own is, it stays as it is, the store lies beside it
+                with `.atlas` after its name, and as long as that is empty, what the file holds comes in first.
+            embedder: As for `open_memory`, like the others.
+
+        Raises:
+            ImportFailed: The file is none of Protea's.
+            StoreError: The store cannot be opened; the message says what to do.
+        """
+        given = Path(db_path)
+        path = given.with_name(f"{given.name}.atlas") if given.is_file() else given
+        settings = settings or Settings.from_environment()
+        self.memory = open_memory(path, embedder=embedder, settings=settings, clock=clock)
+        self._journal = self.memory.journal
+        self._journal.keep_noise = self._journal.keep_repetitions = True
+        self._numbering = InterProcessLock(path / "protea.lock")
+        if given.is_file() and not len(self._journal):
+            self._bring_over(given, settings)
+
+    def add(
+        self,
+        generation: int,
+        entry_type: str,
+        content: str,
+        metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+    ) -> int:
+        """Write an entry, of whatever type; its id, which is one more than the last.
+
+        Raises:
+            InvalidInput: It says nothing, or a value cannot be kept.
+        """
+        if entry_type not in [known.name for known in self._journal.types]:
+            middling = self._journal.types.of(entry_type)
+            self._journal.register_type(entry_type, middling.importance, middling.half_life_days)
+        with self._numbering.held():
+            number = self._last_number() + 1
+            held = {**(metadata or {}), ROW: number}
+            self._journal.add(entry_type, content, generation=generation, importance=importance, metadata=held)
+        return number
+
+    def get_recent(self, limit: int = 10) -> list[dict[str, Any]]:
+        """The latest entries of all types, newest first."""
+        return [_row(entry) for entry in self._journal.recent(limit)]
+
+    def get_by_type(self, entry_type: str, limit: int = 10) -> list[dict[str, Any]]:
+        """The latest entries of a type, newest first."""
+        return [_row(entry) for entry in self._journal.recent(limit, [entry_type])]
+
+    def search(self, keywords: Sequence[str], limit: int = 10) -> list[dict[str, Any]]:
+        """The entries that hold all keywords, in either case, newest first; the last of them may be a beginning.
+
+        Raises:
+            InvalidInput: The keywords are one text.
+        """
+        check_names(keywords, "keywords", "heartbeat")
+        words = " ".join(keywords)
+        if not words.strip() or limit <= 0:
+            return []
+        found = self._journal.search_words(words, MORE_FOUND * limit)
+        rows = [_row(entry) for entry in found if all(word.lower() in entry.content.lower() for word in keywords)]
+        return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
+
+    def get_context_for_evolution(self, limit: int = 10) -> list[dict[str, Any]]:
+        """What the agent should know before it changes itself: so many of each type, the most urgent first."""
+        return [_row(entry) for entry in self._journal.context_for_evolution(limit)]
+
+    def count(self) -> int:
+        """How many entries there are, also those that were forgotten."""
+        return len(self._journal)
+
+    def close(self) -> None:
+        """Write what is left to write, and let go of the store."""
+        self.memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _last_number(self) -> int:
+        rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
+        last = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
+        return last if isinstance(last, int) else 0
+
+    def _bring_over(self, file: Path, settings: Settings) -> None:
+        try:
+            sink = MemorySink(self.memory, f"imported {file.name}")
+            report = import_paths(sink, [file], format="protea", settings=settings)
+            if not report.read and report.rejections:
+                raise ImportFailed(f"{report.rejections[0]}; give the path of a store, or of a file of Protea's")
+        except BaseException:
+            self.close()
+            raise
+        for rejection in report.rejections:
+            logger.warning("left out: %s", rejection)
+
+
+def _row(entry: JournalEntry) -> dict[str, Any]:
+    """An entry as Protea gives it; one that got no number, such as a summary, has the id 0."""
+    row = as_protea(entry)
+    number = row["metadata"].get(ROW)
+    own = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}
+    return {**row, "id": number if isinstance(number, int) else 0, "metadata": own}
+
+
+def _is_ours(key: str) -> bool:
+    return key in OF_THE_JOURNAL or key.startswith("protea_")
