@@ -14,8 +14,9 @@ from atlas.infra.clock import SystemClock
 from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
 from atlas.library_learning.proposing import LLMCompositionStrategy
 from atlas.memory.backing import PlainStore
+from atlas.memory.concept_lineage_async import ConceptUses
 from atlas.memory.concept_merging import ConceptMergePlan
-from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, ConceptUses, check_plugged
+from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, check_plugged
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.versions import ItemVersion

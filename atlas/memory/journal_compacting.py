@@ -5,23 +5,27 @@ Pure: from what is known of each entry to a plan.
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-
-import numpy as np
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import Usage
-from atlas.core.types import JournalEntry, Vectors
+from atlas.core.types import JournalEntry
 from atlas.memory.journal_choosing import recency_of
-from atlas.memory.journal_judging import telling_words, with_feedback
+from atlas.memory.journal_extracting import (
+    FEWEST_SENTENCES,
+    MOST_SENTENCES,
+    Encode,
+    central_sentences,
+    in_lines,
+    recurring_faults,
+)
+from atlas.memory.journal_judging import with_feedback
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import age_of, title_of
-from atlas.memory.ranking import maximal_marginal_relevance
 from atlas.protocols.infra import Progress
 from atlas.storage.history import NO_MOMENT, Moment
 
@@ -36,15 +40,6 @@ PERIOD = 50
 FEWEST = 5
 """Entries of a type and period that are worth a summary."""
 
-N_SENTENCES = 5
-"""Of a summary."""
-
-MOST_SENTENCES = 240
-"""That are embedded for one plan, which is what takes its time: shared by its summaries, evenly picked for each."""
-
-FEWEST_SENTENCES = 10
-"""That are embedded for a summary, however many there are to write."""
-
 USED, LINKED = 0.5, 0.25
 """How much more an entry is worth that tasks used, and for each entry that links to it, up to `MOST_LINKS`."""
 
@@ -53,22 +48,6 @@ MOST_LINKS = 4
 EXTRACTION = "extraction"
 
 WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
-
-_SENTENCE = re.compile(
-    r"(?<=[.!?])\s+|\n+"
-    r"|(?<=[。！？])(?![。！？」』）])\s*"  # noqa: RUF001  (Chinese and Japanese put no space between sentences)
-)
-_REASON = re.compile(
-    r"\W*(?:reason|(?:root )?cause|error|lesson|fix(?:ed)?|[\w.]*(?:Error|Exception))\s*:", re.IGNORECASE
-)
-_CODE = re.compile(
-    r"(?:async )?(?:def|class) \w+.*:|import [\w.]+$|from [\w.]+ import |@\w+"
-    r"|(?:assert|return|print|raise)\b.*[()\[\]{}=]|(?:if|for|while|with|try|except|else|elif)\b.*:$"
-    r"|[\w.]+\(.*\)?$|[\w.\[\]]+ [-+*/]?= |\W+$|Traceback \(|File \"|-{3,}.*-{3,}$"
-)
-"""Lines of programs, their traces and what parts them: they stand in many entries, and say little of any."""
-
-_FAULT = re.compile(r"\b\w*(?:Error|Exception)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +147,6 @@ class CompactPlan:
         return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
 
 
-Encode = Callable[[list[str]], Vectors]
-"""From texts to their vectors."""
-
-
 def plan_compact(
     subjects: Sequence[Subject],
     types: EntryTypes,
@@ -226,64 +201,6 @@ def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
     used = 1 + USED * (subject.usage.n_uses > 0)
     linked = 1 + LINKED * min(subject.n_linking, MOST_LINKS)
     return importance * recency_of(subject.entry, types, now) * used * linked
-
-
-def central_sentences(
-    texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MOST_SENTENCES
-) -> list[str]:
-    """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
-
-    Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
-    into every entry, such as how long it ran, would be the most central of all. Those that begin with the reason of
-    something come before all others, and lines of code only where there is nothing else.
-
-    Args:
-        most: Sentences that are compared, evenly picked from the different ones.
-
-    Source:
-        Centroid-based selection (Radev et al., 2004) over sentence embeddings, ordered by maximal marginal relevance.
-    """
-    alike = Counter[str]()
-    first: dict[frozenset[str], str] = {}
-    for sentence in (part for text in texts for part in sentences_of(text)):
-        alike[first.setdefault(frozenset(telling_words(sentence)), sentence)] += 1
-    worded = [sentence for words, sentence in first.items() if words] or list(first.values())
-    sentences = [sentence for sentence in worded if not _CODE.match(sentence)] or worded
-    reasons = [sentence for sentence in sentences if _REASON.match(sentence)]
-    said = _most_central(reasons, encode, n, most)
-    said += _most_central([one for one in sentences if one not in reasons], encode, n - len(said), most)
-    return [f"{one} ({alike[one]} like it)" if alike[one] > 1 else one for one in said]
-
-
-def recurring_faults(texts: Sequence[str]) -> str:
-    """The names of the errors that several texts tell of, and how many do; empty where there is none."""
-    often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
-    named = [
-        f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
-    ]
-    return f"Recurring: {', '.join(named[:N_SENTENCES])}" if named else ""
-
-
-def _most_central(sentences: Sequence[str], encode: Encode, n: int, most: int) -> list[str]:
-    if len(sentences) <= n or n <= 0:
-        return list(sentences[: max(n, 0)])
-    positions = np.linspace(0, len(sentences) - 1, min(most, len(sentences))).astype(int)
-    compared = [sentences[position] for position in positions]
-    vectors = encode(compared)
-    centre = vectors.mean(axis=0)
-    relevance = (vectors @ (centre / (np.linalg.norm(centre) or 1.0))).tolist()
-    best = maximal_marginal_relevance(vectors, relevance)[:n]
-    return [compared[position] for position in sorted(best)]
-
-
-def sentences_of(text: str) -> list[str]:
-    """The sentences and lines of a text, each on one line."""
-    return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
-
-
-def in_lines(head: str, points: Sequence[str]) -> str:
-    """A summary's text."""
-    return "\n".join([head, *(f"- {point}" for point in points)])
 
 
 def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid
 from atlas.core.types import JournalEntry
 from atlas.infra.asking import as_data, ask, model_name
-from atlas.memory.journal_compacting import SummaryDraft, in_lines
+from atlas.memory.journal_compacting import SummaryDraft
+from atlas.memory.journal_extracting import in_lines
 from atlas.protocols.infra import LLMClient
 
 CHARACTERS = 24_000

@@ -15,7 +15,7 @@ from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, 
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.extraction import to_experience
 from atlas.memory.journal import Journal, LinkGraph
-from atlas.memory.journal_compacting import sentences_of
+from atlas.memory.journal_extracting import sentences_of
 from atlas.memory.journal_linking import CRASH, REFLECTION
 from atlas.memory.journal_records import METADATA, instant, promotions_of, title_of
 from atlas.memory.strategies import ChromaStrategyBank
