@@ -102,6 +102,8 @@ def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]
     for node in (node for tree in trees for node in ast.walk(tree)):
         if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
             continue
+        if isinstance(node, ast.FormattedValue):  # no expression by itself
+            continue
         if MIN_NODES <= sum(isinstance(part, ast.expr) for part in ast.walk(node)) <= MAX_NODES:
             of.setdefault(ast.dump(node), node)
             kinds[_kind(node)][ast.dump(node)] += 1
@@ -129,13 +131,15 @@ def _generalisations(expressions: Sequence[ast.expr]) -> Iterator[ast.expr]:
 
 def _common(left: Any, right: Any, holes: dict[tuple[str, str], str]) -> Any:
     """The most special thing that both are uses of; None where there is none."""
-    if type(left) is type(right) and isinstance(left, ast.AST):
+    if type(left) is type(right) and isinstance(left, ast.AST) and not isinstance(left, ast.JoinedStr):
         made = {name: _common(getattr(left, name), getattr(right, name), holes) for name in left._fields}
         if all((made[name] is None) == (getattr(left, name) is None) for name in made):
             return type(left)(**made)
     if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
         items = [_common(*pair, holes) for pair in zip(left, right, strict=True)]
         return None if None in items else items
+    if isinstance(left, ast.JoinedStr) and isinstance(right, ast.JoinedStr) and ast.dump(left) == ast.dump(right):
+        return left
     if isinstance(left, ast.expr) and isinstance(right, ast.expr):
         hole = holes.setdefault((ast.dump(left), ast.dump(right)), f"{HOLE}{len(holes)}")
         return ast.Name(id=hole, ctx=ast.Load())
@@ -164,7 +168,7 @@ class _Calling(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         given: dict[str, ast.expr] = {}
         if not _match(self._body, node, given):
-            return self.generic_visit(node)
+            return node if isinstance(node, ast.JoinedStr) else self.generic_visit(node)
         arguments = [self.visit(given[hole]) for hole in _holes(self._body)]
         return ast.Call(func=ast.Name(id=self._name, ctx=ast.Load()), args=arguments, keywords=[])
 

@@ -34,3 +34,12 @@ def test_a_function_of_somebody_elses_variables_is_kept_but_not_valid():
 def test_programs_that_share_nothing_stay():
     shared, _ = found("print({n})")
     assert (shared.functions, shared.sources, shared.saved) == ([], {}, 0.0)
+
+
+def test_texts_with_expressions_in_them_are_one_piece():
+    shared, sources = found(
+        "def f({x}):\n    return f'{{sorted(set({x}))[0]:>{{{n} + len({x})}}}}' + str(sorted(set({x}))[0])"
+    )
+    for name in sources:
+        ast.parse(shared.sources.get(name, ""))
+    assert len(shared.functions) <= 1
