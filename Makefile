@@ -33,8 +33,10 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 
 test: export HF_HUB_OFFLINE = 1
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
-	@echo "==> unit, contract, integration, page and browser tests"
-	@$(PYTEST) $(PARALLEL) tests
+	@echo "==> unit, contract, integration and page tests"
+	@$(PYTEST) $(PARALLEL) --ignore tests/e2e tests
+	@echo "==> browser tests"  # one at a time: beside others, a page may be drawn anew under the pointer
+	@$(PYTEST) tests/e2e
 
 check: $(VENV)/.dev ## format, lint, types, import rules
 	@failed=0; \
