@@ -17,7 +17,7 @@ from atlas.importers.sink import MemorySink
 from atlas.infra.forking import InterProcessLock
 from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
 from atlas.memory.opening import open_memory
-from atlas.protocols.infra import Clock, Embedder
+from atlas.protocols.infra import Clock, Embedder, Encoder
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class MemoryStore:
         self,
         db_path: str | os.PathLike[str],
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Encoder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
