@@ -35,7 +35,7 @@ class ChromaVectorStore:
         made = client.get_or_create_collection(
             collection_name, configuration={"hnsw": {"space": SPACE}}, embedding_function=None
         )
-        space = (made.configuration.get("hnsw") or {}).get("space")
+        space = (made.configuration_json.get("hnsw") or {}).get("space")
         if space != SPACE:
             raise InvalidInput(
                 f"the collection {collection_name!r} should measure by {SPACE!r}, but does so by {space!r}; "

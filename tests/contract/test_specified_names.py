@@ -10,6 +10,7 @@ import pytest
 from atlas.memory.extraction import SimpleExperienceExtractor
 from atlas.memory.refinement import PassthroughRefineStrategy
 from atlas.memory.updating import EMASuccessUpdater
+from atlas.testing import ScriptedLLM
 
 STRATEGY_PROTOCOLS = {
     "atlas.memory.experience": ("ExperienceExtractor", "RefineStrategy"),
@@ -136,6 +137,51 @@ def test_a_signature_begins_as_its_specification_says(path):
         else:
             assert one.default is REQUIRED, one.name
     assert all(one.default is not REQUIRED for one in given[len(expected) :])
+
+
+@pytest.mark.parametrize(
+    ("path", "protocol"),
+    [
+        ("atlas.memory.experience.LLMSummarizingExtractor", "atlas.memory.experience.ExperienceExtractor"),
+        ("atlas.memory.experience.LLMRefineStrategy", "atlas.memory.experience.RefineStrategy"),
+        ("atlas.memory.concepts.LLMCompositionStrategy", "atlas.memory.concepts.CompositionStrategy"),
+        ("atlas.memory.concepts.LLMAutoDocumenter", "atlas.memory.concepts.ConceptDocumenter"),
+        ("atlas.memory.strategies.LLMStrategyAbstractor", "atlas.memory.strategies.StrategyAbstractor"),
+    ],
+)
+def test_what_asks_a_language_model_is_given_it_by_its_name_and_implements_its_protocol(path, protocol):
+    llm = ScriptedLLM([])
+    made = _at(path)(llm_client=llm)
+    assert made.llm is llm
+    assert isinstance(made, _at(protocol))
+
+
+def test_stitch_is_given_a_documenter_by_its_name_and_implements_its_protocol():
+    documenter = _at("atlas.memory.concepts.LLMAutoDocumenter")(ScriptedLLM([]))
+    made = _at("atlas.memory.concepts.StitchCompressionStrategy")(documenter=documenter)
+    assert made.documenter is documenter
+    assert isinstance(made, _at("atlas.memory.concepts.CompressionStrategy"))
+
+
+@pytest.mark.parametrize("name", ["EMASuccessUpdater", "SimpleAverageUpdater", "BayesianUpdater"])
+def test_every_updater_implements_its_protocol(name):
+    assert isinstance(_at(f"atlas.memory.strategies.{name}")(), _at("atlas.memory.strategies.SuccessRateUpdater"))
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("arc.ARCPrimitiveLoader", "get_objects flood_fill rotate_90 mirror_horizontal get_background_color"),
+        ("swe.SWEPrimitiveLoader", "read_file write_file search_codebase"),
+    ],
+)
+def test_every_loader_implements_its_protocol_and_loads_what_is_named(path, named):
+    loader = _at(f"atlas.memory.primitives.{path}")()
+    assert isinstance(loader, _at("atlas.memory.concepts.PrimitiveLoader"))
+    loaded = loader.load()
+    assert {name: (loaded[name].name, loaded[name].source) for name in named.split()} == {
+        name: (name, "primitive") for name in named.split()
+    }
 
 
 def test_one_name_is_one_thing_wherever_it_is_taken_from():
