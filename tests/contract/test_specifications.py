@@ -376,7 +376,7 @@ def test_a_store_without_a_count_is_told_of_it_in_words():
     class FourMethods:
         add, query, delete, get = (getattr(DictVectorStore, name) for name in ("add", "query", "delete", "get"))
 
-    with pytest.raises(InvalidInput, match="`?count`?, "):
+    with pytest.raises(InvalidInput, match=r"`?count`?, "):
         len(ChromaExperienceMemory(WordEmbedder(), FourMethods()))
 
 
