@@ -12,17 +12,21 @@ from atlas.core.errors import ImportFailed
 from atlas.core.journal_codec import check_names
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
+from atlas.importers.protea import take
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
 from atlas.infra.forking import InterProcessLock
 from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
 from atlas.memory.opening import open_memory
-from atlas.protocols.infra import Clock, Embedder
+from atlas.protocols.infra import Clock, Embedder, Encoder
 
 logger = logging.getLogger(__name__)
 
 ROW = "protea_row"
 """The key of an entry's metadata with its number in Protea's table, which imported entries have as well."""
+
+CLEARED = "protea_cleared"
+"""What the store keeps once it was cleared: its entries are not those of Protea's file any more."""
 
 MORE_FOUND = 10
 """How many times as many entries are looked for as are wanted, since not all of them hold every keyword."""
@@ -39,29 +43,32 @@ class MemoryStore:
         self,
         db_path: str | os.PathLike[str],
         *,
-        embedder: Embedder | None = None,
+        embedder: Embedder | Encoder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Open a memory, creating it where there is none.
 
         Args:
-            db_path: The store directory. Where a file of Protea's own is, it stays as it is, the store lies beside it
-                with `.atlas` after its name, and as long as that is empty, what the file holds comes in first.
+            db_path: The store directory. Where a file of Protea's own is, the store lies beside it with `.atlas` after
+                its name, and as long as that is empty, what the file holds comes in first. The file stays as it is, but
+                gets the table `memory` where another part of the agent made it without.
             embedder: As for `open_memory`, like the others.
 
         Raises:
-            ImportFailed: The file is none of Protea's.
+            ImportFailed: The file is no SQLite file, or what it holds cannot be read.
             StoreError: The store cannot be opened; the message says what to do.
         """
         given = Path(db_path)
-        path = given.with_name(f"{given.name}.atlas") if given.is_file() else given
+        is_file = given.is_file()
+        has_entries = is_file and take(given)
+        path = given.with_name(f"{given.name}.atlas") if is_file else given
         settings = settings or Settings.from_environment()
         self.memory = open_memory(path, embedder=embedder, settings=settings, clock=clock)
         self._journal = self.memory.journal
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
-        if given.is_file() and not len(self._journal):
+        if has_entries and not len(self._journal) and CLEARED not in self._journal.vector_store.kept():
             self._bring_over(given, settings)
 
     def add(
@@ -115,6 +122,15 @@ class MemoryStore:
     def count(self) -> int:
         """How many entries there are, also those that were forgotten."""
         return len(self._journal)
+
+    def clear(self) -> None:
+        """Delete all entries, as one operation, which `memory.undo` takes back; numbers begin again at 1.
+
+        What a file of Protea's holds stays there, and does not come in again.
+        """
+        with self._numbering.held():
+            self._journal.vector_store.keep(CLEARED, "yes")
+            self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
         """Write what is left to write, and let go of the store."""

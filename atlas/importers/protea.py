@@ -1,14 +1,15 @@
 """Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
 
-The database is only read, also while Protea writes to it: it is copied at once, and only the copying holds a lock. An
-entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in before is known
-again, those of two logs are two, and a link finds its target whichever of its ends comes first.
+To import it, the database is only read, also while Protea writes to it: it is copied at once, and only the copying
+holds a lock. An entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in
+before is known again, those of two logs are two, and a link finds its target whichever of its ends comes first.
 
 All columns come over but for two: vectors, as ATLAS makes its own, and the time of a link, as a link has none here.
 """
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -29,6 +30,8 @@ from atlas.memory.journal_judging import importance_of
 from atlas.memory.journal_kinds import EntryTypes
 from atlas.memory.journal_records import OF_THE_JOURNAL
 from atlas.memory.promoting import LOG
+
+logger = logging.getLogger(__name__)
 
 SQLITE_MARK = b"SQLite format 3\x00"
 
@@ -52,6 +55,17 @@ WITHOUT = ("embedding",)
 ARCHIVED = "archived_ids"
 """Under which the metadata of what Protea's compaction wrote lists the rows that it sums up."""
 
+TABLE = """\
+CREATE TABLE IF NOT EXISTS memory (
+    id          INTEGER PRIMARY KEY,
+    generation  INTEGER  NOT NULL,
+    entry_type  TEXT     NOT NULL,
+    content     TEXT     NOT NULL,
+    metadata    TEXT     DEFAULT '{}',
+    timestamp   TEXT     DEFAULT CURRENT_TIMESTAMP
+)"""
+"""The table of entries in its earlier form; Protea itself adds the columns of the later one."""
+
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
 
@@ -64,6 +78,29 @@ def matches(path: Path, head: bytes) -> bool:
             return set(NEEDED) <= _columns(connection, "memory")
     except (sqlite3.Error, ImportFailed):
         return False
+
+
+def take(path: Path) -> bool:
+    """Give a SQLite file of the agent the table of entries where it has none; return whether there are any.
+
+    What other parts of the agent keep in the file stays as it is. Where the file cannot be written, or where its table
+    of that name is something else, nothing is changed, and the log says so.
+
+    Raises:
+        ImportFailed: It is no SQLite file, or a damaged one.
+    """
+    with path.open("rb") as file:
+        head = file.read(len(SQLITE_MARK))
+    if head and head != SQLITE_MARK:  # an empty file is one in which nothing has been written yet
+        raise ImportFailed(f"{path.name} is no SQLite file; give the path of a store, or of a file of Protea's")
+    try:
+        with closing(_opened(path)) as connection:
+            if held := _columns(connection, "memory"):
+                return _has_entries(connection, held, path.name)
+        _make_table(path)
+    except sqlite3.Error as error:
+        raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}") from error
+    return False
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
@@ -177,6 +214,23 @@ def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     names = [name for name in TELLING if name in columns]
     for values in connection.execute(_select(names)):
         yield dict(zip(names, values, strict=True))
+
+
+def _has_entries(connection: sqlite3.Connection, columns: set[str], name: str) -> bool:
+    missing = sorted(set(NEEDED) - columns, key=NEEDED.index)
+    if missing:
+        logger.warning("%s comes over without entries: its table `memory` has no %s", name, ", ".join(missing))
+        return False
+    return connection.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
+
+
+def _make_table(path: Path) -> None:
+    try:
+        with closing(sqlite3.connect(path, timeout=LOCKED_SECONDS)) as connection, connection:
+            connection.execute(TABLE)
+    except sqlite3.OperationalError as error:
+        reason = one_line(str(error))
+        logger.warning("%s has no table `memory`, and could not be given one: %s", path.name, reason)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -18,7 +18,18 @@ from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vector, Vectors
 from atlas.core.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_direction
 from atlas.infra.cutting import Cutter
-from atlas.protocols.infra import Progress
+from atlas.protocols.infra import Embedder, Progress
+
+__all__ = [
+    "BUNDLED",
+    "PREFERRED",
+    "Embedder",
+    "ModelChoice",
+    "SentenceTransformerEmbedder",
+    "bundled_weights",
+    "canonical_name",
+    "choose_model",
+]
 
 BUNDLED = "all-MiniLM-L6-v2"
 PREFERRED = "BAAI/bge-base-en-v1.5"

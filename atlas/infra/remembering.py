@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.protocols.infra import Embedder
+from atlas.infra.plain_embedder import whole_embedder
+from atlas.protocols.infra import Embedder, Encoder
 
 
 class RememberingEmbedder:
     """Another embedder, with every vector that it has made; they are held until it goes."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self.model_name = embedder.model_name
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder | Encoder) -> None:
+        self._embedder = whole_embedder(embedder)
+        self.model_name = self._embedder.model_name
         self._documents: dict[str, Vector] = {}
         self._queries: dict[str, Vector] = {}
 

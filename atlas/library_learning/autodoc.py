@@ -74,9 +74,9 @@ class LLMAutoDocumenter:
     `undocumented_because`.
     """
 
-    def __init__(self, llm: LLMClient, taken: Iterable[str] = ()) -> None:
+    def __init__(self, llm_client: LLMClient, taken: Iterable[str] = ()) -> None:
         """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define."""
-        self._llm = llm
+        self.llm = llm_client
         self._taken = set(taken)
         self._given: dict[str, str] = {}
 
@@ -112,7 +112,7 @@ class LLMAutoDocumenter:
         asked = _prompt(concept.code, uses, self._given)
         wrong = ""
         for _ in range(N_TRIES):
-            answer = await self._llm.complete(SYSTEM, asked + wrong, schema=SCHEMA)
+            answer = await self.llm.complete(SYSTEM, asked + wrong, schema=SCHEMA)
             if isinstance(answer, Mapping) and answer.get("name", "") is None:
                 return "the language model found nothing that a name could say"
             try:

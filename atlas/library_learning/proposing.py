@@ -95,9 +95,9 @@ SCHEMA: Mapping[str, Any] = {
 class LLMCompositionStrategy:
     """Has a language model write a function over the concepts; only one whose examples run as it says is taken."""
 
-    def __init__(self, llm: LLMClient, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
+    def __init__(self, llm_client: LLMClient, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
         """Use `find` for the concepts that others call; a library that gets the strategy without one asks itself."""
-        self._llm = llm
+        self.llm = llm_client
         self.find = find
         self._limits = limits
 
@@ -110,7 +110,7 @@ class LLMCompositionStrategy:
             return None
         asked, wrong = _prompt(concepts), ""
         for _ in range(N_TRIES):
-            answer = await self._llm.complete(SYSTEM, asked + wrong, schema=SCHEMA, max_tokens=2_048)
+            answer = await self.llm.complete(SYSTEM, asked + wrong, schema=SCHEMA, max_tokens=2_048)
             if isinstance(answer, Mapping) and answer.get("name", "") is None:
                 return None
             try:

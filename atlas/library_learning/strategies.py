@@ -112,7 +112,7 @@ class ProvenCompression:
             limits: Of the search.
             run_limits: Of each program that is run to prove that it still does the same.
         """
-        self._documenter = documenter
+        self.documenter = documenter
         self._engine = engine
         self._limits = limits
         self._run_limits = run_limits
@@ -180,7 +180,7 @@ class ProvenCompression:
         taken = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
             taken |= _identifiers(rewritten.before)
-        documenter = self._documenter or HeuristicDocumenter(taken)
+        documenter = self.documenter or HeuristicDocumenter(taken)
         held = {shape(concept.code): concept for concept in library if concept.language == "python"}
         concepts: dict[str, CodeConcept] = {}
         known: set[str] = set()
@@ -214,7 +214,7 @@ class LLMCompressionStrategy(ProvenCompression):
 
     def __init__(
         self,
-        llm: LLMClient,
+        llm_client: LLMClient,
         documenter: ConceptDocumenter | None = None,
         *,
         limits: Limits | None = None,
@@ -228,7 +228,10 @@ class LLMCompressionStrategy(ProvenCompression):
             run_limits: Of each program that is run to prove that it still does the same.
         """
         super().__init__(
-            documenter or LLMAutoDocumenter(llm), engine=ModelEngine(llm), limits=limits, run_limits=run_limits
+            documenter or LLMAutoDocumenter(llm_client),
+            engine=ModelEngine(llm_client),
+            limits=limits,
+            run_limits=run_limits,
         )
 
 

@@ -22,7 +22,7 @@ from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.context import BUDGET_TOKENS, counter_of
 from atlas.memory.replaying import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.infra import Embedder, Encoder, Progress
 
 CONFIGURATIONS: Mapping[str, frozenset[str]] = {
     "full": frozenset(MEMORIES),
@@ -104,7 +104,7 @@ class Ablation:
 
 def ablate(
     trajectories: Sequence[Trajectory],
-    embedder: Embedder,
+    embedder: Embedder | Encoder,
     *,
     configurations: Sequence[str] = tuple(CONFIGURATIONS),
     settings: Settings,
@@ -144,7 +144,7 @@ def ablate(
     known = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
     tasks = [task_of(trajectory) for trajectory in trajectories]
     return Ablation(
-        model=embedder.model_name,
+        model=remembering.model_name,
         counted_with=counter.name,
         n_attempts=len(trajectories),
         n_tasks=len(set(tasks)),

@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by what it does (Stitch, LILO)."""
+"""Concept library: reusable code, found by what it does (Stitch, LILO); and its strategies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra import aio
 from atlas.infra.clock import SystemClock
+from atlas.library_learning.autodoc import LLMAutoDocumenter
 from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
 from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.library_learning.strategies import StitchCompressionStrategy
 from atlas.memory.backing import PlainStore
 from atlas.memory.concept_lineage_async import ConceptUses
 from atlas.memory.concept_merging import ConceptMergePlan
@@ -20,11 +22,27 @@ from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, check_p
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.versions import ItemVersion
-from atlas.protocols.infra import Clock, Embedder, VectorStore
-from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
+from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.protocols.strategies import (
+    CompositionStrategy,
+    CompressionStrategy,
+    ConceptDocumenter,
+    PrimitiveLoader,
+)
 from atlas.storage.vector_store import LedgerVectorStore
 
-__all__ = ["COLLECTION", "ChromaConceptLibrary", "ConceptUses"]
+__all__ = [
+    "COLLECTION",
+    "ChromaConceptLibrary",
+    "CompositionStrategy",
+    "CompressionStrategy",
+    "ConceptDocumenter",
+    "ConceptUses",
+    "LLMAutoDocumenter",
+    "LLMCompositionStrategy",
+    "PrimitiveLoader",
+    "StitchCompressionStrategy",
+]
 
 
 class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
@@ -35,7 +53,7 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: Embedder | Encoder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         primitive_loader: PrimitiveLoader | None = None,
         composition_strategy: CompositionStrategy | None = None,
@@ -133,6 +151,10 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
         """Sync form of `acompose`."""
         return aio.run(self.acompose(concept_ids))
+
+    def composable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """Sync form of `acomposable`."""
+        return aio.run(self.acomposable(concept_ids))
 
     def compress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
         """Sync form of `acompress`."""

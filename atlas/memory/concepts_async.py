@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from atlas.core.concept_codec import decode_concept
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
@@ -32,11 +34,16 @@ from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.versions import ItemVersion, item_versions
-from atlas.protocols.infra import Clock, Embedder, VectorStore
+from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 
+logger = logging.getLogger(__name__)
+
 COLLECTION = "atlas_concepts"
+
+REASONS_KEPT = 100
+"""Reasons why nothing was composed or compressed that are not logged again."""
 
 EDITABLE: Editable = {
     "name": str,
@@ -54,7 +61,7 @@ class AsyncConceptLibrary(AsyncConceptLineage):
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: Embedder | Encoder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         composition_strategy: CompositionStrategy | None = None,
         compression_strategy: CompressionStrategy | None = None,
@@ -68,6 +75,7 @@ class AsyncConceptLibrary(AsyncConceptLineage):
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         self.composition_strategy = composition_strategy
         self.compression_strategy = compression_strategy
+        self._say_once = lru_cache(maxsize=REASONS_KEPT)(logger.warning)
 
     # Adding
 
@@ -191,36 +199,50 @@ class AsyncConceptLibrary(AsyncConceptLineage):
     # Making new ones
 
     async def acompose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """What the composition strategy makes of concepts, for a person or an agent to `add`; None where nothing fits.
+        """Return what the composition strategy makes of concepts, for a person or an agent to `add`; None for nothing.
+
+        None as well where `composable` would raise; the log says why.
+        """
+        try:
+            strategy = self._composing()
+            concepts = await self.acomposable(concept_ids)
+        except (InvalidInput, NotFound) as reason:
+            self._say_once(str(reason))
+            return None
+        return await strategy.compose(concepts)
+
+    async def acomposable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """Return the concepts that `compose` gives its strategy, each once.
 
         Raises:
             NotFound: One of them is not there.
             InvalidInput: Fewer than two, or the library has no strategy.
         """
-        if self.composition_strategy is None:
-            raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
+        self._composing()
         wanted = [concept_ids] if isinstance(concept_ids, str) else list(dict.fromkeys(concept_ids))
         if len(wanted) < 2:
             raise InvalidInput(f"composing takes at least two concepts, but got {len(wanted)}; choose more")
-        concepts = [await self._whole_concept(concept_id) for concept_id in wanted]
-        return await self.composition_strategy.compose(concepts)
+        return [await self._whole_concept(concept_id) for concept_id in wanted]
 
     async def acompress(self, trajectories: Sequence[Trajectory]) -> list[CodeConcept]:
-        """What the compression strategy finds in attempts, for a person or an agent to `add_many`.
+        """Return what the compression strategy finds in those attempts that succeeded, to be added by `add_many`.
+
+        Nothing where the library has no strategy; the log says so.
 
         Raises:
-            InvalidInput: The library has no strategy, or one of them is no attempt.
+            InvalidInput: One of them is no attempt.
         """
-        if self.compression_strategy is None:
-            raise InvalidInput("this library has no compression strategy; give it one as compression_strategy")
         given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
         for one in given:
             if not isinstance(one, Trajectory):
                 raise InvalidInput(
                     f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
                 )
+        if self.compression_strategy is None:
+            self._say_once("this library has no compression strategy; give it one as compression_strategy")
+            return []
         with operation():
-            return await self.compression_strategy.compress(given)
+            return await self.compression_strategy.compress([one for one in given if one.outcome.success is True])
 
     # Carrying elsewhere
 
@@ -265,6 +287,11 @@ class AsyncConceptLibrary(AsyncConceptLineage):
         return item_versions(await self._store.versions(concept_id), decode_concept)
 
     # Steps of the above
+
+    def _composing(self) -> CompositionStrategy:
+        if self.composition_strategy is None:
+            raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
+        return self.composition_strategy
 
     async def _add(
         self,

@@ -22,7 +22,7 @@ from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.memory.opening import open_memory
 from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.infra import Embedder, Encoder, Progress
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -181,7 +181,7 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
 
 def evaluate_corpora(
     corpora: Sequence[JudgedCorpus],
-    embedder: Embedder,
+    embedder: Embedder | Encoder,
     *,
     settings: Settings,
     half: Half,
@@ -207,7 +207,7 @@ def evaluate_corpora(
                 evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
                 for task in corpus.tasks
             ]
-    return Report(model=embedder.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
+    return Report(model=remembering.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:

@@ -1,4 +1,4 @@
-"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem)."""
+"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem); and its strategies."""
 
 from __future__ import annotations
 
@@ -9,14 +9,27 @@ from atlas.core.exchange import ExportedExperience
 from atlas.core.types import Experience, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.experience_async import COLLECTION, AsyncExperienceMemory
+from atlas.memory.extraction import SimpleExperienceExtractor
 from atlas.memory.merging import MergePlan
+from atlas.memory.model_extraction import LLMSummarizingExtractor
+from atlas.memory.model_refinement import LLMRefineStrategy
 from atlas.memory.pruning import PrunePlan
-from atlas.memory.refinement import ExplainingStrategy
+from atlas.memory.refinement import ExplainingStrategy, PassthroughRefineStrategy
 from atlas.memory.refinement_plan import RefinePlan
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.protocols.infra import Progress
+from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy
 
-__all__ = ["COLLECTION", "ChromaExperienceMemory"]
+__all__ = [
+    "COLLECTION",
+    "ChromaExperienceMemory",
+    "ExperienceExtractor",
+    "LLMRefineStrategy",
+    "LLMSummarizingExtractor",
+    "PassthroughRefineStrategy",
+    "RefineStrategy",
+    "SimpleExperienceExtractor",
+]
 
 
 class ChromaExperienceMemory(AsyncExperienceMemory, RetrievalMemory[Experience]):

@@ -20,7 +20,7 @@ from atlas.memory.journal_kinds import EntryType, EntryTypes
 from atlas.memory.journal_records import PLACED_AT, from_row, instant, to_entry, with_own
 from atlas.memory.newest import place_after_all
 from atlas.memory.retrieval_async import Row, Weights
-from atlas.protocols.infra import Clock, Embedder, LLMClient
+from atlas.protocols.infra import Clock, Embedder, Encoder, LLMClient
 
 REFUSED_COLLECTION = "atlas_journal_refused"
 
@@ -83,7 +83,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: Embedder | Encoder,
         vector_store: AnyStore,
         refused_store: AnyStore | None = None,
         collection_name: str = COLLECTION,
@@ -106,7 +106,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
             types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
         super().__init__(embedder, vector_store, collection_name, llm=llm, types=types, weights=weights, clock=clock)
-        self._refused = None if refused_store is None else backing(refused_store, embedder.dimension)
+        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension)
         self.keep_noise = keep_noise
         self.keep_repetitions = keep_repetitions
 

@@ -84,8 +84,8 @@ class LLMStrategyAbstractor:
         ArcMemo (arXiv 2509.04439): situation and suggestion, typed parameters, concepts above instances.
     """
 
-    def __init__(self, llm: LLMClient) -> None:
-        self._llm = llm
+    def __init__(self, llm_client: LLMClient) -> None:
+        self.llm = llm_client
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         """The strategy of a successful attempt; None where it failed, or where the model finds nothing reusable.
@@ -96,7 +96,7 @@ class LLMStrategyAbstractor:
         if trajectory.outcome.success is not True:
             return None
         answer = await ask(
-            self._llm, SYSTEM, f"The attempt:\n{told_attempt(trajectory)}", schema=SCHEMA, validate=_complete
+            self.llm, SYSTEM, f"The attempt:\n{told_attempt(trajectory)}", schema=SCHEMA, validate=_complete
         )
         if not answer["reusable"]:
             return None
@@ -105,7 +105,7 @@ class LLMStrategyAbstractor:
             parameters=tuple(dict(parameter) for parameter in answer.get("parameters", [])),
             sources=(trajectory.id,),
             metadata={
-                "derived_by": model_name(self._llm),
+                "derived_by": model_name(self.llm),
                 "domain": trajectory.task.domain,
                 "task_id": trajectory.task.id,
             },
@@ -128,16 +128,14 @@ class LLMStrategyAbstractor:
             return answer
 
         told = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
-        answer = await ask(
-            self._llm, SAME_SYSTEM, f"The two strategies:\n{told}", schema=SAME_SCHEMA, validate=validate
-        )
+        answer = await ask(self.llm, SAME_SYSTEM, f"The two strategies:\n{told}", schema=SAME_SCHEMA, validate=validate)
         if not answer["same"]:
             return None
         return replace(
             held,
             suggestion=answer["suggestion"].strip(),
             parameters=tuple(declared.values()),
-            metadata={**held.metadata, "combined_by": model_name(self._llm)},
+            metadata={**held.metadata, "combined_by": model_name(self.llm)},
         )
 
 

@@ -47,7 +47,7 @@ class LLMSummarizingExtractor:
     """
 
     def __init__(self, llm_client: LLMClient, *, fallback: ExperienceExtractor | None = None) -> None:
-        self._llm = llm_client
+        self.llm = llm_client
         self._fallback = fallback or SimpleExperienceExtractor()
         self.failures: deque[str] = deque(maxlen=FAILURES_KEPT)
         """Why the latest attempts that no model summed up were not, oldest first."""
@@ -63,7 +63,7 @@ class LLMSummarizingExtractor:
 
     async def _summary(self, trajectory: Trajectory) -> str:
         prompt = f"The attempt:\n{told_attempt(trajectory)}"
-        answer = await ask(self._llm, SYSTEM, prompt, schema=SCHEMA, validate=_with_words, max_tokens=1_024)
+        answer = await ask(self.llm, SYSTEM, prompt, schema=SCHEMA, validate=_with_words, max_tokens=1_024)
         return "\n".join([answer["task"], *answer["key_steps"], answer["outcome"]])
 
 

@@ -70,7 +70,7 @@ class LLMRefineStrategy:
     set_size = 12
 
     def __init__(self, llm_client: LLMClient) -> None:
-        self._llm = llm_client
+        self.llm = llm_client
         self.name = model_name(llm_client)
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
@@ -84,7 +84,7 @@ class LLMRefineStrategy:
             return _unchanged(experiences, "there is nothing to choose from")
         try:
             decisions = await ask(
-                self._llm,
+                self.llm,
                 SYSTEM,
                 _prompt(given, context),
                 schema=SCHEMA,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
+from atlas.infra.plain_embedder import whole_embedder
 from atlas.library_learning.autodoc import LLMAutoDocumenter
 from atlas.library_learning.composing import PipelineCompositionStrategy
 from atlas.library_learning.proposing import LLMCompositionStrategy
@@ -24,7 +25,7 @@ from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.memory.updating import EMASuccessUpdater
-from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress
+from atlas.protocols.infra import Clock, Embedder, Encoder, LLMClient, Progress
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
@@ -33,7 +34,7 @@ from atlas.storage.store import EmbeddingModel, Store
 def open_memory(
     path: str | os.PathLike[str] | None = None,
     *,
-    embedder: Embedder | None = None,
+    embedder: Embedder | Encoder | None = None,
     llm: LLMClient | None = None,
     success_updater: SuccessRateUpdater | None = None,
     extractor: ExperienceExtractor | None = None,
@@ -47,8 +48,9 @@ def open_memory(
 
     Args:
         path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
-        embedder: What embeds texts. Where it is None, the model that the store is bound to; for a new store
-            `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the bundled MiniLM.
+        embedder: What embeds texts; `encode` is all that it needs. Where it is None, the model that the store is bound
+            to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the
+            bundled MiniLM.
         llm: A language model: it names and describes the concepts that compression finds, composes concepts,
             abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
             composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
@@ -75,12 +77,12 @@ def open_memory(
         clock=clock,
     )
     try:
-        embedder = embedder or _embedder_for(storage, settings, announce or _warn)
-        model = EmbeddingModel(embedder.model_name, embedder.dimension)
-        storage.bind(model, checksum=getattr(embedder, "checksum", ""))
+        chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn))
+        model = EmbeddingModel(chosen.model_name, chosen.dimension)
+        storage.bind(model, checksum=getattr(chosen, "checksum", ""))
         return _memories(
             storage,
-            embedder,
+            chosen,
             llm,
             extractor or SimpleExperienceExtractor(),
             success_updater or EMASuccessUpdater(),

@@ -11,8 +11,9 @@ import numpy as np
 
 from atlas.core.types import Experience, Task, Vectors
 from atlas.infra.passages import encode_whole
+from atlas.infra.plain_embedder import whole_embedder
 from atlas.memory.ranking import maximal_marginal_relevance
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import Embedder, Encoder
 
 KEPT_UNJUDGED = "it was not judged"
 
@@ -74,7 +75,7 @@ class HeuristicRefineStrategy:
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: Embedder | Encoder,
         *,
         duplicate_similarity: float = 0.95,
         diversity: float = 0.3,
@@ -88,7 +89,7 @@ class HeuristicRefineStrategy:
             mix_outcomes: Whether attempts that ended differently may be near-duplicates. What is read now needs one of
                 them; a store that is to learn needs both.
         """
-        self._embedder = embedder
+        self._embedder = whole_embedder(embedder)
         self._duplicate_similarity = duplicate_similarity
         self._diversity = diversity
         self._mix_outcomes = mix_outcomes

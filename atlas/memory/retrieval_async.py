@@ -12,11 +12,12 @@ from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.settings import RankingWeights
+from atlas.infra.plain_embedder import whole_embedder
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, listed
 from atlas.memory.retrieving import Retriever
-from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore, Where
 from atlas.protocols.strategies import Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -37,17 +38,17 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
 
     def __init__(
         self,
-        embedder: Embedder,
+        embedder: Embedder | Encoder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         collection_name: str,
         weights: Weights,
         clock: Clock,
         reranker: Reranker | None = None,
     ) -> None:
-        super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
-        self.embedder = embedder
+        self.embedder = whole_embedder(embedder)
+        super().__init__(backing(vector_store, self.embedder.dimension), collection_name, clock)
         self._weights = _asked(weights)
-        self._retriever = Retriever(self._store, embedder, self._weights, clock, reranker)
+        self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker)
 
     @abstractmethod
     async def _read(self, rows: Sequence[Row]) -> list[T]:

@@ -1,4 +1,4 @@
-"""Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
+"""Strategy bank: what to do in which situation, and how surely that works (ArcMemo); and its strategies."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from atlas.core.exchange import ExportedStrategy
 from atlas.core.operations import Use
 from atlas.core.types import Strategy, Task, Trajectory
 from atlas.infra import aio
+from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.strategies_async import AsyncStrategyBank
 from atlas.memory.strategy_merging import StrategyMergePlan
@@ -20,10 +21,25 @@ from atlas.memory.strategy_outcomes_async import (
     StrategyRate,
 )
 from atlas.memory.strategy_writing import StrategyWritePlan
+from atlas.memory.updating import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.versions import ItemVersion
 from atlas.protocols.infra import Progress
+from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
 
-__all__ = ["BY_HAND", "BY_OUTCOMES", "COLLECTION", "ChromaStrategyBank", "RetirementRule", "StrategyRate"]
+__all__ = [
+    "BY_HAND",
+    "BY_OUTCOMES",
+    "COLLECTION",
+    "BayesianUpdater",
+    "ChromaStrategyBank",
+    "EMASuccessUpdater",
+    "LLMStrategyAbstractor",
+    "RetirementRule",
+    "SimpleAverageUpdater",
+    "StrategyAbstractor",
+    "StrategyRate",
+    "SuccessRateUpdater",
+]
 
 
 class ChromaStrategyBank(AsyncStrategyBank, RetrievalMemory[Strategy]):

@@ -35,6 +35,8 @@ from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.storage.store import Store
 
+__all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
+
 
 class MemorySystemImpl:
     """The memories of an agent; each is optional, so that what one contributes can be measured."""

@@ -32,13 +32,23 @@ class Clock(Protocol):
 
 
 @runtime_checkable
+class Encoder(Protocol):
+    """The least that a memory asks of an embedding model; what an `Embedder` has besides is made up for."""
+
+    def encode(self, text: str) -> npt.ArrayLike:
+        """Return the vector of one text: numbers, shape (dim,), not all zero."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into vectors of unit length. Synchronous; components call it in a thread.
 
-    It may have two methods more. `encode_query(text) -> (dim,)` embeds a question, of any length, where questions are
-    embedded in another way than documents, or where long ones have to be cut; without it, `encode` does. `windows(text)
-    -> list[tuple[int, int]]` cuts a text into spans of characters, in order and overlapping, each of which the model
-    reads whole, one for a text that fits; without it, every text is embedded at once, as far as the model reads it.
+    A memory takes any `Encoder` in its place. It may have two methods more. `encode_query(text) -> (dim,)` embeds a
+    question, of any length, where questions are embedded in another way than documents, or where long ones have to be
+    cut; without it, `encode` does. `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in
+    order and overlapping, each of which the model reads whole, one for a text that fits; without it, every text is
+    embedded at once, as far as the model reads it.
     """
 
     @property

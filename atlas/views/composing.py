@@ -57,8 +57,8 @@ def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
         InvalidInput: Fewer than two, or the library has no strategy.
         NotFound: One of them is not there.
     """
+    concepts = memory.concepts.composable(ids)
     found = memory.concepts.compose(ids)
-    concepts = memory.concepts.get_many(list(ids))
     parts = tuple(concept.name for concept in concepts)
     if found is not None:
         return Composition(parts=parts, concept=found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.protea import MemoryStore
 from atlas.testing import FixedClock, HashEmbedder
-from tests.unit.importers.databases import protea
+from tests.unit.importers.databases import EARLY, protea
+from tests.unit.memory.conftest import attempt
 
 
 @pytest.fixture
@@ -66,8 +69,95 @@ def test_a_file_of_protea_comes_in_first_and_the_numbers_go_on(tmp_path):
     assert file.read_bytes() == before
 
 
-def test_a_file_of_something_else_is_refused_in_words(tmp_path):
+def test_a_file_of_something_else_is_refused_in_words_and_nothing_is_made_beside_it(tmp_path):
     file = tmp_path / "memory.db"
     file.write_text("no database")
-    with pytest.raises(ImportFailed, match=r"memory\.db"):
+    with pytest.raises(ImportFailed, match=r"memory\.db is no SQLite file; give the path of a store"):
         MemoryStore(file, embedder=HashEmbedder())
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
+
+
+def genes(file, *, wal=False):
+    """A file in which another part of the agent keeps its own, before there is any memory."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        if wal:
+            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE gene_pool (id INTEGER PRIMARY KEY, score REAL, source TEXT)")
+        connection.execute("CREATE INDEX by_score ON gene_pool (score)")
+        connection.execute("INSERT INTO gene_pool VALUES (1, 0.5, 'def beat(): pass')")
+    return file
+
+
+def dumped(file):
+    with closing(sqlite3.connect(file)) as connection:
+        return list(connection.iterdump())
+
+
+@pytest.mark.parametrize("wal", [False, True])
+def test_a_file_that_another_part_made_first_is_taken_and_gets_the_table(tmp_path, wal):
+    file = genes(tmp_path / "protea.db", wal=wal)
+    before = dumped(file)
+    with closing(sqlite3.connect(file)) as other:  # the other part has it open meanwhile
+        for expected in (1, 2):
+            with MemoryStore(file, embedder=HashEmbedder(), clock=FixedClock()) as opened:
+                assert opened.add(1, "task", f"User asked: task {expected}") == expected
+        other.execute("INSERT INTO gene_pool VALUES (2, 0.7, '')")
+        other.rollback()
+        columns = [row[1] for row in other.execute("PRAGMA table_info(memory)")]
+    assert columns == list(EARLY)
+    assert [line for line in dumped(file) if "memory" not in line] == before
+
+
+def test_a_file_in_which_nothing_was_written_yet_is_taken(tmp_path):
+    file = tmp_path / "protea.db"
+    file.touch()
+    with MemoryStore(file, embedder=HashEmbedder()) as opened:
+        assert opened.add(1, "task", "User asked: sort a list") == 1
+    assert "CREATE TABLE memory" in "".join(dumped(file))
+
+
+def test_what_another_part_calls_memory_stays_and_the_log_says_so(tmp_path, caplog):
+    file = tmp_path / "protea.db"
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE memory (address INTEGER, value BLOB)")
+        connection.execute("INSERT INTO memory VALUES (1, x'00')")
+    before = file.read_bytes()
+    with MemoryStore(file, embedder=HashEmbedder()) as opened:
+        assert opened.count() == 0
+    assert "protea.db comes over without entries: its table `memory` has no id, entry_type, content" in caplog.text
+    assert file.read_bytes() == before
+
+
+def test_a_file_that_may_not_be_written_is_taken_without_the_table(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr("atlas.importers.protea.LOCKED_SECONDS", 0.0)
+    file = genes(tmp_path / "protea.db")
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with MemoryStore(file, embedder=HashEmbedder()) as opened:
+            assert opened.add(1, "task", "User asked: sort a list") == 1
+    assert "protea.db has no table `memory`, and could not be given one: database is locked" in caplog.text
+
+
+def test_clearing_forgets_every_entry_as_one_operation_and_numbers_begin_again(memory_store):
+    memory_store.clear()  # nothing to do
+    for generation in (1, 2, 3):
+        memory_store.add(generation, "task", f"User asked: task {generation}")
+    kept = memory_store.memory.store(attempt("cancel a flight"))["experience"]
+    assert memory_store.clear() is None
+    assert (memory_store.count(), memory_store.get_recent()) == (0, [])
+    assert memory_store.memory.experience.get(kept)
+    (last, *_) = memory_store.memory.history(1)
+    assert (last.kind, last.reason, last.counts["removed"]) == ("delete", "cleared", 3)
+    assert memory_store.add(9, "task", "User asked: anew") == 1
+    memory_store.clear()
+    memory_store.memory.undo(last.id)
+    assert [row["id"] for row in memory_store.get_recent()] == [3, 2, 1]
+
+
+def test_what_was_cleared_does_not_come_in_again_with_its_file(tmp_path):
+    file = protea(tmp_path / "memory.db", [{}, {}])
+    with MemoryStore(file, embedder=HashEmbedder()) as opened:
+        assert opened.count() == 2
+        opened.clear()
+    with MemoryStore(file, embedder=HashEmbedder()) as opened:
+        assert opened.count() == 0

@@ -456,17 +456,51 @@ def test_strategies_propose_and_the_library_is_as_it_was(store):
     attempt = Trajectory(Task("t", "", "d"), (), Outcome(True))
     assert [found.name for found in library.compress([attempt])] == ["from_1"]
     assert len(library) == 2
-    with pytest.raises(InvalidInput, match="at least two"):
-        library.compose(ids[:1])
-    with pytest.raises(NotFound):
-        library.compose([ids[0], "nobody"])
 
 
-def test_without_a_strategy_it_says_what_to_give(library):
-    with pytest.raises(InvalidInput, match="composition_strategy"):
-        library.compose(["a", "b"])
-    with pytest.raises(InvalidInput, match="compression_strategy"):
-        library.compress([])
+@pytest.fixture
+def composing(store):
+    """A library of two concepts that composes anything."""
+    library = ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), composition_strategy=Joined())
+    library.add_many([concept(), concept("f", "fill", "def f(g):\n    return g\n")])
+    return library
+
+
+@pytest.mark.parametrize(
+    ("ids", "error", "reason"),
+    [
+        ([], InvalidInput, "composing takes at least two concepts, but got 0"),
+        (["crop"], InvalidInput, "composing takes at least two concepts, but got 1"),
+        (["crop", "nobody"], NotFound, "there is no concept 'nobody'"),
+    ],
+)
+def test_what_cannot_be_composed_gives_none_and_the_log_says_why_once(composing, caplog, ids, error, reason):
+    by_name = {one.name: one.id for one in composing.get_many(composing.ids())}
+    wanted = [by_name.get(one, one) for one in ids]
+    assert composing.compose(wanted) is composing.compose(wanted) is None
+    assert [(record.levelname, reason in record.message) for record in caplog.records] == [("WARNING", True)]
+    with pytest.raises(error, match=reason):
+        composing.composable(wanted)
+
+
+def test_without_a_strategy_nothing_comes_and_the_log_says_once_what_to_give(library, caplog):
+    ids = library.add_many([concept(), concept("f", "fill", "def f(g):\n    return g\n")])
+    attempt = Trajectory(Task("t", "", "d"), (), Outcome(True))
+    for _ in range(2):
+        assert library.compose(ids) is None
+        assert library.compose(["nobody", ids[0]]) is None
+        assert library.compress([attempt]) == library.compress([]) == []
+    said = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert [line.split(";")[1].split()[-1] for line in said] == ["composition_strategy", "compression_strategy"]
+    with pytest.raises(InvalidInput, match="give it one as composition_strategy"):
+        library.composable(ids)
+
+
+def test_compression_is_given_successful_attempts_alone(library):
+    outcomes = (True, False, None, True)
+    attempts = [Trajectory(Task("t", "", "d"), (), Outcome(success)) for success in outcomes]
+    library.compression_strategy = Joined()
+    assert [one.name for one in library.compress(attempts)] == ["from_2"]
 
 
 def test_writes_within_are_one_operation(library, store):
@@ -544,8 +578,7 @@ def test_what_is_no_concept_no_query_and_no_attempt_is_said(library):
     library.compression_strategy = library.composition_strategy = Joined()
     with pytest.raises(InvalidInput, match="takes Trajectory objects, but got 'a run'"):
         library.compress(["a run"])
-    with pytest.raises(InvalidInput, match="at least two concepts, but got 1"):
-        library.compose(library.add(concept()))
+    assert library.compose(library.add(concept())) is None
 
 
 @pytest.mark.parametrize(
