@@ -17,7 +17,7 @@ from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, listed
 from atlas.memory.retrieving import Retriever
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where
-from atlas.protocols.strategies import Reranker
+from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
 
 T = TypeVar("T")
@@ -43,8 +43,11 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         weights: Weights,
         clock: Clock,
         reranker: Reranker | None = None,
+        success_updater: SuccessRateUpdater | None = None,
     ) -> None:
-        super().__init__(backing(vector_store, embedder.dimension), collection_name, clock)
+        store = backing(vector_store, embedder.dimension, keeps_usage=success_updater is not None)
+        super().__init__(store, collection_name, clock)
+        self.success_updater = success_updater
         self.embedder = embedder
         self._weights = _asked(weights)
         self._retriever = Retriever(self._store, embedder, self._weights, clock, reranker)

@@ -1,9 +1,8 @@
-"""What the specifications let people plug in: memories with a protocol's methods, and stores with five methods."""
+"""What the specifications let people plug in: memories with the methods of a protocol."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import threading
 
 import pytest
@@ -11,123 +10,28 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE
 from atlas.core.settings import RankingWeights
-from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory, new_id
+from atlas.core.types import Strategy, Task
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.opening import open_memory
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
+from tests.contract.plain import (
+    CODE,
+    PLAIN,
+    REFUND,
+    PlainConcepts,
+    PlainExperience,
+    PlainStrategies,
+    attempt,
+    awaited,
+    concept,
+    failing,
+    with_coroutines,
+)
 
-REFUND = "refund the cancelled flight of a customer"
-CODE = "def refund(flight):\n    return flight\n"
 EMPTY = {"experience": (), "concepts": (), "strategies": (), "journal": ()}
-
-
-def attempt(description=REFUND, success=True, **metadata):
-    return Trajectory(
-        Task(f"task of {description}", "airline", description), (), Outcome(success), "agent", metadata=metadata
-    )
-
-
-def concept(**given):
-    return CodeConcept(**{"name": "refund", "description": REFUND, "code": CODE} | given)
-
-
-class PlainExperience:
-    """An experience memory as a user writes one: the protocol's methods, over a list."""
-
-    def __init__(self):
-        self.held = []
-        self.asked = []
-
-    def store(self, trajectory):
-        told = {"trajectory_summary": "", "embedding_text": "", "created_at": FixedClock().now()}
-        self.held.append(Experience(id=new_id(), task=trajectory.task, outcome=trajectory.outcome, **told))
-        return self.held[-1].id
-
-    def search(self, task, k=4):
-        self.asked.append(task)
-        return self.held[:k]
-
-    def get(self, experience_id):
-        return next((one for one in self.held if one.id == experience_id), None)
-
-    def refine(self, experiences):
-        return experiences
-
-    def prune(self, criteria):
-        return 0
-
-    def __len__(self):
-        return len(self.held)
-
-
-class PlainConcepts:
-    """A concept library with the protocol's methods."""
-
-    def __init__(self):
-        self.held = {}
-        self.outcomes = []
-
-    def add(self, concept):
-        self.held[concept.id] = concept
-        return concept.id
-
-    def search(self, query, k=5):
-        assert isinstance(query, str)
-        return list(self.held.values())[:k]
-
-    def get(self, concept_id):
-        return self.held.get(concept_id)
-
-    def compose(self, concept_ids):
-        return None
-
-    def compress(self, trajectories):
-        return []
-
-    def update_stats(self, concept_id, success):
-        self.outcomes.append((self.held[concept_id].id, success))
-
-
-class PlainStrategies:
-    """A strategy bank with the protocol's methods, which would abstract a failure too."""
-
-    def __init__(self):
-        self.held = {}
-        self.outcomes = []
-
-    def write(self, trajectory):
-        made = Strategy(situation=trajectory.task.description, suggestion="look it up", id=new_id())
-        self.held[made.id] = made
-        return made
-
-    def read(self, task, k=5):
-        return list(self.held.values())[:k]
-
-    def get(self, strategy_id):
-        return self.held.get(strategy_id)
-
-    def update_stats(self, strategy_id, success):
-        self.outcomes.append((self.held[strategy_id].id, success))
-
-
-def awaited(method):
-    async def call(*args):
-        await asyncio.sleep(0)
-        return method(*args)
-
-    return call
-
-
-def with_coroutines(cls):
-    """The same class with each of its public methods as a coroutine."""
-    methods = {name: awaited(one) for name, one in vars(cls).items() if inspect.isfunction(one) and name[0] != "_"}
-    return type(f"Async{cls.__name__}", (cls,), methods)
-
-
-PLAIN = (PlainExperience, PlainConcepts, PlainStrategies)
 
 
 @pytest.fixture(params=["sync", "async"])
@@ -138,18 +42,6 @@ def parts(request):
 @pytest.fixture
 def system(parts):
     return MemorySystemImpl(*parts)
-
-
-def failing(cls, *names):
-    """An object of the class, these methods of which fail."""
-
-    def fail(self, *args):
-        raise OSError("the disk is gone")
-
-    return type(f"Failing{cls.__name__}", (cls,), dict.fromkeys(names, fail))()
-
-
-# Memories of somebody else's
 
 
 def test_plain_memories_satisfy_the_protocols(parts):
