@@ -17,10 +17,15 @@ M = TypeVar("M")
 
 async def call(method: Callable[..., Any], *given: Any) -> Any:
     """Return what somebody else's method gives: a coroutine is awaited here, what may block gets a thread."""
+
+    def answer() -> Any:
+        try:
+            return method(*given)
+        except StopIteration as error:  # whoever waits for the thread would wait for ever
+            raise RuntimeError(f"it raised {error!r}") from error
+
     try:
-        if inspect.iscoroutinefunction(method):
-            return await method(*given)
-        result = await asyncio.to_thread(method, *given)
+        result = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(answer)
         return await result if inspect.isawaitable(result) else result
     except SystemExit as error:  # it would end the loop that everybody else waits for
         raise RuntimeError(f"it tried to end the program: {error!r}") from error

@@ -144,8 +144,8 @@ def test_what_is_no_answer_costs_its_own_part():
     assert "expected a Strategy or None" in MemorySystemImpl(None, None, bank).store(attempt())["errors"]["strategies"]
 
 
-@pytest.mark.parametrize("given", [SystemExit(2), asyncio.CancelledError()])
-def test_one_that_tries_to_end_the_program_or_the_task_costs_its_own_part_too(given):
+@pytest.mark.parametrize("given", [SystemExit(2), asyncio.CancelledError(), StopIteration()])
+def test_one_that_raises_what_would_stop_the_program_or_the_loop_costs_its_own_part_too(given):
     class Ending(PlainStrategies):
         def read(self, task, k=5):
             raise given
