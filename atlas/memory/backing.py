@@ -16,7 +16,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.memory.plain_records import NOTHING, PlainRecords
+from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
@@ -170,7 +170,8 @@ class PlainStore(PlainRecords):
         """The value of every record that holds any word of a text, highest first, and what all words would tell."""
         if text is None or not hasattr(self._store, "search_text"):
             return {}, 0.0
-        found = await self._store.search_text(text, await self._store.count(), where)
+        n_asked = await self._store.count() if self._can_count else FIRST_ASKED
+        found = await self._store.search_text(text, n_asked, where)
         if not found.ids:
             return {}, 0.0
         distances = zip(found.ids, found.distances, strict=True)

@@ -24,8 +24,7 @@ async def gather(questions: Mapping[str, Awaitable[Any]]) -> Gathered:
     results = await asyncio.gather(*questions.values(), return_exceptions=True)
     answers, errors = dict[str, Any](), dict[str, str]()
     for name, result in zip(questions, results, strict=True):
-        # Whoever cancels this call does not come by here: one of the memories was cancelled by itself.
-        if isinstance(result, Exception | asyncio.CancelledError):
+        if isinstance(result, Exception):
             logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=result)
             errors[name] = told(result)
         elif isinstance(result, BaseException):

@@ -27,8 +27,11 @@ async def call(method: Callable[..., Any], *given: Any) -> Any:
     try:
         result = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(answer)
         return await result if inspect.isawaitable(result) else result
-    except SystemExit as error:  # it would end the loop that everybody else waits for
-        raise RuntimeError(f"it tried to end the program: {error!r}") from error
+    except (SystemExit, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # whoever asks has stopped waiting
+        raise RuntimeError(f"it raised {error!r}") from error  # else it would stop everybody else, or the loop itself
 
 
 class Plugged:

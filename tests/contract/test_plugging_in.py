@@ -150,11 +150,35 @@ def test_one_that_raises_what_would_stop_the_program_or_the_loop_costs_its_own_p
         def read(self, task, k=5):
             raise given
 
+        update_stats = read
+
     experience = PlainExperience()
     system = MemorySystemImpl(experience, None, Ending())
-    system.store(attempt())
+    strategy_id = system.store(attempt())["strategies"]
     result = system.query_sync(Task("t", "", REFUND))
     assert (set(result.errors), len(result.experiences)) == ({"strategies"}, 1)
+    stored = system.store(attempt(used={"strategies": [strategy_id]}))
+    assert set(stored) == {"experience", "strategies", "errors"}
+    assert set(stored["errors"]) == {"strategies"}
+
+
+def test_whoever_stops_waiting_for_one_is_obeyed():
+    async def ask():
+        asked = asyncio.Event()
+
+        class Waiting(PlainStrategies):
+            async def read(self, task, k=5):
+                asked.set()
+                await asyncio.Event().wait()
+
+        asking = asyncio.create_task(MemorySystemImpl(strategies=Waiting()).query(Task("t", "", REFUND)))
+        async with asyncio.timeout(60):
+            await asked.wait()
+            asking.cancel()
+            await asking
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(ask())
 
 
 def test_more_than_was_asked_for_is_cut_and_none_is_not_asked_for():
