@@ -11,10 +11,17 @@ from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 T = TypeVar("T")
 U = TypeVar("U")
 
+UNKNOWN_RELEVANCE = 0.5
+"""The relevance of a hit that no signal speaks for: as likely as not."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
-    """One retrieved memory and why it was retrieved."""
+    """One retrieved memory and why it was retrieved.
+
+    A memory of somebody else's, plugged into a memory system, does not say why. Its hits have no `signals`, 0 for
+    `similarity`, `meaning` and `words`, and `UNKNOWN_RELEVANCE`.
+    """
 
     item: T
     similarity: float

@@ -8,7 +8,7 @@ have become of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,4 +219,4 @@ def _held(memory: MemorySystem) -> dict[str, int]:
         "concepts": memory.concept_library,
         "strategies": memory.strategy_bank,
     }
-    return {name: len(one) for name, one in given.items() if one is not None}
+    return {name: len(one) for name, one in given.items() if isinstance(one, Sized)}

@@ -71,14 +71,14 @@ class TrajectoryAttribution:
         if stated is None:
             return Attribution(used={name: tuple(ids) for name, ids in retrieved.items() if ids})
         if isinstance(stated, Mapping):
-            return _by_memory(stated)
+            return _by_memory(stated, retrieved)
         ids = _ids(stated)
         if ids is None:
             return Attribution(problems=(f"`used` should be ids by memory, or a list of ids, but is {stated!r:.80}",))
         return _among(ids, retrieved)
 
 
-def _by_memory(stated: Mapping[Any, Any]) -> Attribution:
+def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
     """Ids under the names of their memories, or the words for them that a context block has."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
@@ -90,8 +90,15 @@ def _by_memory(stated: Mapping[Any, Any]) -> Attribution:
         elif ids is None:
             problems.append(f"`used` of {given} should be a list of ids, but is {value!r:.80}")
         elif ids:
-            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *ids)))
+            whole = (_whole(one, retrieved.get(name, ())) for one in ids)
+            used[name] = tuple(dict.fromkeys((*used.get(name, ()), *whole)))
     return Attribution(used=used, problems=tuple(problems))
+
+
+def _whole(begin: str, retrieved: Sequence[str]) -> str:
+    """Return the one retrieved id that begins so; what was given where none does, several do, or it is too short."""
+    found = [one for one in retrieved if one.startswith(begin)] if len(begin) >= SHORT_ID else []
+    return found[0] if len(found) == 1 else begin
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:

@@ -1,4 +1,4 @@
-"""The store behind a memory: a ledger's, or any object with the specification's five methods."""
+"""The store behind a memory: a ledger's, or any object with the specification's four methods."""
 
 from __future__ import annotations
 
@@ -11,29 +11,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput
 from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
-from atlas.core.operations import Marks, TrashedRecord, Usage, Use
+from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
+from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.protocols.infra import VectorStore, Where
+from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.history import NO_MOMENT, Moment
 from atlas.storage.merging import Merge
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 from atlas.storage.versions import Version
 
-METHODS = ("add", "query", "delete", "get", "count")
-
-NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+METHODS = ("add", "query", "delete", "get")
 
 
 def backing(
-    vector_store: VectorStore | LedgerVectorStore | PlainStore, dimension: int
+    vector_store: VectorStore | LedgerVectorStore | PlainStore, dimension: int, *, keeps_usage: bool = False
 ) -> LedgerVectorStore | PlainStore:
     """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for.
 
+    Args:
+        keeps_usage: Whether a record's metadata, if that is all there is, holds how often it was used; a ledger always
+            keeps that.
+
     Raises:
-        InvalidInput: It has not the five methods of the specification, or all of them are sync, as chromadb's own are.
+        InvalidInput: It has not the four methods of the specification, or all of them are sync, as chromadb's own are.
     """
     if isinstance(vector_store, LedgerVectorStore | PlainStore):
         return vector_store
@@ -43,18 +48,20 @@ def backing(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
         )
-    return PlainStore(vector_store, dimension)
+    return PlainStore(vector_store, dimension, keeps_usage=keeps_usage)
 
 
-class PlainStore:
-    """A store with `add, query, delete, get, count` alone, as a memory needs it: without history, marks and usage."""
+class PlainStore(PlainRecords):
+    """A store with `add, query, delete, get` alone, as a memory needs it: without history and marks.
+
+    Of uses it keeps no more than numbers, in the metadata of concepts and strategies.
+    """
 
     operation_id: str | None = None
 
-    def __init__(self, vector_store: VectorStore, dimension: int) -> None:
-        self._store = vector_store
-        self._dimension = dimension
-        self._takes_windows = isinstance(vector_store, VectorStore)
+    def __init__(self, vector_store: VectorStore, dimension: int, *, keeps_usage: bool = False) -> None:
+        super().__init__(vector_store, dimension)
+        self._keeps_usage = keeps_usage
         self._kept: dict[str, str] = {}
 
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> PlainStore:
@@ -69,21 +76,6 @@ class PlainStore:
         """Keep a text beside the records."""
         self._kept[name] = text
 
-    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """The records found; a store is not asked for none, which chromadb refuses."""
-        return await self._store.get(ids) if ids else []
-
-    async def add(
-        self,
-        ids: list[str],
-        embeddings: Sequence[npt.ArrayLike],
-        metadatas: list[dict[str, Any]],
-        documents: list[str],
-    ) -> None:
-        """Hold new records, as plain lists of numbers; a store with the five methods alone gets one list a record."""
-        held = [_plain(np.atleast_2d(one)[: None if self._takes_windows else 1]) for one in embeddings]
-        await self._store.add(ids, held, metadatas, documents)
-
     async def add_unknown(
         self,
         ids: list[str],
@@ -94,34 +86,16 @@ class PlainStore:
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """`add`, as it cannot tell what others store meanwhile. Marks are refused, and usage is not kept."""
+        """`add`, as it cannot tell what others store meanwhile. Marks are refused; of usage the numbers are kept."""
         await self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
-        await self.add(ids, embeddings, metadatas, documents)
+        known = {i: as_metadata(one.usage) for i, one in restored.items()} if self._keeps_usage else {}
+        given = [metadata | known.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
+        await self.add(ids, embeddings, given, documents)
         return ids
-
-    async def delete(self, ids: list[str]) -> int:
-        """Remove records; how many there were just before."""
-        distinct = list(dict.fromkeys(ids))
-        n_present = len(await self.get(distinct))
-        if n_present:
-            await self._store.delete(distinct)
-        return n_present
 
     async def count(self, where: Where | None = None) -> int:
         """How many records there are."""
-        if where is None:
-            return await self._store.count()
-        return len(await self.scan(where))
-
-    async def is_empty(self) -> bool:
-        """Whether there is no record."""
-        return not await self.count()
-
-    async def query(
-        self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
-    ) -> QueryResult:
-        """The k nearest records; it keeps no marks, so none is buried."""
-        return await self._store.query(_plain(embedding), k, where)
+        return await self.n_records() if where is None else len(await self.scan(where))
 
     async def update(
         self,
@@ -133,13 +107,28 @@ class PlainStore:
         unchanged_since: Moment | None = None,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, by deleting and adding them; `NotFound` where one is not there. Dropped ones go besides."""
-        present = await self.present(ids)
-        for record_id in ids:
-            if record_id not in present:
-                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
-        await self._store.delete([*ids, *dropped])
-        await self.add(ids, embeddings, metadatas, documents)
+        """Replace records, which keep their usage; `NotFound` where one is not there. Dropped ones go besides."""
+        async with self._turns:
+            before = await self._rows(ids)
+            kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
+            given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
+            await self._replace(before, embeddings, given, documents)
+            if dropped:
+                await self._store.delete(list(dropped))
+
+    async def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
+        """Count a use in a record's metadata, with the rate that an updater gives; `NotFound` where it is not there.
+
+        Raises:
+            InvalidInput: There is no updater: the record is of a memory whose metadata is the user's own.
+            StoreError: The record had to be deleted and could not be added again; the message holds it.
+        """
+        if updater is None:
+            raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
+        async with self._turns:
+            [row] = await self._rows([record_id])
+            metadata = counted(row["metadata"], success, updater)
+            await self._replace([row], [row["embedding"]], [metadata], [row["document"]])
 
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
@@ -181,7 +170,8 @@ class PlainStore:
         """The value of every record that holds any word of a text, highest first, and what all words would tell."""
         if text is None or not hasattr(self._store, "search_text"):
             return {}, 0.0
-        found = await self._store.search_text(text, await self._store.count(), where)
+        n_asked = await self._store.count() if self._can_count else FIRST_ASKED
+        found = await self._store.search_text(text, n_asked, where)
         if not found.ids:
             return {}, 0.0
         distances = zip(found.ids, found.distances, strict=True)
@@ -202,10 +192,7 @@ class PlainStore:
         """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
         if hasattr(self._store, "scan"):
             return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
-        n_records = await self._store.count()
-        if not n_records:
-            return []
-        found = await self._store.query([1.0] + [0.0] * (self._dimension - 1), n_records)
+        found = await self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         rows: list[dict[str, Any]] = [
             {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
@@ -225,8 +212,9 @@ class PlainStore:
         return [row["id"] for row in await self.scan(where)]
 
     async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """The value of a metadata key, by id; it keeps no marks and no usage."""
-        values = {row["id"]: row["metadata"].get(key) for row in await self.scan(where)}
+        """The value of a metadata key, by id; it keeps no marks, and of usage the numbers."""
+        name = COLUMNS.get(key, key) if self._keeps_usage else key
+        values = {row["id"]: row["metadata"].get(name) for row in await self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     async def titles(self, ids: Sequence[str]) -> dict[str, str]:
@@ -270,8 +258,10 @@ class PlainStore:
         return await self.get(list(ids))
 
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """Nothing is known."""
-        return {record_id: Usage() for record_id in ids}
+        """The numbers in the records' metadata, where those are kept."""
+        rows = await self.get(list(ids)) if self._keeps_usage else []
+        known = {row["id"]: usage_in(row["metadata"]) for row in rows}
+        return {record_id: known.get(record_id, NO_USAGE) for record_id in ids}
 
     async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Nothing is marked."""
@@ -304,10 +294,6 @@ class PlainStore:
     async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
         """None is kept."""
         return {record_id: [] for record_id in ids}
-
-    async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
-        """Refused: it has no place for it."""
-        raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
 
     async def mark(self, marks: Mapping[str, Marks]) -> None:
         """Refused, unless there are none: it has no place for them."""
@@ -354,9 +340,3 @@ def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
     """Cosine of a vector with the best of a record's windows."""
     rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
     return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())
-
-
-def _plain(embedding: npt.ArrayLike) -> list[Any]:
-    """An embedding as the specification has it: a list of numbers, or several where there are several windows."""
-    windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
-    return windows[0] if len(windows) == 1 else windows

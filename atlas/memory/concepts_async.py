@@ -33,6 +33,7 @@ from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Weights
+from atlas.memory.updating import SimpleAverageUpdater
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
@@ -70,7 +71,8 @@ class AsyncConceptLibrary(AsyncConceptLineage):
         weights: Weights = RankingWeights(),
         clock: Clock = SystemClock(),
     ) -> None:
-        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        updater = SimpleAverageUpdater()
+        super().__init__(embedder, vector_store, collection_name, weights, clock, success_updater=updater)
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         self.composition_strategy = composition_strategy

@@ -26,9 +26,20 @@ async def gather(questions: Mapping[str, Awaitable[Any]]) -> Gathered:
     for name, result in zip(questions, results, strict=True):
         if isinstance(result, Exception):
             logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=result)
-            errors[name] = f"{type(result).__name__}: {result}"
+            errors[name] = told(result)
         elif isinstance(result, BaseException):
             raise result
         else:
             answers[name] = result
     return Gathered(answers, errors)
+
+
+def told(error: BaseException) -> str:
+    """Return what an answer says of an error."""
+    return f"{type(error).__name__}: {error}"
+
+
+def joined(*errors: Mapping[str, str]) -> dict[str, str]:
+    """Return the errors of several steps by memory, each of which is told once."""
+    names = dict.fromkeys(name for one in errors for name in one)
+    return {name: "; ".join(dict.fromkeys(one[name] for one in errors if name in one)) for name in names}

@@ -215,6 +215,8 @@ def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
 
 def explain(hit: Hit[Any]) -> str:
     """One plain sentence on why a hit stands where it does."""
+    if not hit.signals:
+        return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
     words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
     about_words = f", and {words}" if "words" in hit.signals else ""

@@ -13,6 +13,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.idling import Idle, idle
 from atlas.memory.marking import MarksChange
 from atlas.protocols.infra import Clock, Where
+from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
 
 TRIES = 10
@@ -26,6 +27,9 @@ class AsyncRecordMemory:
 
     One text in place of a list of ids is `InvalidInput`, as each of its letters would be an id; `delete` takes one id.
     """
+
+    success_updater: SuccessRateUpdater | None = None
+    """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
 
     def __init__(self, store: LedgerVectorStore | PlainStore, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
@@ -103,12 +107,17 @@ class AsyncRecordMemory:
         """Say how an attempt at a task went that this record was used for.
 
         A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
-        once: said again of the same trajectory, nothing changes.
+        once: said again of the same trajectory, nothing changes. A plain vector store keeps no attempts: each call
+        counts there, for a concept or a strategy.
 
         Raises:
             NotFound: It is not there.
+            InvalidInput: The store is a plain one, and the record neither a concept nor a strategy.
         """
-        await self._store.record_use(record_id, success, task_id, trajectory_id)
+        if isinstance(self._store, PlainStore):
+            await self._store.count_use(record_id, success, self.success_updater)
+        else:
+            await self._store.record_use(record_id, success, task_id, trajectory_id)
 
     async def amarks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Tags, pin and note of each record."""

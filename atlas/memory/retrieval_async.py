@@ -18,7 +18,7 @@ from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, listed
 from atlas.memory.retrieving import Retriever
 from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore, Where
-from atlas.protocols.strategies import Reranker
+from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
 
 T = TypeVar("T")
@@ -44,9 +44,12 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         weights: Weights,
         clock: Clock,
         reranker: Reranker | None = None,
+        success_updater: SuccessRateUpdater | None = None,
     ) -> None:
         self.embedder = whole_embedder(embedder)
-        super().__init__(backing(vector_store, self.embedder.dimension), collection_name, clock)
+        store = backing(vector_store, self.embedder.dimension, keeps_usage=success_updater is not None)
+        super().__init__(store, collection_name, clock)
+        self.success_updater = success_updater
         self._weights = _asked(weights)
         self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker)
 

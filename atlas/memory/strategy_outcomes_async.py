@@ -74,6 +74,7 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
     """What to do in which situation, and how often that went well."""
 
     noun = "strategy"
+    success_updater: SuccessRateUpdater
 
     def __init__(
         self,
@@ -101,9 +102,8 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
         """
         if not 0 < same_situation <= 1:
             raise InvalidInput(f"same_situation should be above 0 and at most 1, but is {same_situation!r}")
-        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        super().__init__(embedder, vector_store, collection_name, weights, clock, success_updater=success_updater)
         self.abstractor = abstractor
-        self.success_updater = success_updater
         self.retirement = retirement
         self._text_of = text_of
         self._same_situation = same_situation
@@ -165,10 +165,9 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
 
     async def arates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
         """How well each strategy works that is there, by id."""
-        marks, uses = await self._store.marks(strategy_ids), await self._store.uses(strategy_ids)
-        rates = {}
+        marks, rates = await self._store.marks(strategy_ids), {}
         for strategy in await self.aget_many(strategy_ids):
-            n_succeeded, n = sum(use.success for use in uses[strategy.id]), len(uses[strategy.id])
+            n_succeeded, n = strategy.n_succeeded, strategy.usage_count
             is_outworn = self.retirement.holds(n_succeeded, n) and not marks[strategy.id].pinned
             rates[strategy.id] = StrategyRate(
                 rate=strategy.success_rate,

@@ -17,6 +17,7 @@ from atlas.core.types import Strategy
 from atlas.memory.columns import Entry
 from atlas.memory.extraction import lineage
 from atlas.memory.marking import joined
+from atlas.memory.plain_usage import statistics
 from atlas.memory.updating import replay
 from atlas.protocols.strategies import SuccessRateUpdater
 
@@ -75,11 +76,14 @@ def content_hash(strategy: Strategy) -> str:
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
-    """The strategy of a row, with its rate as the updater estimates it from the recorded attempts."""
+    """The strategy of a row, with its rate as the updater estimates it from the recorded attempts.
+
+    Where the store keeps no attempts, it is as the metadata has it.
+    """
     strategy = decode_strategy(json.loads(row["metadata"]["content"]))
     points = replay(updater, uses)
     if not points:
-        return strategy
+        return replace(strategy, **statistics(row["metadata"]))
     n_succeeded = sum(point.success for point in points)
     return replace(strategy, usage_count=len(points), n_succeeded=n_succeeded, success_rate=points[-1].rate)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Coroutine
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from atlas.core.codec import check_text
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import NotFound
 from atlas.core.hits import MemoryQueryResult
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
@@ -20,22 +20,35 @@ from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
     SECTIONS,
-    SHORT_ID,
     ContextBlock,
     TokenCounter,
     build_context,
     counter_of,
 )
 from atlas.memory.conversations import Conversations
+from atlas.memory.counting import AnyMemory, UseCounter
 from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.gathering import gather
+from atlas.memory.gathering import gather, joined
 from atlas.memory.journal import Journal
+from atlas.memory.plugged import (
+    Plugged,
+    PluggedConcepts,
+    PluggedExperience,
+    PluggedStrategies,
+    as_given,
+    needed,
+    own,
+)
 from atlas.memory.promoting import Promoter, Promotion
 from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
+from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.store import Store
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
+
+M = TypeVar("M")
+P = TypeVar("P", bound=Plugged)
 
 
 class MemorySystemImpl:
@@ -43,70 +56,72 @@ class MemorySystemImpl:
 
     def __init__(
         self,
-        experience: ChromaExperienceMemory | None = None,
-        concepts: ChromaConceptLibrary | None = None,
-        strategies: ChromaStrategyBank | None = None,
+        experience: ExperienceMemory | None = None,
+        concepts: ConceptLibrary | None = None,
+        strategies: StrategyBank | None = None,
         journal: Journal | None = None,
         *,
         conversations: Conversations | None = None,
         storage: Store | None = None,
         attribution: TrajectoryAttribution | None = None,
     ) -> None:
-        self._experience = experience
-        self._concepts = concepts
-        self._strategies = strategies
+        """Put memories together: ATLAS's own, or any objects with the methods of these protocols, sync or async.
+
+        Sync methods of others are called in threads. Their coroutines are awaited on the caller's loop, or, under a
+        sync method such as `query_sync`, on ATLAS's own.
+
+        Raises:
+            InvalidInput: One of them lacks a method that this calls.
+        """
+        self._experience = _own_or(PluggedExperience, experience, ChromaExperienceMemory)
+        self._concepts = _own_or(PluggedConcepts, concepts, ChromaConceptLibrary)
+        self._strategies = _own_or(PluggedStrategies, strategies, ChromaStrategyBank)
         self._journal = journal
         self._conversations = conversations
         self._storage = storage
         self._attribution = attribution or TrajectoryAttribution()
 
     @property
-    def experience_memory(self) -> ChromaExperienceMemory | None:
-        """Attempts at tasks."""
-        return self._experience
+    def experience_memory(self) -> ExperienceMemory | None:
+        """Attempts at tasks, as it was plugged in."""
+        return as_given(self._experience)
 
     @property
     def experience(self) -> ChromaExperienceMemory:
-        """Attempts at tasks.
+        """Attempts at tasks, with all that ATLAS's own experience memory offers.
 
         Raises:
-            NotFound: This system was put together without them.
+            NotFound: This system was put together without them, or with one of somebody else's.
         """
-        if self._experience is None:
-            raise NotFound("this memory system has no experience memory")
-        return self._experience
+        return needed(self._experience, "experience memory")
 
     @property
-    def concept_library(self) -> ChromaConceptLibrary | None:
-        """Reusable code."""
-        return self._concepts
+    def concept_library(self) -> ConceptLibrary | None:
+        """Reusable code, as it was plugged in."""
+        return as_given(self._concepts)
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
-        """Reusable code.
+        """Reusable code, with all that ATLAS's own concept library offers.
 
         Raises:
-            NotFound: This system was put together without it.
+            NotFound: This system was put together without it, or with one of somebody else's.
         """
-        if self._concepts is None:
-            raise NotFound("this memory system has no concept library")
-        return self._concepts
+        return needed(self._concepts, "concept library")
 
     @property
-    def strategy_bank(self) -> ChromaStrategyBank | None:
-        """What to do in which situation."""
-        return self._strategies
+    def strategy_bank(self) -> StrategyBank | None:
+        """What to do in which situation, as it was plugged in."""
+        return as_given(self._strategies)
 
     @property
     def strategies(self) -> ChromaStrategyBank:
-        """What to do in which situation.
+        """What to do in which situation, with all that ATLAS's own strategy bank offers.
 
         Raises:
-            NotFound: This system was put together without it.
+            NotFound: This system was put together without it, or with one of somebody else's.
         """
-        if self._strategies is None:
-            raise NotFound("this memory system has no strategy bank")
-        return self._strategies
+        return needed(self._strategies, "strategy bank")
 
     @property
     def journal(self) -> Journal:
@@ -155,7 +170,8 @@ class MemorySystemImpl:
     @property
     def token_counter(self) -> TokenCounter:
         """What counts the tokens of a context: the embedder's tokenizer where it has one."""
-        return counter_of(next((memory.embedder for memory in self._memories.values()), None))
+        embedders = (memory.embedder for memory in self._memories.values())
+        return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
         """The same memories, or only some of them, whose searches rank with other weights.
@@ -165,8 +181,9 @@ class MemorySystemImpl:
         Args:
             names: Of the memories that it has: `strategies`, `experience`, `concepts`, `journal`.
         """
-        made = {name: memory.ranked_with(weights) for name, memory in self._memories.items() if name in names}
-        return MemorySystemImpl(**made, storage=self._storage)  # type: ignore[arg-type]
+        chosen = {name: memory for name, memory in self._memories.items() if name in names}
+        made: dict[str, Any] = {name: memory.ranked_with(weights) for name, memory in chosen.items()}
+        return MemorySystemImpl(**made, storage=self._storage)
 
     async def query(
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
@@ -219,33 +236,39 @@ class MemorySystemImpl:
         A success goes to the experiences and to the strategies, anything else to the experiences alone. Concepts learn
         only by compression, from many attempts at once. Importers bypass this: they fill the experiences alone.
 
+        What ATLAS's own experience memory refuses is stored nowhere. One of somebody else's that raises costs its own
+        part alone, like any other memory that does: strategies are written, and uses counted, all the same.
+
         Where `query` or `build_context` was asked for its task before, the outcome counts for what they gave;
         `trajectory.metadata["used"]`, ids by memory or a list of ids that were given, says otherwise. Where the outcome
-        is unknown nothing is counted. `undo` takes the counting back with the attempt.
+        is unknown nothing is counted, nor in a memory of somebody else's without `update_stats`. `undo` takes the
+        counting back with the attempt.
 
         Returns:
             `experience` and `strategies`, each with an id, where they hold it now; `used`, the ids by memory that the
-            outcome was counted for, where there are any; `errors`, by memory, where something failed after the
-            experience was stored.
+            outcome was counted for, where there are any; `errors`, by memory, where something failed.
 
         Raises:
-            InvalidInput: The attempt cannot be stored; nothing was.
+            InvalidInput: ATLAS's own experience memory cannot hold the attempt; nothing was stored.
         """
+        operations = (memory.within("store").operation_id for memory in self._memories.values())
+        operation_id = next(filter(None, operations), None)
         stored: dict[str, Any] = {}
-        errors: dict[str, str] = {}
-        operation_id = None
+        others: dict[str, Coroutine[Any, Any, Any]] = {}
         if self._experience is not None:
-            scoped = self._experience.within("store")
-            stored["experience"], operation_id = await scoped.astore(trajectory), scoped.operation_id
-        if self._strategies is not None:
-            bank = self._strategies.within("store", operation_id=operation_id)
-            operation_id = bank.operation_id
-            written = await gather({"strategies": bank.awrite(trajectory)})
-            strategy = written.answers.get("strategies")
-            stored |= {"strategies": strategy.id} if strategy else {}
-            errors |= written.errors
-        used = await self._count_uses(trajectory, errors, operation_id)
-        return stored | ({"used": used} if used else {}) | ({"errors": errors} if errors else {})
+            storing = self._experience.within("store", operation_id=operation_id).astore(trajectory)
+            if isinstance(self._experience, Plugged):
+                others["experience"] = storing
+            else:
+                stored["experience"] = await storing
+        if self._strategies is not None and trajectory.outcome.success is True:
+            others["strategies"] = self._strategies.within("store", operation_id=operation_id).awrite(trajectory)
+        written = await gather(others)
+        made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
+        attribution = self._attribution.take(trajectory)
+        counted = await UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
+        errors = joined(written.errors, counted.errors)
+        return stored | made | ({"used": counted.used} if counted.used else {}) | ({"errors": errors} if errors else {})
 
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Sync form of `astore`."""
@@ -281,7 +304,7 @@ class MemorySystemImpl:
 
     @property
     def _promoter(self) -> Promoter:
-        return Promoter(self.journal, self._experience, self._strategies)
+        return Promoter(self.journal, own(self._experience), own(self._strategies))
 
     async def _asked(
         self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
@@ -292,7 +315,9 @@ class MemorySystemImpl:
             check_threshold(threshold)
         found = await gather(
             {
-                name: memory.aretrieve(task.description, k, threshold=threshold, count_retrieval=count_retrieval)
+                name: memory.aretrieve(task, k)
+                if isinstance(memory, Plugged)
+                else memory.aretrieve(task.description, k, threshold=threshold, count_retrieval=count_retrieval)
                 for name, memory in self._memories.items()
             }
         )
@@ -305,50 +330,6 @@ class MemorySystemImpl:
             n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
             errors=found.errors,
         )
-
-    async def _count_uses(
-        self, trajectory: Trajectory, errors: dict[str, str], operation_id: str | None
-    ) -> dict[str, list[str]]:
-        """Count an attempt's outcome for what it used, as part of the operation that stored it; what was counted.
-
-        Adds to the errors what could not be.
-        """
-        attribution, success = self._attribution.take(trajectory), trajectory.outcome.success
-        if success is None:
-            return {}
-        unknown, counted = list(attribution.unknown), dict[str, list[str]]()
-        for name, record_id in ((name, one) for name, ids in attribution.used.items() for one in ids):
-            try:
-                used = await self._count_use(name, record_id, success, trajectory, operation_id)
-                counted.setdefault(name, []).append(used)
-            except NotFound:  # deleted since it was retrieved
-                unknown.append(record_id)
-            except InvalidInput as error:  # a store that keeps no usage
-                errors[name] = str(error)
-        problems = list(attribution.problems)
-        if unknown:
-            problems.append(f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}")
-        errors |= {"used": "; ".join(problems)} if problems else {}
-        return counted
-
-    async def _count_use(
-        self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
-    ) -> str:
-        """Count one use; the whole id of what was used, of which a context block shows the beginning."""
-        memory = self._memories.get(name)
-        if memory is None:
-            raise NotFound(f"this memory system has no {name!r}")
-        record_id = await self._whole_id(memory, record_id)
-        scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
-        await scoped.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
-        return record_id
-
-    async def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
-        """The id that begins as a context block shows it; itself where none does, or several do."""
-        if self._storage is None or len(record_id) != SHORT_ID:
-            return record_id
-        found = await asyncio.to_thread(self._storage.ledger.ids_beginning, memory.collection_name, record_id)
-        return found[0] if len(found) == 1 else record_id
 
     def revision(self) -> int:
         """A number that grows with every change to the store, by any process: what to key a cache on."""
@@ -391,4 +372,7 @@ class MemorySystemImpl:
 
 MemorySystem = MemorySystemImpl
 
-AnyMemory = ChromaExperienceMemory | ChromaConceptLibrary | ChromaStrategyBank | Journal
+
+def _own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:
+    """Return a memory of ours as it is, and anything else plugged in."""
+    return given if given is None or isinstance(given, own_class) else plugged(given)

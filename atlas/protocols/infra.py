@@ -123,8 +123,8 @@ class VectorIndex(Protocol):
 class VectorStore(Protocol):
     """One collection of records: their documents, vectors and metadata.
 
-    `add, query, delete, get` and `count` are all that a memory needs to store, search, get and prune. The rest serves
-    browsing, editing and undo.
+    `add, query, delete` and `get` are all that a memory needs to store, search, get, edit and count uses. `count`
+    serves `len` and pruning. Without `update`, a record that changes is deleted and added. The rest serves browsing.
     """
 
     async def add(

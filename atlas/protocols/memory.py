@@ -1,4 +1,7 @@
-"""The protocols of the memories, as the specifications give them."""
+"""The protocols of the memories, as the specifications give them.
+
+A memory system takes any object that has these methods. They may be coroutines there, each for itself.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +67,6 @@ class ConceptLibrary(Protocol):
         """Say how a task went that the concept was used for."""
         ...
 
-    def __len__(self) -> int:
-        """How many concepts there are."""
-        ...
-
 
 @runtime_checkable
 class StrategyBank(Protocol):
@@ -87,8 +86,4 @@ class StrategyBank(Protocol):
 
     def update_stats(self, strategy_id: str, success: bool) -> None:
         """Say how a task went that the strategy was used for."""
-        ...
-
-    def __len__(self) -> int:
-        """How many strategies there are."""
         ...

@@ -72,6 +72,19 @@ def test_concepts_are_added_found_edited_followed_and_deleted(wrapped):
     assert (library.get(CROP.id), library.depends_on(TWICE.id)) == (None, [])
 
 
+def test_uses_are_kept_in_the_collections_metadata(wrapped):
+    library = ChromaConceptLibrary(HashEmbedder(), wrapped)
+    library.add_many([CROP, TWICE])
+    for success in (True, True, False):
+        library.update_stats(CROP.id, success)
+    [said] = wrapped.held.get(ids=[CROP.id])["metadatas"]
+    assert (said["usage_count"], said["success_rate"]) == (3, pytest.approx(2 / 3))
+    used = library.get(CROP.id)
+    assert (used.usage_count, used.success_rate) == (3, pytest.approx(2 / 3))
+    assert library.search("cut a box out", k=1) == [used]
+    assert library.get(TWICE.id).usage_count == 0
+
+
 def test_primitives_are_loaded_once_and_composed(wrapped):
     for _ in range(2):
         library = ChromaConceptLibrary(

@@ -58,14 +58,6 @@ def parts(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Parts]:
             yield Parts(memory.storage.vector_store)
 
 
-@pytest.fixture
-def keeping_statistics(request: pytest.FixtureRequest) -> None:
-    """Expect to fail where nothing but ATLAS's own store keeps statistics yet."""
-    if request.node.callspec.params["parts"] != "atlas":
-        reason = "update_stats is refused over a plain vector store, which keeps no usage yet"
-        request.applymarker(pytest.mark.xfail(strict=True, raises=InvalidInput, reason=reason))
-
-
 # ExperienceMemory stores and retrieves experiences
 
 
@@ -206,7 +198,7 @@ def test_without_a_strategy_nothing_is_composed_or_compressed(parts):
     assert parts.concepts(composition_strategy=Scripted(concept())).compose(["nobody", "none"]) is None
 
 
-def test_uses_of_a_concept_are_counted(parts, keeping_statistics):
+def test_uses_of_a_concept_are_counted(parts):
     library = parts.concepts()
     used = library.add(concept())
     for success in (True, True, False, True):
@@ -257,7 +249,7 @@ def test_what_cannot_be_abstracted_is_none(parts):
         (BayesianUpdater(prior_alpha=3.0, prior_beta=1.0), 5 / 7),
     ],
 )
-def test_success_rates_are_updated_as_the_strategy_says(parts, updater, rate, keeping_statistics):
+def test_success_rates_are_updated_as_the_strategy_says(parts, updater, rate):
     bank = parts.strategies(success_updater=updater)
     strategy = bank.write(attempt())
     for success in (True, False, True):
@@ -357,7 +349,6 @@ class ListedExperiences:
         return len(self.held)
 
 
-@pytest.mark.xfail(strict=True, reason="a memory system takes our own memories alone, not any object of a protocol yet")
 def test_a_component_of_somebody_else_serves_as_well(parts):
     other = ListedExperiences()
     assert isinstance(other, ExperienceMemory)

@@ -218,8 +218,8 @@ def test_a_plain_store_keeps_finds_and_joins_strategies(kind):
     bank.write(attempt("a grid with a symmetry axis"))
     assert bank.write(second).sources == (first.id, second.id)
     assert bank.read(asked(REFUND), k=1)[0].id == written.id
-    with pytest.raises(InvalidInput, match="keeps no usage"):
-        bank.update_stats(written.id, True)
+    bank.update_stats(written.id, True)
+    assert bank.get(written.id).usage_count == 1
 
 
 def test_read_prefers_among_equals_the_one_that_surely_works(bank):

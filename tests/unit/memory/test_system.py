@@ -38,18 +38,35 @@ def memory(tmp_path):
 
 
 class Meeting:
-    """A memory that answers once all others were asked too."""
+    """A memory of any kind that answers once all others were asked too."""
 
     def __init__(self, barrier):
         self._barrier = barrier
 
-    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
+    async def search(self, asked, k=4):
         await self._barrier.wait()
-        return Retrieval(hits=[], n_hidden=3, threshold=0.0)
+        return []
+
+    read = search
+
+    def store(self, trajectory): ...
+    def write(self, trajectory): ...
+
+    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
+        """As a journal is asked."""
+        return Retrieval(hits=await self.search(query), n_hidden=3, threshold=0.0)
 
 
 class Broken:
+    """A journal, or a strategy bank, that no model serves."""
+
     async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
+        raise LLMUnavailable("no model")
+
+    def read(self, task, k=5):
+        raise LLMUnavailable("no model")
+
+    def write(self, trajectory):
         raise LLMUnavailable("no model")
 
 
@@ -60,7 +77,8 @@ def test_the_memories_are_asked_at_once():
         async with asyncio.timeout(30):
             return await system.query(task(REFUND))
 
-    assert asyncio.run(ask()).n_hidden == dict.fromkeys(MEMORIES, 3)
+    result = asyncio.run(ask())
+    assert (result.errors, result.n_hidden) == ({}, dict.fromkeys(MEMORIES, 0) | {"journal": 3})
 
 
 def test_a_memory_that_fails_costs_its_own_part_and_is_reported():

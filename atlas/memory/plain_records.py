@@ -1,0 +1,140 @@
+"""The records of a user's own vector store, whatever it offers beside the specification's four methods."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.hits import QueryResult
+from atlas.infra.turns import turns_of
+from atlas.memory.replacing import Row, replace_records
+from atlas.protocols.infra import VectorStore, Where
+
+FIRST_ASKED = 1_000
+"""Records that a store which cannot count is first asked for, to list all."""
+
+NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+
+
+class PlainRecords:
+    """Records behind `add, query, delete` and `get`, read and written as a memory does.
+
+    A record is replaced by the store's `update` where it has that. Else it is deleted and added, and a search in
+    between misses it.
+    """
+
+    def __init__(self, vector_store: VectorStore, dimension: int) -> None:
+        self._store = vector_store
+        self._dimension = dimension
+        self._takes_windows = isinstance(vector_store, VectorStore)
+        self._turns = turns_of(vector_store)
+
+    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found; a store is not asked for none, which chromadb refuses."""
+        return await self._store.get(ids) if ids else []
+
+    async def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Hold new records, as plain lists of numbers; a store with the four methods alone gets one list a record."""
+        await self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents)
+
+    async def delete(self, ids: list[str]) -> int:
+        """Remove records; how many there were just before."""
+        distinct = list(dict.fromkeys(ids))
+        async with self._turns:  # not while one of them is being replaced, which would bring it back
+            n_present = len(await self.get(distinct))
+            if n_present:
+                await self._store.delete(distinct)
+        return n_present
+
+    async def n_records(self) -> int:
+        """Return how many records there are.
+
+        Raises:
+            InvalidInput: The store cannot say it.
+        """
+        if not self._can_count:
+            raise InvalidInput(
+                f"the vector store {type(self._store).__name__!r} has no `count`, which len() needs; give it a "
+                "coroutine `count()` that says how many records it holds"
+            )
+        return await self._store.count()
+
+    async def is_empty(self) -> bool:
+        """Whether there is no record."""
+        return not (await self._store.count() if self._can_count else (await self._store.query(self._axis, 1)).ids)
+
+    async def query(
+        self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
+        """The k nearest records; it keeps no marks, so none is buried."""
+        return await self._store.query(plain(embedding), k, where)
+
+    async def _every(self) -> QueryResult:
+        """Return all records: a store that cannot count is asked for more until it gives fewer than that."""
+        if self._can_count:
+            n_records = await self._store.count()
+            return await self._store.query(self._axis, n_records) if n_records else NOTHING
+        n_asked = FIRST_ASKED
+        while len((found := await self._store.query(self._axis, n_asked)).ids) == n_asked:
+            n_asked *= 4
+        return found
+
+    @property
+    def _can_count(self) -> bool:
+        return callable(getattr(self._store, "count", None))
+
+    @property
+    def _axis(self) -> list[float]:
+        """Any vector, to ask for the nearest of."""
+        return [1.0] + [0.0] * (self._dimension - 1)
+
+    async def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return records as their store's `add` would take them again; `NotFound` where one is not there."""
+        found = {row["id"]: row for row in await self.get(list(ids))}
+        for record_id in ids:
+            if record_id not in found:
+                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
+            if found[record_id].get("embedding") is None:
+                raise InvalidInput(
+                    f"the vector store {type(self._store).__name__!r} gives no embedding of record {record_id!r}, "
+                    "which replacing it needs; have its `get` give dicts of `id`, `embedding`, `metadata`, `document`"
+                )
+        return [found[one] | {"embedding": self._held(found[one]["embedding"])} for one in ids]
+
+    async def _replace(
+        self,
+        before: Sequence[Row],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        if not before:
+            return
+        ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
+        if inspect.iscoroutinefunction(getattr(self._store, "update", None)):
+            await self._store.update(ids, held, metadatas, documents)
+            return
+        columns = zip(ids, held, metadatas, documents, strict=True)
+        after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
+        await replace_records(self._store, before, after)
+
+    def _held(self, embedding: npt.ArrayLike) -> list[Any]:
+        """Return an embedding as the store takes it: with its windows only where it knows of them."""
+        return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
+
+
+def plain(embedding: npt.ArrayLike) -> list[Any]:
+    """An embedding as the specification has it: a list of numbers, or several where there are several windows."""
+    windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
+    return windows[0] if len(windows) == 1 else windows

@@ -1,0 +1,174 @@
+"""Memories of somebody else's: any object with a protocol's methods, sync or async, asked as a system asks ours."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Self, TypeVar
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
+from atlas.core.settings import RankingWeights
+from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
+
+M = TypeVar("M")
+
+
+async def call(method: Callable[..., Any], *given: Any) -> Any:
+    """Return what somebody else's method gives: a coroutine is awaited here, what may block gets a thread."""
+
+    def answer() -> Any:
+        try:
+            return method(*given)
+        except StopIteration as error:  # whoever waits for the thread would wait for ever
+            raise RuntimeError(f"it raised {error!r}") from error
+
+    try:
+        result = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(answer)
+        return await result if inspect.isawaitable(result) else result
+    except (SystemExit, asyncio.CancelledError) as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise  # whoever asks has stopped waiting
+        raise RuntimeError(f"it raised {error!r}") from error  # else it would stop everybody else, or the loop itself
+
+
+class Plugged:
+    """A memory with its protocol's methods alone: without signals, marks and history.
+
+    What it finds is held to be found, in its own order: weights and thresholds are not asked of it. A use is counted by
+    its `update_stats` where it has that.
+    """
+
+    noun: ClassVar[str]
+    item: ClassVar[type]
+    needs: ClassVar[tuple[str, str] | tuple[str]]
+    """The methods that a memory system calls, the one that finds first."""
+
+    own_name: ClassVar[str]
+    """The property of a memory system that gives the object as it is."""
+
+    operation_id: str | None = None
+    collection_name = ""
+    embedder: object = None
+
+    def __init__(self, memory: Any) -> None:
+        """Raise `InvalidInput` where the object lacks a method that is needed."""
+        lacking = [name for name in self.needs if not callable(getattr(memory, name, None))]
+        if lacking:
+            raise InvalidInput(
+                f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
+                f"but {type(memory).__name__!r} has no {' and no '.join(lacking)}; see atlas.protocols.memory"
+            )
+        self.memory = memory
+
+    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
+        """Return itself: it keeps no history."""
+        return self
+
+    def ranked_with(self, weights: RankingWeights) -> Any:
+        """Return the object: it ranks as it ranks."""
+        return self.memory
+
+    @property
+    def counts_uses(self) -> bool:
+        """Whether it can be told how an attempt went that used what it found."""
+        return callable(getattr(self.memory, "update_stats", None))
+
+    async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
+        """Tell it how an attempt went."""
+        await call(self.memory.update_stats, record_id, success)
+
+    async def aretrieve(self, task: Task, k: int) -> Retrieval[Any]:
+        """Return at most k of what it finds for a task, as hits without signals."""
+        method = self.needs[0]
+        given = await call(getattr(self.memory, method), self._question(task), k) if k else []
+        items = list(given) if isinstance(given, Iterable) else [given]
+        if not all(isinstance(one, self.item) for one in items):
+            raise InvalidInput(
+                f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
+                f"got {given!r:.120}"
+            )
+        return Retrieval(hits=[_hit(one) for one in items[:k]], n_hidden=0, threshold=0.0)
+
+    def _question(self, task: Task) -> Any:
+        return task
+
+
+class PluggedExperience(Plugged):
+    """Somebody else's experience memory."""
+
+    noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
+
+    async def astore(self, trajectory: Trajectory) -> str:
+        """Return the id that it gives for an attempt."""
+        stored: str = await call(self.memory.store, trajectory)
+        return stored
+
+
+class PluggedConcepts(Plugged):
+    """Somebody else's concept library."""
+
+    noun, item, needs, own_name = "concept library", CodeConcept, ("search",), "concept_library"
+
+    def _question(self, task: Task) -> Any:
+        return task.description
+
+
+class PluggedStrategies(Plugged):
+    """Somebody else's strategy bank."""
+
+    noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
+
+    async def awrite(self, trajectory: Trajectory) -> Strategy | None:
+        """Return the strategy that it makes of an attempt, or None."""
+        strategy = await call(self.memory.write, trajectory)
+        if strategy is not None and not isinstance(strategy, Strategy):
+            raise InvalidInput(
+                f"expected a Strategy or None from the write of {type(self.memory).__name__!r}, got {strategy!r:.120}"
+            )
+        return strategy
+
+
+def as_given(memory: M | Plugged | None) -> M | Any | None:
+    """Return a memory as whoever put the system together gave it."""
+    return memory.memory if isinstance(memory, Plugged) else memory
+
+
+def own(memory: M | Plugged | None) -> M | None:
+    """Return a memory if it is one of ours, else None."""
+    return None if isinstance(memory, Plugged) else memory
+
+
+def needed(memory: M | Plugged | None, noun: str) -> M:
+    """Return a memory that has to be one of ours.
+
+    Raises:
+        NotFound: There is none, or it is somebody else's.
+    """
+    if memory is None:
+        raise NotFound(f"this memory system has no {noun}")
+    if isinstance(memory, Plugged):
+        raise NotFound(
+            f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "
+            f"for the methods of the protocol, use `{memory.own_name}`"
+        )
+    return memory
+
+
+def _hit(item: Any) -> Hit[Any]:
+    outcome = getattr(item, "outcome", Outcome(None))
+    return Hit(
+        item=item,
+        similarity=0.0,
+        meaning=0.0,
+        words=0.0,
+        relevance=UNKNOWN_RELEVANCE,
+        signals={},
+        outcomes={outcome.label: 1},
+    )
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
