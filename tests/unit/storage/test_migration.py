@@ -138,7 +138,7 @@ def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
 
 def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
     before = files_in(old)
-    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 3\. Open it once without read_only"):
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 4\. Open it once without read_only"):
         Store.open(old, read_only=True)
     assert files_in(old) == before
     with Store.open(old):
@@ -169,7 +169,7 @@ def test_one_of_the_older_version_that_writes_afterwards_is_refused(old):
 
 
 def test_a_migration_that_fails_leaves_it_as_it_was(old, monkeypatch):
-    def fail(connection: sqlite3.Connection, version: int) -> None:
+    def fail(connection: sqlite3.Connection, *_: object) -> None:
         connection.execute("DROP TABLE records_fts")
         raise OSError("the power is gone")
 
@@ -206,7 +206,7 @@ def test_a_backup_of_version_1_restores(old, tmp_path):
         ("DROP TABLE records_fts", "is damaged"),
         ("DROP TRIGGER records_fts_insert", "is damaged"),
         ("PRAGMA user_version = 0", "has schema 0"),
-        ("PRAGMA user_version = 4", "has schema 4, .* up to 3"),
+        ("PRAGMA user_version = 5", "has schema 5, .* up to 4"),
         ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
     ],
 )
