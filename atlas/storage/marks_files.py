@@ -10,12 +10,12 @@ from itertools import count
 from pathlib import Path
 from sqlite3 import Connection
 
-from atlas.core.errors import InvalidInput, StoreDamaged
+from atlas.core.errors import StoreDamaged
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.mark_tables import forget_lost, read_marks
-from atlas.storage.metadata import UNREADABLE, TinyMetadataStore, marks_file
+from atlas.storage.metadata import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
 from atlas.storage.records import LedgerWriter
 
 logger = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class MarksFiles:
                 "SELECT collection FROM word_tables UNION SELECT collection FROM marks_files "
                 "UNION SELECT collection FROM pending_marks"
             ).fetchall()
-        return [collection for (collection,) in rows if _may_have_file(collection)]
+        return [collection for (collection,) in rows if may_have_marks_file(collection)]
 
     def _settled(self, collection: str) -> str | None:
         with self._ledger.database.read() as connection:
@@ -189,12 +189,3 @@ def _differing(
     pending = _pending(connection, collection)
     ids: Iterable[str] = sorted({*held, *known} - {*pending})
     return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]
-
-
-def _may_have_file(collection: str) -> bool:
-    try:
-        marks_file(collection)
-    except InvalidInput as error:  # left where it is: one bad row keeps no other mark, and no store, from working
-        logger.warning("the marks of a collection are skipped: %s", error)
-        return False
-    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
 import re
 import threading
@@ -20,6 +21,8 @@ from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
+
+logger = logging.getLogger(__name__)
 
 TABLE = "marks"
 
@@ -46,6 +49,16 @@ def marks_file(collection: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", collection):
         raise InvalidInput(f"a collection's name should be of letters, digits, _ and - alone, but is {collection!r}")
     return FILES.get(collection, f"{collection}_meta.json")
+
+
+def may_have_marks_file(collection: str) -> bool:
+    """Return whether the collection's name is fit for a file's; where not, the log says what is wrong with it."""
+    try:
+        marks_file(collection)
+    except InvalidInput as error:  # left where it is: one bad row keeps no other mark, and no store, from working
+        logger.warning("the marks of a collection are skipped: %s", error)
+        return False
+    return True
 
 
 class AtomicJSONStorage(Storage):
@@ -113,9 +126,10 @@ class AtomicJSONStorage(Storage):
             check_json(parsed, "it")
         except (ValueError, RecursionError) as error:
             raise StoreDamaged(f"the marks in {self._path} are not readable JSON ({error})") from error
-        if not is_marks_by_table(parsed):
+        if not is_marks_by_table(parsed) or TABLE not in parsed:
             raise StoreDamaged(
-                f"the marks in {self._path} should be a JSON object of tables, of records, of tags, pinned and note"
+                f"the marks in {self._path} should be a JSON object with a table {TABLE!r}, of records, of tags, "
+                "pinned and note"
             )
         tables: dict[str, dict[str, Any]] = parsed
         return tables

@@ -10,11 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.codec import check_json
-from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.history import MARKS
 from atlas.storage.mark_tables import await_files, forget_lost, write_marks
-from atlas.storage.metadata import UNREADABLE, TinyMetadataStore, decode_marks, is_marks, marks_file
+from atlas.storage.metadata import (
+    UNREADABLE,
+    TinyMetadataStore,
+    decode_marks,
+    is_marks,
+    marks_file,
+    may_have_marks_file,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +35,10 @@ def files_beside(ledger: Path) -> OldFiles:
     """Return the reader of the files that stand beside a ledger."""
 
     def read(collection: str) -> Mapping[str, Marks] | None:
+        path = ledger.with_name(marks_file(collection))
         try:
-            path = ledger.with_name(marks_file(collection))
             return TinyMetadataStore(path).all() if path.exists() else None
-        except (InvalidInput, *UNREADABLE) as error:
+        except UNREADABLE as error:
             logger.warning("the marks of %r are taken from the history, as far as it goes: %s", collection, error)
             return None
 
@@ -45,10 +51,11 @@ def keep_marks(connection: sqlite3.Connection, pending: Iterable[OldRow], read_f
         "SELECT collection FROM word_tables UNION SELECT collection FROM changes WHERE aspect = ?", (MARKS,)
     ).fetchall()
     for (collection,) in names:
-        _keep_collection(connection, collection, read_file(collection))
+        if may_have_marks_file(collection):
+            _keep_collection(connection, collection, read_file(collection))
     for collection, record_id, text in pending:
         marks = _decoded(text)
-        if marks is None:
+        if marks is None or not may_have_marks_file(collection):
             logger.warning("the pending marks of %r in %r are skipped: they are no marks", record_id, collection)
             continue
         write_marks(connection, collection, {record_id: marks})

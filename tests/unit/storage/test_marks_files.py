@@ -85,6 +85,7 @@ DAMAGES = {
     "lone surrogate": text('{"marks": {"a": {"note": "\\ud800"}}}'),
     "NUL": text('{"marks": {"a": {"note": "\\u0000"}}}'),
     "a list": text("[]"),
+    "no table of marks": text("{}"),
     "no records": text('{"marks": []}'),
     "no marks": text('{"marks": {"a": 5}}'),
     "no tags": text('{"marks": {"a": {"tags": 5}}}'),

@@ -288,6 +288,8 @@ def test_marks_that_version_3_had_not_written_to_their_file_are_kept(tmp_path):
         assert store.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
         assert json.loads((old / "things_meta.json").read_text())["marks"]["b"] == {"note": "committed"}
         assert store.count_operations() == 9
+        with store.ledger.database.read() as connection:
+            assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
 
 
 def lose(path: Path) -> None:
@@ -315,6 +317,17 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
         store.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
         assert problems(store) == {}
         assert store.marks.every(THINGS) == kept | {"b": Marks(note="only")}
+
+
+def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
+    old = written_by_version_3(tmp_path / "store")
+    expected = json.loads((old / "things_meta.json").read_text())
+    SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+    (old / "things_meta.json").unlink()
+    with Store.open(old) as store:
+        assert json.loads((old / "things_meta.json").read_text()) == expected
+        store.catch_up()
+        assert problems(store) == {}
 
 
 def test_a_marks_file_that_was_lost_and_is_put_back_later_says_what_was_lost(tmp_path):
