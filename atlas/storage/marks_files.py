@@ -14,7 +14,7 @@ from atlas.core.errors import StoreDamaged
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.mark_tables import forget_lost, read_marks
+from atlas.storage.mark_tables import read_marks
 from atlas.storage.metadata import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
 from atlas.storage.records import LedgerWriter
 
@@ -131,7 +131,6 @@ class MarksFiles:
             for record_id in differing:
                 writer.mark(collection, record_id, known.get(record_id, NO_MARKS), held.get(record_id, NO_MARKS))
             writer.close()
-            forget_lost(connection, collection, held)
             connection.executemany(
                 "DELETE FROM pending_marks WHERE collection = ? AND record_id = ?",
                 [(collection, record_id) for record_id in differing],

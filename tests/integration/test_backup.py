@@ -64,6 +64,32 @@ def test_a_restore_brings_records_marks_and_history_back(tmp_path):
         assert aio.run(store.vector_store(COLLECTION).query(VECTORS[1], 1)).ids == ["a"]
 
 
+@pytest.mark.parametrize("text", ["{", '{"marks": {"a": {"note": "by hand"}, "bb": {"pinned": true}}}'])
+def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, text):
+    with opened(tmp_path / "store") as store:
+        add(store, "a", "bb")
+        aio.run(store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",))}))
+        backup(store, tmp_path / "backup.zip")
+        file = store.path / marks_file(COLLECTION)
+        file.write_text(text)
+        restore(store, tmp_path / "backup.zip")
+        assert store.marks.every(COLLECTION) == {"a": Marks(tags=("kept",))}
+        assert json.loads(file.read_text()) == {"marks": {"a": {"tags": ["kept"]}}}
+        assert [operation.kind for operation in store.history()] == ["mark", "store"]
+    with opened(tmp_path / "store") as store:
+        assert store.count_operations() == 2
+
+
+def test_what_was_changed_in_the_marks_file_is_in_the_backup(tmp_path):
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        (store.path / marks_file(COLLECTION)).write_text('{"marks": {"a": {"note": "by hand"}}}')
+        backup(store, tmp_path / "backup.zip")
+    with opened(tmp_path / "other") as other:
+        restore(other, tmp_path / "backup.zip")
+        assert other.marks.every(COLLECTION) == {"a": Marks(note="by hand")}
+
+
 def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
     with opened(tmp_path / "one") as store:
         add(store, "a", "bb")

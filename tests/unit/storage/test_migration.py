@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Mapping
@@ -311,6 +312,10 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
             "marks": {"a": {"tags": ["old"]}, "d": {"note": "kept"}}
         }
         store.catch_up()
+        assert problems(store)["marks"].endswith("until they are marked again: a, b")
+        examine(store, fix=True)
+        os.utime(old / "things_meta.json")
+    with Store.open(old) as store:
         assert problems(store)["marks"].endswith("until they are marked again: a, b")
         Opened(store).mark(b=Marks(note="only"))
         assert problems(store)["marks"].endswith("marked again: a")
