@@ -120,11 +120,13 @@ class MarksFiles:
         except UNREADABLE as error:
             self._set_aside(collection, error)
             return
-        if self._version(collection) != version:  # it is being changed right now: the next time is soon enough
-            return
-        reason = f"{marks_file(collection)} was changed"
+        if self._version(collection) == version:  # else it is being changed right now: the next time is soon enough
+            self._commit(collection, held)
+
+    def _commit(self, collection: str, held: Mapping[str, Marks]) -> None:
+        """Let the ledger say what a file says, as one operation, but for what is on its way to the file."""
+        draft = self._ledger.draft("mark", actor=BY_HAND, reason=f"{marks_file(collection)} was changed")
         with self._ledger.database.write() as connection:
-            draft = self._ledger.draft("mark", actor=BY_HAND, reason=reason)
             writer = LedgerWriter(connection, draft, self._ledger.clock.now())
             known = read_marks(connection, collection)
             differing = _differing(connection, collection, held, known)
