@@ -22,7 +22,9 @@ def make_version_1(path: Path) -> None:
             "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;" + SCHEMA_1.read_text(encoding="utf-8")
         )
         connection.execute("ATTACH ? AS newer", (str(newer),))
-        is_ours = "type = 'table' AND name NOT LIKE 'records_fts%' AND name NOT LIKE 'sqlite_%'"
+        is_ours = (
+            "type = 'table' AND name NOT LIKE 'records_fts%' AND name NOT LIKE 'sqlite_%' AND name <> 'pending_marks'"
+        )
         for (table,) in connection.execute(f"SELECT name FROM main.sqlite_master WHERE {is_ours}").fetchall():
             connection.execute(f"DELETE FROM {table}")
             columns = ", ".join(name for _, name, *_ in connection.execute(f"PRAGMA main.table_info({table})"))
@@ -34,12 +36,24 @@ def make_version_1(path: Path) -> None:
 
 def make_version_2(path: Path) -> None:
     """Write a closed store's ledger anew as version 2 wrote it, with all that it holds."""
+    make_version_3(path)
     with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
         connection.executescript(
             "DROP INDEX events_by_operation; ALTER TABLE events DROP COLUMN operation; "
             "ALTER TABLE events DROP COLUMN undone; PRAGMA user_version = 2;"
         )
     _relabel(path, 2)
+
+
+def make_version_3(path: Path) -> None:
+    """Write a closed store's ledger anew as version 3 wrote it, which kept marks in their files alone."""
+    with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
+        connection.executescript(
+            "DROP TABLE marks; DROP TABLE marks_files; DROP TABLE lost_marks; DROP TABLE pending_marks; "
+            "CREATE TABLE pending_marks (collection TEXT NOT NULL, record_id TEXT NOT NULL, marks TEXT NOT NULL, "
+            "PRIMARY KEY (collection, record_id)); PRAGMA user_version = 3;"
+        )
+    _relabel(path, 3)
 
 
 def schema_version(ledger: Path) -> int:

@@ -1,7 +1,7 @@
 """A whole store in one file, and back, while other processes write.
 
-The file is a zip of the ledger, as SQLite's online backup copies it at one instant, of the marks at that instant, and
-of the names that people have given to domains.
+The file is a zip of the ledger, as SQLite's online backup copies it at one instant, and of the names that people have
+given to domains. Those that versions before schema 4 wrote also hold the marks, which were not in the ledger then.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +22,18 @@ from typing import Any
 
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
+from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.database import Database
-from atlas.storage.marks import decode_pending, marks_file
-from atlas.storage.metadata import is_marks_by_table
+from atlas.storage.mark_tables import await_files, check_table
+from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
+from atlas.storage.records import read_revision
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 from atlas.storage.store import LABEL, LEDGER, Store
 
 MARKS = "marks.json"
 NAMES = "domain_names.json"
 """As `atlas.analysis.names` keeps it in the store; it reads what it finds with care, so it is not looked into here."""
-
-MAX_MARKS_BYTES = 256 * 2**20
-"""Up to this size a backup's marks and names are read; they are read at once."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """What `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""
@@ -62,11 +61,9 @@ def backup(store: Store, target: Path) -> BackupReport:
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch:
             copy = Path(scratch) / LEDGER
-            # While the marks' lock is held, marks that others commit stay pending, and so are in the ledger's copy.
-            with store.marks.held():
-                marks = store.marks.files()
-                store.ledger.database.copy_to(copy)
-            _pack(beside, copy, marks, store.path / NAMES)
+            store.marks.settle()
+            store.ledger.database.copy_to(copy)
+            _pack(beside, copy, store.path / NAMES)
             beside.replace(target)
             return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
     except OSError as error:
@@ -87,9 +84,9 @@ def restore(store: Store, source: Path) -> BackupReport:
     """
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
-        marks, names = _unpack(source, copy)
+        names = _unpack(source, copy)
         with store.marks.held():
-            _prepare(copy, marks, store.marks.files())
+            _prepare(copy, store.marks.ids_in_files())
             store.ledger.database.replace_with(copy)
     store.marks.settle()
     _replace_names(store.path / NAMES, names)
@@ -97,63 +94,63 @@ def restore(store: Store, source: Path) -> BackupReport:
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size)
 
 
-def _pack(target: Path, ledger: Path, marks: Mapping[str, Mapping[str, object]], names: Path) -> None:
+def _pack(target: Path, ledger: Path, names: Path) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         file.write(ledger, LEDGER)
-        file.writestr(MARKS, json.dumps(marks, ensure_ascii=False, indent=1, sort_keys=True))
         with suppress(FileNotFoundError):
             file.writestr(NAMES, names.read_bytes())
 
 
-def _unpack(source: Path, target: Path) -> tuple[dict[str, dict[str, object]], bytes | None]:
-    """Unpack the ledger, and read marks and names; all that the file holds is checked before anything of it is used."""
+def _unpack(source: Path, target: Path) -> bytes | None:
+    """Unpack the ledger, bring it up to date, and read the names; all is checked before anything of it is used."""
     try:
         with zipfile.ZipFile(source) as file:
             _check_declared(file, target.parent)
             with file.open(LEDGER) as packed, target.open("wb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, 1 << 20)
-            marks = _check_marks(json.loads(file.read(MARKS)))
-            names = file.read(NAMES) if NAMES in file.namelist() else None
+            entries = file.namelist()
+            marks = _check_marks(json.loads(file.read(MARKS))) if MARKS in entries else None
+            names = file.read(NAMES) if NAMES in entries else None
     except _UNPACKING as error:
         raise InvalidInput(
             f"{source} is not a backup that `atlas backup` wrote ({error}); the store is unchanged"
         ) from error
     except OSError as error:
         raise StoreUnavailable(f"{source} cannot be unpacked ({error}); the store is unchanged") from error
-    _check_ledger(source, target)
-    return marks, names
+    _check_ledger(source, target, marks)
+    return names
 
 
 def _check_declared(file: zipfile.ZipFile, directory: Path) -> None:
     """Refuse entries that are too large; nothing unpacks to more than it declares."""
-    ledger, *read = [file.getinfo(name) for name in (LEDGER, MARKS, NAMES) if name != NAMES or NAMES in file.namelist()]
+    ledger = file.getinfo(LEDGER)
+    read = [file.getinfo(name) for name in (MARKS, NAMES) if name in file.namelist()]
     for entry in (ledger, *read):
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(f"{entry.filename} is packed by method {entry.compress_type}")
     for entry in read:
-        if entry.file_size > MAX_MARKS_BYTES:
+        if entry.file_size > MAX_BYTES:
             raise ValueError(f"{entry.filename} unpacks to {entry.file_size / 2**20:,.0f} MB")
     free = shutil.disk_usage(directory).free
     if ledger.file_size > free:
         raise OSError(f"it unpacks to {ledger.file_size / 2**20:,.1f} MB, but the disk has {free / 2**20:,.1f} MB free")
 
 
-def _check_marks(marks: Any) -> dict[str, dict[str, object]]:
+def _check_marks(marks: Any) -> dict[str, dict[str, Marks]]:
     if not is_marks_by_table(marks):
         raise InvalidInput(f"{MARKS} should be an object of collections, of records, of tags, pinned and note")
     check_json(marks, MARKS)
     for collection in marks:
         marks_file(collection)
-    checked: dict[str, dict[str, object]] = marks
-    return checked
+    return {name: {record_id: decode_marks(own) for record_id, own in every.items()} for name, every in marks.items()}
 
 
-def _check_ledger(source: Path, ledger: Path) -> None:
+def _check_ledger(source: Path, ledger: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
     """Refuse what cannot be used; bring a ledger of an older schema up to this one."""
     try:
         version = _check_whole(source, ledger)
         if version < SCHEMA_VERSION:
-            _migrate(ledger, version)
+            _migrate(ledger, version, marks)
         with closing(sqlite3.connect(ledger)) as connection:
             _check_names(source, connection)
     except (sqlite3.DatabaseError, StoreError) as error:
@@ -176,11 +173,11 @@ def _check_whole(source: Path, ledger: Path) -> int:
     return version
 
 
-def _migrate(ledger: Path, version: int) -> None:
+def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
     database = Database(ledger, read_only=False, busy_timeout_seconds=0)
     try:
         with database.write() as connection:
-            migrate(connection, version)
+            migrate(connection, version, lambda collection: None if marks is None else marks.get(collection, {}))
     finally:
         database.close()
 
@@ -188,35 +185,26 @@ def _migrate(ledger: Path, version: int) -> None:
 def _check_names(source: Path, connection: sqlite3.Connection) -> None:
     """Refuse what would be written to a file of another name, or could not be read back."""
     try:
-        for table in ("records", "changes", "pending_marks"):
+        for table in ("records", "changes", "marks", "pending_marks", "marks_files"):
             for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
                 marks_file(str(collection))
-        for (marks,) in connection.execute("SELECT marks FROM pending_marks"):
-            decode_pending(marks)
+        check_table(connection)
     except InvalidInput as error:
         raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
 
 
-def _prepare(ledger: Path, marks: Mapping[str, Mapping[str, object]], held: Mapping[str, Mapping[str, object]]) -> None:
-    """Give the copy a new identity, so that every follower begins anew, and send the marks along as pending.
+def _prepare(ledger: Path, held: Mapping[str, Iterable[str]]) -> None:
+    """Give the copy a new identity, so that every follower begins anew, and let all marks be pending.
 
-    Marks that the backup does not know are pending as empty: settling takes them off the files.
+    So are those of the store's files that it does not know: settling takes them off.
     """
-    emptied: dict[str, dict[str, object]] = {
-        name: {record_id: {} for record_id in every} for name, every in held.items()
-    }
-    connection = sqlite3.connect(ledger)
-    try:
-        with connection:
-            connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
-            for name in {*emptied, *marks}:
-                every = {**emptied.get(name, {}), **marks.get(name, {})}
-                connection.executemany(
-                    "INSERT OR IGNORE INTO pending_marks VALUES (?, ?, ?)",
-                    [(name, record_id, json.dumps(value, sort_keys=True)) for record_id, value in every.items()],
-                )
-    finally:
-        connection.close()
+    with closing(sqlite3.connect(ledger)) as connection, connection:
+        connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
+        revision = read_revision(connection)
+        for collection, record_id in connection.execute("SELECT DISTINCT collection, record_id FROM marks").fetchall():
+            await_files(connection, collection, [record_id], revision)
+        for collection, ids in held.items():
+            await_files(connection, collection, ids, revision)
 
 
 def _replace_names(path: Path, names: bytes | None) -> None:

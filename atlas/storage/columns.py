@@ -24,7 +24,7 @@ _KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
 def read_ids(ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None = None) -> list[str]:
     """The ids of the live records that pass a filter, as they were added."""
-    with ledger.filtering(collection, where) as connection:  # one state of the store for both
+    with ledger.database.read() as connection:  # one state of the store for both
         seqs = np.sort(ledger.matching(collection, where)).tolist()
         names = _names(connection, collection, seqs)
     return [names[seq] for seq in seqs]
@@ -41,7 +41,7 @@ def read_column(
         return _read_usage(ledger, collection, key, where)
     if key == "stored_at":
         return _read_stored_at(ledger, collection, where)
-    with ledger.filtering(collection, where) as connection:
+    with ledger.database.read() as connection:
         rows = _values(connection, collection, key, where)
         names = _names(connection, collection, [seq for seq, _ in rows])
     column = {names[seq]: value for seq, value in rows}
@@ -111,7 +111,7 @@ def read_days(
     ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None = None
 ) -> dict[str, dict[str, int]]:
     """How many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome; days without any are left out."""
-    with ledger.filtering(collection, where) as connection:
+    with ledger.database.read() as connection:
         by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
         by_outcome = _grouped(connection, collection, "outcome", where)
     names = ["unknown", *by_outcome]
@@ -168,7 +168,7 @@ def _read_usage(ledger: SqliteLedger, collection: str, key: str, where: Mapping[
     if name not in USAGE_COLUMNS:
         raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
     counted, condition = counted_usage(collection), where_sql(collection, where)
-    with ledger.filtering(collection, where) as connection:
+    with ledger.database.read() as connection:
         rows = connection.execute(
             f"SELECT r.id, {total_sql(name)} AS total FROM ({counted.text}) u "
             "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
@@ -180,7 +180,7 @@ def _read_usage(ledger: SqliteLedger, collection: str, key: str, where: Mapping[
 
 def _read_stored_at(ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
     condition = where_sql(collection, where)
-    with ledger.filtering(collection, where) as connection:
+    with ledger.database.read() as connection:
         rows = connection.execute(
             f"SELECT r.id, r.stored_at FROM records r WHERE {condition.text} ORDER BY r.seq", condition.parameters
         )

@@ -9,12 +9,13 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from atlas.core.operations import RecordChange
+from atlas.core.operations import NO_MARKS, RecordChange
 from atlas.storage import history
 from atlas.storage.database import bounded
 from atlas.storage.history import MARKS, RECORD
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.marks import MARK_NAMES, MarksBook
+from atlas.storage.mark_tables import read_marks
+from atlas.storage.marks import MARK_NAMES
 from atlas.storage.metadata import encode_marks
 
 SHOWN_CHARACTERS = 4_000
@@ -24,9 +25,7 @@ DERIVED = ("trajectory_summary", "embedding_text")
 """Fields that follow from others, whose change says it all."""
 
 
-def read_changes(
-    ledger: SqliteLedger, marks: MarksBook, operation_id: str, limit: int, offset: int
-) -> list[RecordChange]:
+def read_changes(ledger: SqliteLedger, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
     """What an operation did to each record, in its order.
 
     Raises:
@@ -39,12 +38,11 @@ def read_changes(
             "LIMIT ? OFFSET ?",
             (operation.id, bounded(limit), bounded(offset)),
         ).fetchall()
-        return [_change(connection, marks, *row) for row in rows]
+        return [_change(connection, *row) for row in rows]
 
 
 def _change(
     connection: sqlite3.Connection,
-    marks: MarksBook,
     seq: int,
     aspect: str,
     collection: str,
@@ -52,7 +50,7 @@ def _change(
     before_text: str | None,
 ) -> RecordChange:
     before = _decoded(before_text)
-    after = _after(connection, marks, seq, aspect, collection, record_id)
+    after = _after(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
     return RecordChange(
         collection=collection,
@@ -75,7 +73,7 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
 
 
 def _after(
-    connection: sqlite3.Connection, marks: MarksBook, seq: int, aspect: str, collection: str, record_id: str
+    connection: sqlite3.Connection, seq: int, aspect: str, collection: str, record_id: str
 ) -> Mapping[str, Any] | None:
     """A record, or its marks, right after a change: what the next change found, or else what is there now."""
     row = connection.execute(
@@ -86,7 +84,7 @@ def _after(
     if row:
         return _decoded(row[0])
     if aspect == MARKS:
-        return encode_marks(marks.read_within(connection, collection, [record_id])[record_id])
+        return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
     return _live(connection, collection, record_id)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.infra.vector_index.chroma import IndexUnusable
@@ -12,6 +12,9 @@ from atlas.storage.nearest import Nearest
 from atlas.storage.records import attribute_values
 from atlas.storage.store import Store
 from atlas.storage.word_tables import check_word_table, make_word_table_anew
+
+MOST_NAMED = 100
+"""So many records are named one by one."""
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
@@ -161,23 +164,29 @@ def _mend_index(store: Store) -> None:
 def _look_at_marks(store: Store) -> str:
     with store.ledger.database.read() as connection:
         n_pending = connection.execute("SELECT count(*) FROM pending_marks").fetchone()[0]
-        orphans = [
-            record_id
-            for name in store.ledger.collections()
-            for record_id in store.marks.every(name)
-            if not connection.execute(
-                "SELECT 1 FROM records WHERE collection = ? AND id = ?", (name, record_id)
-            ).fetchone()
-        ]
+    strays, lost = [record_id for _, record_id in store.marks.strays()], store.marks.lost()
     problems = [
         f"{n_pending} marks have not reached their file" if n_pending else "",
-        f"{len(orphans)} marks of records that never were here, such as {orphans[0]!r}" if orphans else "",
+        *store.marks.file_problems(),
+        f"{len(strays)} marks of records that never were here, such as {strays[0]!r}" if strays else "",
+        f"the last mark of {len(lost)} records was lost with its file; they have the one before it until they are "
+        f"marked again: {_listed(lost)}"
+        if lost
+        else "",
     ]
     return "; ".join(filter(None, problems))
 
 
+def _listed(ids: Sequence[str]) -> str:
+    rest = f" and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else ""
+    return ", ".join(ids[:MOST_NAMED]) + rest
+
+
 def _mend_marks(store: Store) -> None:
-    store.marks.settle()
+    store.marks.settle(thoroughly=True)
+    if store.marks.strays():
+        why = "of records that never were here"
+        store.marks.drop_strays(store.ledger.draft("mark", actor=store.settings.actor, reason=why))
 
 
 def _nearest(store: Store, name: str) -> Nearest:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ from atlas.storage.records import (
     text_hash,
 )
 from atlas.storage.schema import prepare_schema
-from atlas.storage.where import Sql, matching_sql, refuse_marks, uses_marks, where_sql
+from atlas.storage.where import Sql, matching_sql, where_sql
 from atlas.storage.words import Words
 
 Also = Callable[[sqlite3.Connection, LedgerWriter, list[str]], None]
@@ -60,9 +59,6 @@ class SqliteLedger:
         self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
         self.clock = clock
         self.words = Words(self.database)
-        self.fill_marks: Callable[[sqlite3.Connection, str], None] = refuse_marks
-        """Gives a connection what filters on a collection's marks read; a `MarksBook` sets it."""
-
         try:
             prepare_schema(self.database)
         except BaseException:
@@ -74,15 +70,6 @@ class SqliteLedger:
         self.database.close()
 
     # Reading
-
-    @contextmanager
-    def filtering(self, collection: str, where: Mapping[str, Any] | None) -> Iterator[sqlite3.Connection]:
-        """A connection to read from that knows the marks which a filter asks for."""
-        with self.database.session() as connection:
-            if uses_marks(where):
-                self.fill_marks(connection, collection)
-            with self.database.read():
-                yield connection
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
         """The live records among `ids`, by id; light ones come without vectors and content."""
@@ -114,7 +101,7 @@ class SqliteLedger:
             if len(page) == limit:  # else the records without the key come next
                 return page
         query = sorted_sql(collection, where, order_by, descending=descending, limit=limit, offset=offset)
-        with self.filtering(collection, where) as connection:
+        with self.database.read() as connection:
             rows = connection.execute(query.text, query.parameters).fetchall()
             return [read_record(connection, row, with_vectors=False) for row in rows]
 
@@ -127,7 +114,7 @@ class SqliteLedger:
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
         condition = where_sql(collection, where)
-        with self.filtering(collection, where) as connection:
+        with self.database.read() as connection:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
@@ -144,7 +131,7 @@ class SqliteLedger:
         """How many live records hold each value of a metadata key, most frequent first."""
         condition = where_sql(collection, where) if where else Sql("1", ())  # only live records have attributes
         join = "JOIN records r ON r.seq = a.seq" if where else ""
-        with self.filtering(collection, where) as connection:
+        with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT a.value, count(*) FROM attributes a {join} WHERE a.key = "
                 f"(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?) AND {condition.text} "
@@ -156,7 +143,7 @@ class SqliteLedger:
     def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
         """The live records that pass a filter, by number."""
         query = matching_sql(collection, where)
-        with self.filtering(collection, where) as connection:
+        with self.database.read() as connection:
             # One text instead of a row for each: thousands of rows take longer to fetch than to find.
             row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
         return np.fromstring(row[0] or "", np.int64, sep=",")

@@ -60,6 +60,7 @@ def merge(
         [item.document for item in merges],
         dimension=collection.dimension,
     )
+    collection.marks.settle()
     with ledger.database.write() as connection:
         history.check_records_unchanged(connection, name, ids, unchanged_since, with_marks=True)
         writer = LedgerWriter(connection, operation, ledger.clock.now())

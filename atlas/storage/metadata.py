@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,11 +17,48 @@ from tinydb import TinyDB
 from tinydb.storages import Storage
 from tinydb.table import Table
 
-from atlas.core.errors import StoreDamaged
+from atlas.core.codec import check_json
+from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 
+logger = logging.getLogger(__name__)
+
 TABLE = "marks"
+
+FILES = {
+    "atlas_experiences": "experiences_meta.json",
+    "atlas_concepts": "concepts_meta.json",
+    "atlas_strategies": "strategies_meta.json",
+    "atlas_journal": "journal_meta.json",
+}
+
+MAX_BYTES = 256 * 2**20
+"""A file of marks is read at once, and is none where it is larger."""
+
+UNREADABLE = (StoreDamaged, PermissionError)
+"""What reading raises where a file holds no marks, or does not show them; anything else may pass by itself."""
+
+
+def marks_file(collection: str) -> str:
+    """Return the name of a collection's marks file.
+
+    Raises:
+        InvalidInput: The collection's name could lead out of the store's directory.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", collection):
+        raise InvalidInput(f"a collection's name should be of letters, digits, _ and - alone, but is {collection!r}")
+    return FILES.get(collection, f"{collection}_meta.json")
+
+
+def may_have_marks_file(collection: str) -> bool:
+    """Return whether the collection's name is fit for a file's; where not, the log says what is wrong with it."""
+    try:
+        marks_file(collection)
+    except InvalidInput as error:  # left where it is: one bad row keeps no other mark, and no store, from working
+        logger.warning("the marks of a collection are skipped: %s", error)
+        return False
+    return True
 
 
 class AtomicJSONStorage(Storage):
@@ -80,17 +119,17 @@ class AtomicJSONStorage(Storage):
         _sync_directory(self._path.parent)
 
     def _parse(self) -> dict[str, dict[str, Any]]:
+        if not self._path.is_file() or self._path.stat().st_size > MAX_BYTES:
+            raise StoreDamaged(f"{self._path} should be a file of marks, of {MAX_BYTES / 2**20:,.0f} MB at most")
         try:
             parsed = json.loads(self._path.read_text(encoding="utf-8"))
+            check_json(parsed, "it")
         except (ValueError, RecursionError) as error:
+            raise StoreDamaged(f"the marks in {self._path} are not readable JSON ({error})") from error
+        if not is_marks_by_table(parsed) or TABLE not in parsed:
             raise StoreDamaged(
-                f"the marks in {self._path} are not readable JSON ({error}). Nothing was changed. Mend it by hand, "
-                "or move it away: its tags, pins and notes are lost then, but no record is"
-            ) from error
-        if not is_marks_by_table(parsed):
-            raise StoreDamaged(
-                f"the marks in {self._path} should be a JSON object of tables, of records, of tags, pinned and note. "
-                "Nothing was changed. Mend the file by hand, or move it away"
+                f"the marks in {self._path} should be a JSON object with a table {TABLE!r}, of records, of tags, "
+                "pinned and note"
             )
         tables: dict[str, dict[str, Any]] = parsed
         return tables

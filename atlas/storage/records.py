@@ -15,8 +15,11 @@ import numpy.typing as npt
 
 from atlas.core.codec import to_text
 from atlas.core.errors import EmbeddingModelMismatch
+from atlas.core.operations import Marks
 from atlas.core.types import Vectors
 from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder
+from atlas.storage.mark_tables import await_files, forget_lost, write_marks
+from atlas.storage.metadata import encode_marks
 from atlas.storage.where import bindable
 from atlas.storage.word_tables import make_word_table
 
@@ -147,13 +150,13 @@ class LedgerWriter:
             (self._next_revision(), found.seq),
         )
 
-    def mark(self, collection: str, record_id: str, before: str, after: str, *, state: int | None = None) -> None:
-        """Put a record's marks on their way to their file; both as JSON."""
-        self._recorder.add("marked", MARKS, collection, record_id, Image(before, b""), state_after=state)
-        self._connection.execute(
-            "INSERT OR REPLACE INTO pending_marks VALUES (?, ?, ?)", (collection, record_id, after)
-        )
-        self._next_revision()
+    def mark(self, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None) -> None:
+        """Set a record's marks; their JSON file has to follow."""
+        image = Image(to_text(encode_marks(before)), b"")
+        self._recorder.add("marked", MARKS, collection, record_id, image, state_after=state)
+        write_marks(self._connection, collection, {record_id: after})
+        await_files(self._connection, collection, [record_id], self._next_revision())
+        forget_lost(self._connection, collection, [record_id])
 
     def close(self) -> None:
         """Write the counts and the revision back."""

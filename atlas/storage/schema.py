@@ -8,11 +8,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
+from atlas.storage import mark_tables
 from atlas.storage.database import Database, damaged
+from atlas.storage.old_marks import OldFiles, files_beside, keep_marks
 from atlas.storage.word_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -95,14 +97,6 @@ CREATE TABLE changes (
 CREATE INDEX changes_by_operation ON changes (operation, seq);
 CREATE INDEX changes_by_record    ON changes (collection, record_id, aspect, seq);
 
--- Marks on their way to their JSON file: committed here first, so that a crash between the two loses nothing.
-CREATE TABLE pending_marks (
-    collection TEXT NOT NULL,
-    record_id  TEXT NOT NULL,
-    marks      TEXT NOT NULL,
-    PRIMARY KEY (collection, record_id)
-);
-
 -- What agents did with a record: each use with its outcome, and totals that are kept in the same transaction.
 CREATE TABLE events (
     seq        INTEGER PRIMARY KEY,
@@ -131,7 +125,7 @@ CREATE TABLE usage (
 """
 
 
-def _index_words_anew(connection: sqlite3.Connection) -> None:
+def _index_words_anew(connection: sqlite3.Connection, _: OldFiles) -> None:
     """From version 1: one table of words for all collections, deleted records among them, each text as it is."""
     for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
         connection.execute(f"DROP {what}")
@@ -140,16 +134,25 @@ def _index_words_anew(connection: sqlite3.Connection) -> None:
         make_word_table(connection, collection)
 
 
-def _let_uses_belong_to_operations(connection: sqlite3.Connection) -> None:
+def _let_uses_belong_to_operations(connection: sqlite3.Connection, _: OldFiles) -> None:
     """From version 2, whose uses belonged to none, so that undoing one left them counted; they stay as they are."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
-MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
+def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -> None:
+    """From version 3, which kept marks in their files alone, and here only those on their way there."""
+    pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
+    connection.execute("DROP TABLE pending_marks")
+    _run_script(connection, mark_tables.TABLES)
+    keep_marks(connection, pending, marks)
+
+
+MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection, OldFiles], None]] = {
     1: _index_words_anew,
     2: _let_uses_belong_to_operations,
+    3: _keep_marks_in_the_ledger,
 }
 """From each older schema version, the step to the next."""
 
@@ -179,7 +182,7 @@ def prepare_schema(database: Database) -> None:
         return
     with database.write() as connection:
         if _check_version(connection, database.path) == 0:  # else another process has come first
-            _run_script(connection, SCHEMA + REGISTRY)
+            _run_script(connection, SCHEMA + REGISTRY + mark_tables.TABLES)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
@@ -193,15 +196,19 @@ def _migrate_after_copying(database: Database) -> None:
             version = _check_version(connection, database.path)
             if version < SCHEMA_VERSION:
                 copy.replace(_copy_name(database.path, version))
-                migrate(connection, version)
+                migrate(connection, version, files_beside(database.path))
     finally:
         copy.unlink(missing_ok=True)
 
 
-def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a ledger of an older schema up to this one, in the caller's transaction."""
+def migrate(connection: sqlite3.Connection, version: int, marks: OldFiles) -> None:
+    """Bring a ledger of an older schema up to this one, in the caller's transaction.
+
+    Args:
+        marks: Reads the marks files of an older version, which are not part of its ledger.
+    """
     for older in range(version, SCHEMA_VERSION):
-        MIGRATIONS[older](connection)
+        MIGRATIONS[older](connection, marks)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 

@@ -18,7 +18,6 @@ from atlas.storage.columns import read_metadata
 from atlas.storage.nearest import Found
 from atlas.storage.records import Seqs
 from atlas.storage.rows import as_metadata
-from atlas.storage.where import uses_marks
 from atlas.storage.words import Matches, Scope
 
 SPARE = 256
@@ -95,8 +94,6 @@ def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Fo
 
 def _scope(collection: Collection, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
-    if where and uses_marks(where) and not with_buried:  # both in one query: the marks' file may change between two
-        return Scope(passing=matching({"$and": [where, UNBURIED]}), hidden=_none())
     hidden = _none() if with_buried else matching(BURIED)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)

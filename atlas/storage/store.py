@@ -161,7 +161,7 @@ class Store:
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
         """What an operation did to each record, in its order."""
-        return read_changes(self.ledger, self.marks, operation_id, limit, offset)
+        return read_changes(self.ledger, operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
         """The collections whose records an operation touched; `NotFound` where there is none."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import UndoRefused
-from atlas.core.operations import Operation
+from atlas.core.operations import NO_MARKS, Operation
 from atlas.storage import history
 from atlas.storage.history import MARKS, RECORD, Change
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.mark_tables import read_marks
 from atlas.storage.marks import MarksBook
-from atlas.storage.metadata import encode_marks
+from atlas.storage.metadata import decode_marks
 from atlas.storage.records import LedgerWriter, record_from_image
 from atlas.storage.usage import take_back_uses
 
@@ -28,6 +28,7 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         UndoRefused: It was undone already, something that it touched has changed since, or a record that would go
             was marked since.
     """
+    marks.settle()
     with ledger.database.write() as connection:
         operation = history.read_operation(connection, operation_id)
         if operation.undone_by:
@@ -40,7 +41,7 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         why = reason or f"took back {operation.kind} {operation.id[:8]}"
         draft = ledger.draft("undo", actor=actor, reason=why, undoes=operation.id)
         writer = LedgerWriter(connection, draft, ledger.clock.now())
-        taker = _Taker(connection=connection, writer=writer, marks=marks)
+        taker = _Taker(connection=connection, writer=writer)
         for change in changes:
             taker.take_back(change)
         writer.close()
@@ -56,7 +57,6 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
 class _Taker:
     connection: sqlite3.Connection
     writer: LedgerWriter
-    marks: MarksBook
 
     def take_back(self, change: Change) -> None:
         if change.aspect == MARKS:
@@ -65,14 +65,9 @@ class _Taker:
             self._take_back_record(change)
 
     def _take_back_marks(self, change: Change) -> None:
-        held = self.marks.read_within(self.connection, change.collection, [change.record_id])[change.record_id]
-        self.writer.mark(
-            change.collection,
-            change.record_id,
-            json.dumps(encode_marks(held)),
-            json.dumps(change.before),
-            state=change.state_before,
-        )
+        held = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
+        before = decode_marks(change.before or {})
+        self.writer.mark(change.collection, change.record_id, held, before, state=change.state_before)
 
     def _take_back_record(self, change: Change) -> None:
         is_there = self.writer.exists(change.collection, change.record_id)

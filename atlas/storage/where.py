@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,28 +120,6 @@ def _from_attributes(collection: str, tree: Filter) -> Sql | None:
     )
 
 
-def refuse_marks(connection: sqlite3.Connection, collection: str) -> None:
-    """Filter on no marks: a ledger without a store around it knows of none."""
-    raise InvalidInput("expected a ledger of an open store to filter on marks, but got one alone; use Store.open")
-
-
-def uses_marks(where: Mapping[str, Any] | None) -> bool:
-    """Whether a filter asks for marks anywhere.
-
-    Raises:
-        InvalidInput: As `parse_where`.
-    """
-    return any(key.startswith("marks.") for key in _keys(parse_where(where)))
-
-
-def _keys(tree: Filter) -> Iterator[str]:
-    if isinstance(tree, Compare):
-        yield tree.key
-    else:
-        for part in tree.parts:
-            yield from _keys(part)
-
-
 def _condition(collection: str, tree: Filter) -> Sql:
     if isinstance(tree, Compare):
         return _comparison(collection, tree)
@@ -165,12 +142,8 @@ def _comparison(collection: str, compare: Compare) -> Sql:
     if compare.key.startswith("usage."):
         return _usage(collection, compare)
     if compare.key.startswith("marks."):
-        test = _test("value", compare)
-        # The temporary table that `MarksBook` fills from the JSON file before each such query.
-        return Sql(
-            f"r.id IN (SELECT record_id FROM temp.marks WHERE collection = ? AND name = ? AND {test.text})",
-            (collection, compare.key.removeprefix("marks."), *test.parameters),
-        )
+        marked = _marked(collection, compare.key, _test("m.value", compare))
+        return Sql(f"r.seq IN ({marked.text})", marked.parameters)
     attribute = _attribute(collection, compare)
     return Sql(f"r.seq IN ({attribute.text})", attribute.parameters)
 
@@ -197,10 +170,15 @@ def _truth(collection: str, compare: Compare) -> Sql:
     passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
     if passes[True] == passes[False]:
         return Sql(str(int(passes[True])), ())
+    marked = _marked(collection, compare.key, Sql("m.value = 1", ()))
+    return Sql(f"r.seq {'' if passes[True] else 'NOT '}IN ({marked.text})", marked.parameters)
+
+
+def _marked(collection: str, key: str, test: Sql) -> Sql:
     return Sql(
-        f"r.id {'' if passes[True] else 'NOT '}IN "
-        "(SELECT record_id FROM temp.marks WHERE collection = ? AND name = ? AND value = 1)",
-        (collection, compare.key.removeprefix("marks.")),
+        "SELECT k.seq FROM marks m CROSS JOIN records k ON k.collection = m.collection AND k.id = m.record_id "
+        f"WHERE m.collection = ? AND m.name = ? AND {test.text}",
+        (collection, key.removeprefix("marks."), *test.parameters),
     )
 
 

@@ -19,11 +19,12 @@ from atlas.core.settings import Settings
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.storage import backup as backups
-from atlas.storage.backup import MARKS, NAMES, backup, restore
-from atlas.storage.marks import marks_file
+from atlas.storage.backup import NAMES, backup, restore
+from atlas.storage.metadata import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt
+from tests.unit.storage.conftest import leave_pending
 
 COLLECTION = "atlas_experiences"
 VECTORS = np.eye(8, dtype=np.float32)
@@ -63,6 +64,32 @@ def test_a_restore_brings_records_marks_and_history_back(tmp_path):
         assert aio.run(store.vector_store(COLLECTION).query(VECTORS[1], 1)).ids == ["a"]
 
 
+@pytest.mark.parametrize("text", ["{", '{"marks": {"a": {"note": "by hand"}, "bb": {"pinned": true}}}'])
+def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, text):
+    with opened(tmp_path / "store") as store:
+        add(store, "a", "bb")
+        aio.run(store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",))}))
+        backup(store, tmp_path / "backup.zip")
+        file = store.path / marks_file(COLLECTION)
+        file.write_text(text)
+        restore(store, tmp_path / "backup.zip")
+        assert store.marks.every(COLLECTION) == {"a": Marks(tags=("kept",))}
+        assert json.loads(file.read_text()) == {"marks": {"a": {"tags": ["kept"]}}}
+        assert [operation.kind for operation in store.history()] == ["mark", "store"]
+    with opened(tmp_path / "store") as store:
+        assert store.count_operations() == 2
+
+
+def test_what_was_changed_in_the_marks_file_is_in_the_backup(tmp_path):
+    with opened(tmp_path / "store") as store:
+        add(store, "a")
+        (store.path / marks_file(COLLECTION)).write_text('{"marks": {"a": {"note": "by hand"}}}')
+        backup(store, tmp_path / "backup.zip")
+    with opened(tmp_path / "other") as other:
+        restore(other, tmp_path / "backup.zip")
+        assert other.marks.every(COLLECTION) == {"a": Marks(note="by hand")}
+
+
 def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
     with opened(tmp_path / "one") as store:
         add(store, "a", "bb")
@@ -89,8 +116,7 @@ def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
 def test_marks_on_their_way_to_their_file_are_in_the_backup(tmp_path):
     with opened(tmp_path / "store") as store:
         add(store, "a")
-        with store.ledger.database.write() as connection:
-            connection.execute("INSERT INTO pending_marks VALUES (?, 'a', '{\"note\": \"waiting\"}')", (COLLECTION,))
+        leave_pending(store, COLLECTION, a=Marks(note="waiting"))
         backup(store, tmp_path / "backup.zip")
         restore(store, tmp_path / "backup.zip")
         assert store.marks.read(COLLECTION, ["a"])["a"].note == "waiting"
@@ -168,7 +194,9 @@ def test_a_backup_whose_marks_would_be_written_elsewhere_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "sql",
     [
-        "INSERT INTO pending_marks VALUES ('../../evil', 'a', '{}')",
+        "INSERT INTO pending_marks VALUES ('../../evil', 'a', 1)",
+        "INSERT INTO marks VALUES ('../../evil', 'a', 'note', 0, 'x')",
+        "INSERT INTO marks_files VALUES ('../../evil', '')",
         "UPDATE records SET collection = '../../evil'",
         "UPDATE changes SET collection = '../../evil'",
     ],
@@ -194,9 +222,18 @@ def test_a_backup_with_marks_that_are_none_is_refused(tmp_path, marks):
     assert_refused(tmp_path, crafted(tmp_path, marks=marks), "is not a backup.*the store is unchanged")
 
 
-@pytest.mark.parametrize("text", ["5", "broken", "[" * 100_000, '{"note": "\\ud800"}', b"\xff", '{"tags": 1}'])
-def test_a_backup_with_pending_marks_that_are_none_is_refused(tmp_path, text):
-    source = crafted(tmp_path, sql="INSERT INTO pending_marks VALUES (?, 'a', ?)", parameters=(COLLECTION, text))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("'tags'", "5"),
+        ("'pinned'", "'yes'"),
+        ("'stars'", "'x'"),
+        ("'note'", "x'ff'"),
+        ("'note'", "cast(x'ff' AS TEXT)"),
+    ],
+)
+def test_a_backup_whose_ledger_holds_marks_that_are_none_is_refused(tmp_path, name, value):
+    source = crafted(tmp_path, sql=f"INSERT INTO marks VALUES ('{COLLECTION}', 'a', {name}, 0, {value})")
     assert_refused(tmp_path, source, "the store is unchanged")
 
 
@@ -204,12 +241,12 @@ def test_a_backup_without_a_table_is_refused(tmp_path):
     assert_refused(tmp_path, crafted(tmp_path, sql="DROP TABLE pending_marks"), "damaged.*the store is unchanged")
 
 
-def test_pending_marks_that_nobody_can_read_keep_no_store_from_opening(tmp_path, caplog):
-    rows = [(COLLECTION, "a", "5"), ("../../evil", "a", "{}"), (COLLECTION, "bb", '{"note": "kept"}')]
+def test_a_collection_that_may_have_no_file_keeps_no_store_from_opening(tmp_path, caplog):
     with opened(tmp_path / "store") as store:
         add(store, "a", "bb")
+        leave_pending(store, COLLECTION, bb=Marks(note="kept"))
         with store.ledger.database.write() as connection:
-            connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", rows)
+            connection.execute("INSERT INTO pending_marks VALUES ('../../evil', 'a', 1)")
     with caplog.at_level(logging.WARNING), opened(tmp_path / "store") as store:
         assert store.marks.every(COLLECTION) == {"bb": Marks(note="kept")}
         file = json.loads((tmp_path / "store" / marks_file(COLLECTION)).read_text())
@@ -253,7 +290,7 @@ def test_a_backup_packed_so_that_it_cannot_be_unpacked_in_pieces_is_refused(tmp_
 
 def test_marks_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
     source = crafted(tmp_path, marks={COLLECTION: {"a": {"note": "x" * 2_000}}})
-    monkeypatch.setattr(backups, "MAX_MARKS_BYTES", 1_000)
+    monkeypatch.setattr(backups, "MAX_BYTES", 1_000)
     assert_refused(tmp_path, source, "marks.json .*the store is unchanged")
 
 
@@ -325,8 +362,7 @@ def test_a_backup_of_before_domains_had_names_still_restores(tmp_path):
         add(store, "a")
         backup(store, tmp_path / "backup.zip")
         with zipfile.ZipFile(tmp_path / "backup.zip") as new, zipfile.ZipFile(tmp_path / "old.zip", "w") as old:
-            for entry in (LEDGER, MARKS):
-                old.writestr(entry, new.read(entry))
+            old.writestr(LEDGER, new.read(LEDGER))
         (store.path / NAMES).write_text("{}", encoding="utf-8")
         restore(store, tmp_path / "old.zip")
         assert ids_of(store) == ["a"]
@@ -339,7 +375,7 @@ def test_names_that_are_too_large_are_refused_before_anything_is_changed(tmp_pat
         (store.path / NAMES).write_text("x" * 2_000, encoding="utf-8")
         backup(store, tmp_path / "backup.zip")
         add(store, "bb")
-        monkeypatch.setattr(backups, "MAX_MARKS_BYTES", 1_000)
+        monkeypatch.setattr(backups, "MAX_BYTES", 1_000)
         with pytest.raises(InvalidInput, match=r"domain_names\.json unpacks to"):
             restore(store, tmp_path / "backup.zip")
         assert ids_of(store) == ["a", "bb"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 
@@ -109,6 +110,26 @@ def test_marks_that_processes_set_at_once_are_all_kept(start, tmp_path):
             assert connection.execute(sql, (shared,)).fetchone()
             assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
         assert memory.experience.marks([shared])[shared].note == shared
+
+
+def test_marks_that_processes_set_while_their_file_is_spoilt_again_and_again_are_all_kept(start, tmp_path):
+    path = tmp_path / "store"
+    with opened(path) as memory:
+        ids = memory.experience.store_many([attempt(f"t{i}") for i in range(20)])
+    taggers = [start("tag", path, f"w{i}", 10, *ids) for i in range(N_WRITERS)]
+    start_together(taggers)
+    file = path / "experiences_meta.json"
+    for _ in range(10):
+        for tagger in taggers:
+            hear(tagger)
+            file.write_text('{"marks": {')
+    assert [tagger.wait() for tagger in taggers] == [0] * N_WRITERS
+    expected = {f"w{i}-{j}" for i in range(N_WRITERS) for j in range(10)}
+    with opened(path) as memory:
+        assert [set(marks.tags) for marks in memory.experience.marks(ids).values()] == [expected] * 20
+        said = json.loads(file.read_text(encoding="utf-8"))["marks"]
+        assert {record_id: set(entry["tags"]) for record_id, entry in said.items()} == dict.fromkeys(ids, expected)
+        assert {operation.actor for operation in memory.history(1_000)} == {memory.storage.settings.actor}
 
 
 def test_tags_that_processes_add_to_the_same_records_at_once_are_all_kept(start, tmp_path):

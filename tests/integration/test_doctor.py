@@ -86,14 +86,18 @@ def test_an_index_with_other_vectors_is_built_anew(store):
     assert problems(store) == {}
 
 
-def test_marks_of_records_that_never_were_are_named_but_left(store):
+def test_marks_of_records_that_never_were_are_mended_and_can_be_brought_back(store):
     aio.run(store.vector_store(COLLECTION).mark({"r1": Marks(note="mine")}))
     file = store.path / "experiences_meta.json"
     marks = json.loads(file.read_text())
     marks["marks"]["stranger"] = {"note": "from elsewhere"}
     file.write_text(json.dumps(marks))
-    assert "'stranger'" in problems(store, fix=True)["marks"]
-    assert "stranger" in file.read_text()
+    store.marks.settle()
+    assert "'stranger'" in problems(store)["marks"]
+    assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["marks"]
+    assert json.loads(file.read_text()) == {"marks": {"r1": {"note": "mine"}}}
+    store.undo(store.history(1)[0].id)
+    assert json.loads(file.read_text()) == marks
 
 
 def test_a_record_without_a_vector_is_named(store):

@@ -17,6 +17,7 @@ from atlas.core.errors import NotFound, StoreError
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.infra import aio
+from atlas.storage.records import LedgerWriter
 from atlas.storage.store import EmbeddingModel, Store
 
 DIMENSION = 8
@@ -114,6 +115,14 @@ def without_privileges() -> Iterator[None]:
         yield
     finally:
         os.setresuid(0, 0, 0)
+
+
+def leave_pending(store: Store, collection: str, **marks: Marks) -> None:
+    """Leave what a process leaves that is killed after its commit, before it has replaced the marks' file."""
+    with store.ledger.database.write() as connection:
+        writer = LedgerWriter(connection, store.ledger.draft("mark", actor="killed"), store.ledger.clock.now())
+        store.marks.write_within(connection, writer, collection, marks)
+        writer.close()
 
 
 def vector_of(text: str) -> np.ndarray:

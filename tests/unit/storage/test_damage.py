@@ -12,7 +12,6 @@ import pytest
 
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
-from atlas.core.operations import Marks
 from atlas.infra.vector_index.chroma import Seal
 from atlas.storage.nearest import Nearest
 from atlas.storage.store import EmbeddingModel, Store
@@ -189,36 +188,6 @@ def test_another_embedding_model_is_refused(open_store):
     for model in (EmbeddingModel("other", 8), EmbeddingModel("test", 9)):
         with pytest.raises(EmbeddingModelMismatch, match=r"vectors of 'test' \(8-d\), but the embedder is '.*reembed"):
             Store.open(path).bind(model)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "not readable JSON"),
-        ("", "not readable JSON"),
-        ("[" * 100_000, "not readable JSON"),
-        ("\ud800", "not readable JSON"),
-        ("[]", "should be a JSON object"),
-        ('{"marks": []}', "should be"),
-        ('{"marks": {"r0": 5}}', "should be"),
-        ('{"marks": {"r0": {"tags": 5}}}', "should be"),
-        ('{"marks": {"r0": {"tags": [1]}}}', "should be"),
-        ('{"marks": {"r0": {"note": []}}}', "should be"),
-    ],
-)
-def test_damaged_marks_are_reported_and_left_as_they_are(open_store, text, message):
-    path = make(open_store)
-    file = path / f"{THINGS}_meta.json"
-    file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    before = file.read_bytes()
-    opened = open_store()
-    with pytest.raises(StoreDamaged, match=rf"the marks in .*{THINGS}_meta.json .*{message}"):
-        opened.marks("r0")
-    with pytest.raises(StoreDamaged, match=message):
-        opened.mark(r1=Marks(pinned=True))
-    assert file.read_bytes() == before
-    assert opened.ids() == IDS
-    assert opened.nearest("r5") == ["r5"]
 
 
 def index_files(path):

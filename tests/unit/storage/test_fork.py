@@ -149,18 +149,3 @@ def test_threads_go_on_searching_while_another_one_closes_the_ledger(open_store)
     for thread in threads:
         thread.join()
     assert set(found) == {("a", 3)}
-
-
-def test_a_fork_in_the_midst_of_a_filtered_read_leaves_its_marks_alone(open_store):
-    opened = open_store()
-    opened.add("a", "b")
-    opened.mark(a=Marks(pinned=True))
-    ledger = opened.store.ledger
-    fill = ledger.fill_marks
-
-    def fill_and_fork(connection, collection):
-        fill(connection, collection)
-        assert went_through(fork(lambda: None))
-
-    ledger.fill_marks = fill_and_fork
-    assert opened.ids({"marks.pinned": True}) == ["a"]

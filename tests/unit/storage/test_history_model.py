@@ -18,6 +18,7 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
 from atlas.storage.history import OperationDraft
 from atlas.storage.merging import Merge, merge
+from atlas.storage.metadata import TinyMetadataStore
 from atlas.storage.records import Record
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.trash import count_trash, read_trash, restore
@@ -125,6 +126,10 @@ class Histories(RuleBasedStateMachine):
             self.store.ledger.close()
         self.store = Store.open(self.path / "store", settings=Settings(actor="t"))
 
+    @property
+    def marks_file(self):
+        return self.path / "store" / f"{THINGS}_meta.json"
+
     def draft(self, kind):
         self.n_operations += 1
         return OperationDraft(id=f"{self.n_operations:04d}", kind=kind, actor="t")
@@ -209,6 +214,28 @@ class Histories(RuleBasedStateMachine):
         for record_id, marks in changed.items():
             self.model.change(operation, MARKS, record_id, None if marks == NO_MARKS else marks)
 
+    @precondition(lambda self: self.model.operations)
+    @rule(text=st.sampled_from(["", "{", None]))
+    def lose_the_marks_file(self, text):
+        self.marks_file.unlink(missing_ok=True)
+        if text is not None:
+            self.marks_file.write_text(text)
+
+    @precondition(lambda self: self.model.operations)
+    @rule(data=st.data(), note=st.sampled_from(["", "x", "z"]))
+    def mark_by_hand(self, data, note):
+        self.store.marks.settle()
+        record_ids = data.draw(st.lists(st.sampled_from(IDS), max_size=3, unique=True))
+        held = {record_id: self.model.held(MARKS, record_id)[1] or NO_MARKS for record_id in record_ids}
+        wanted = {record_id: replace(marks, note=note) for record_id, marks in held.items()}
+        TinyMetadataStore(self.marks_file).replace(wanted)
+        self.store.marks.settle()
+        changed = {record_id: marks for record_id, marks in wanted.items() if marks != held[record_id]}
+        if changed:
+            operation = self.store.history(1)[0]
+            assert (operation.actor, operation.counts) == ("by hand", {"marked": len(changed)})
+            self.marked(operation, changed)
+
     @precondition(lambda self: len(self.model.live()) > 1)
     @rule(data=st.data(), seed=st.integers(0, 9))
     def merge(self, data, seed):
@@ -272,6 +299,11 @@ class Histories(RuleBasedStateMachine):
         every = self.store.marks.every(THINGS)
         expected = {record_id: self.model.held(MARKS, record_id)[1] for record_id in IDS}
         assert every == {record_id: marks for record_id, marks in expected.items() if marks is not None}
+
+    @invariant()
+    def filters_follow_the_marks(self):
+        noted = {i for i in self.model.live() if (self.model.held(MARKS, i)[1] or NO_MARKS).note == "x"}
+        assert self.listed({"marks.note": "x"}) == noted
 
     @invariant()
     def the_trash_holds_what_was_deleted(self):

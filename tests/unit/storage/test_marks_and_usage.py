@@ -19,7 +19,7 @@ from atlas.storage.ledger import SqliteLedger
 from atlas.storage.store import Store
 from atlas.storage.usage import FLUSH_RECORDS, restore_usage
 from atlas.testing import FixedClock
-from tests.unit.storage.conftest import THINGS, Opened, vector_of
+from tests.unit.storage.conftest import THINGS, Opened, leave_pending, vector_of
 
 IDS = ["a", "b", "c", "d"]
 
@@ -66,10 +66,9 @@ def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
     assert marked.store.ledger.count_by(THINGS, "n", {"marks.pinned": False}) == {2: 2, 1: 1}
 
 
-def test_a_ledger_alone_does_not_filter_by_marks(marked):
+def test_a_ledger_alone_filters_by_marks_too(marked):
     ledger = SqliteLedger(marked.store.path / "atlas.sqlite", clock=marked.store.ledger.clock)
-    with pytest.raises(InvalidInput, match=r"expected a ledger of an open store to filter on marks.*use Store\.open"):
-        ledger.count(THINGS, {"marks.tags": "blue"})
+    assert ledger.count(THINGS, {"marks.tags": "blue"}) == 2
     ledger.close()
 
 
@@ -209,15 +208,8 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
         assert asyncio.run(count_ticks()) > 20
 
 
-def leave_pending(opened, **marks):
-    """What a process leaves that was killed after its commit, before the file was replaced."""
-    with opened.store.ledger.database.write() as connection:
-        for record_id, value in marks.items():
-            connection.execute("INSERT INTO pending_marks VALUES (?, ?, ?)", (THINGS, record_id, json.dumps(value)))
-
-
 def test_marks_of_a_crashed_process_are_seen_by_others_and_settled_by_the_next_opening(marked, open_store):
-    leave_pending(marked, a={"note": "after the crash"}, b={}, d={"tags": ["blue"]})
+    leave_pending(marked.store, THINGS, a=Marks(note="after the crash"), b=NO_MARKS, d=Marks(tags=("blue",)))
     assert marked.marks("a") == Marks(note="after the crash")
     assert marked.marks("b") == NO_MARKS
     assert marked.ids({"marks.tags": "blue"}) == ["d"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zipfile
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from atlas.storage.ledger import SqliteLedger
 from atlas.storage.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
-from tests.old_schemas import make_version_1, make_version_2, schema_version
+from tests.old_schemas import make_version_1, make_version_2, make_version_3, schema_version
 from tests.unit.storage.conftest import THINGS, Opened, files_in, vector_of
 
 TEXTS = {"a": "call getUserById", "b": "数据库连接失败", "c": "the reservation was cancelled"}
@@ -138,7 +139,7 @@ def test_a_store_with_nothing_in_it_is_brought_up_to_date_too(tmp_path):
 
 def test_reading_only_it_says_what_to_do_and_leaves_it_as_it_is(old):
     before = files_in(old)
-    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 3\. Open it once without read_only"):
+    with pytest.raises(ReadOnlyStore, match=r"has schema 1, .* reads schema 4\. Open it once without read_only"):
         Store.open(old, read_only=True)
     assert files_in(old) == before
     with Store.open(old):
@@ -169,7 +170,7 @@ def test_one_of_the_older_version_that_writes_afterwards_is_refused(old):
 
 
 def test_a_migration_that_fails_leaves_it_as_it_was(old, monkeypatch):
-    def fail(connection: sqlite3.Connection, version: int) -> None:
+    def fail(connection: sqlite3.Connection, *_: object) -> None:
         connection.execute("DROP TABLE records_fts")
         raise OSError("the power is gone")
 
@@ -206,7 +207,7 @@ def test_a_backup_of_version_1_restores(old, tmp_path):
         ("DROP TABLE records_fts", "is damaged"),
         ("DROP TRIGGER records_fts_insert", "is damaged"),
         ("PRAGMA user_version = 0", "has schema 0"),
-        ("PRAGMA user_version = 4", "has schema 4, .* up to 3"),
+        ("PRAGMA user_version = 5", "has schema 5, .* up to 4"),
         ("UPDATE records SET collection = '../evil'", "cannot be used .*evil"),
     ],
 )
@@ -240,3 +241,135 @@ def test_the_copy_of_who_comes_first_is_kept_by_who_comes_second(old, monkeypatc
     assert schema_version(old / "atlas.schema-1.sqlite") == 1
     assert ledger_version(old) == SCHEMA_VERSION
     assert [*old.glob(".atlas.*")] == []
+
+
+def written_by_version_3(path: Path) -> Path:
+    """The directory of a store of version 3: one record marked twice, one once, one whose only mark was taken back."""
+    with Store.open(path, settings=Settings(actor="tester")) as store:
+        opened = Opened(store)
+        opened.add("a", "b", "c", "d", "gone")
+        opened.mark(a=Marks(tags=("old",)), gone=Marks(note="of a deleted record"))
+        opened.mark(a=Marks(tags=("new",), pinned=True), b=Marks(note="only"))
+        taken_back = opened.mark(c=Marks(pinned=True))
+        store.undo(taken_back)
+        opened.mark(d=Marks(note="kept"))
+        store.undo(opened.mark(d=Marks(note="taken back")))
+        opened.delete("gone")
+    make_version_3(path)
+    return path
+
+
+@pytest.mark.parametrize("older", [make_version_1, make_version_2, make_version_3])
+def test_marks_come_from_their_files_into_the_ledger(tmp_path, older):
+    with Store.open(tmp_path / "store") as store:
+        opened = Opened(store)
+        opened.add("a", "b")
+        marking = opened.mark(a=Marks(tags=("x", "y"), note="n"), b=Marks(pinned=True, buried=True))
+        before = store.marks.every(THINGS)
+    older(tmp_path / "store")
+    file = (tmp_path / "store" / "things_meta.json").read_bytes()
+    with Store.open(tmp_path / "store") as store:
+        assert store.marks.every(THINGS) == before
+        assert store.ledger.count(THINGS, {"marks.tags": "y"}) == 1
+        store.catch_up()
+        assert problems(store) == {}
+        assert [operation.kind for operation in store.history()] == ["mark", "store"]
+        assert (tmp_path / "store" / "things_meta.json").read_bytes() == file
+        store.undo(marking)
+        assert store.marks.every(THINGS) == {}
+
+
+def test_marks_that_version_3_had_not_written_to_their_file_are_kept(tmp_path):
+    old = written_by_version_3(tmp_path / "store")
+    rows = [("things", "b", '{"note": "committed"}'), ("things", "a", "5"), ("../../evil", "a", "{}")]
+    with closing(sqlite3.connect(old / "atlas.sqlite")) as connection, connection:
+        connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", rows)
+    with Store.open(old) as store:
+        assert store.marks.every(THINGS)["b"] == Marks(note="committed")
+        assert store.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        assert json.loads((old / "things_meta.json").read_text())["marks"]["b"] == {"note": "committed"}
+        assert store.count_operations() == 9
+        with store.ledger.database.read() as connection:
+            assert connection.execute("SELECT count(*) FROM pending_marks").fetchone() == (0,)
+
+
+def lose(path: Path) -> None:
+    path.unlink()
+
+
+def spoil(path: Path) -> None:
+    path.write_text('{"marks": {"a"')
+
+
+@pytest.mark.parametrize("damage", [lose, spoil])
+def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_names_the_rest(tmp_path, damage):
+    old = written_by_version_3(tmp_path / "store")
+    damage(old / "things_meta.json")
+    with Store.open(old) as store:
+        kept = {"a": Marks(tags=("old",)), "d": Marks(note="kept")}
+        assert store.marks.every(THINGS) == kept
+        assert json.loads((old / "things_meta.json").read_text()) == {
+            "marks": {"a": {"tags": ["old"]}, "d": {"note": "kept"}}
+        }
+        store.catch_up()
+        assert problems(store)["marks"].endswith("until they are marked again: a, b")
+        examine(store, fix=True)
+        os.utime(old / "things_meta.json")
+    with Store.open(old) as store:
+        assert problems(store)["marks"].endswith("until they are marked again: a, b")
+        Opened(store).mark(b=Marks(note="only"))
+        assert problems(store)["marks"].endswith("marked again: a")
+        store.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
+        assert problems(store) == {}
+        assert store.marks.every(THINGS) == kept | {"b": Marks(note="only")}
+
+
+def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
+    old = written_by_version_3(tmp_path / "store")
+    expected = json.loads((old / "things_meta.json").read_text())
+    SqliteLedger(old / "atlas.sqlite", clock=SystemClock()).close()
+    (old / "things_meta.json").unlink()
+    with Store.open(old) as store:
+        assert json.loads((old / "things_meta.json").read_text()) == expected
+        store.catch_up()
+        assert problems(store) == {}
+
+
+def test_a_marks_file_that_was_lost_and_is_put_back_later_says_what_was_lost(tmp_path):
+    old = written_by_version_3(tmp_path / "store")
+    content = (old / "things_meta.json").read_bytes()
+    (old / "things_meta.json").unlink()
+    Store.open(old).close()
+    (old / "things_meta.json").write_bytes(content)
+    with Store.open(old) as store:
+        assert store.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        assert problems(store) == {}
+
+
+def test_an_operation_whose_mark_was_lost_can_be_undone(tmp_path):
+    old = written_by_version_3(tmp_path / "store")
+    (old / "things_meta.json").unlink()
+    with Store.open(old) as store:
+        *_, second, first = [operation for operation in store.history(20) if operation.kind == "mark"]
+        store.undo(second.id)
+        assert store.marks.every(THINGS)["a"] == Marks(tags=("old",))
+        store.catch_up()
+        assert problems(store) == {}
+        store.undo(first.id)
+        assert "a" not in store.marks.every(THINGS)
+
+
+def test_a_backup_of_version_3_restores_over_marks_that_it_does_not_know(tmp_path):
+    old = written_by_version_3(tmp_path / "old")
+    backup = packed(old, tmp_path / "old.zip")
+    with Store.open(tmp_path / "other") as other:
+        opened = Opened(other)
+        opened.add("a", "z")
+        opened.mark(a=Marks(note="other"), z=Marks(pinned=True))
+        restore(other, backup)
+        expected = json.loads((old / "things_meta.json").read_text())
+        assert json.loads((tmp_path / "other" / "things_meta.json").read_text()) == expected
+        assert other.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        other.catch_up()
+        assert problems(other) == {}
+        assert [operation.actor for operation in other.history() if operation.actor != "tester"] == []

@@ -7,7 +7,7 @@ import pytest
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra import aio
-from tests.unit.storage.conftest import THINGS, files_in, without_privileges
+from tests.unit.storage.conftest import THINGS, files_in, leave_pending, without_privileges
 
 IDS = [f"r{i}" for i in range(12)]
 
@@ -84,8 +84,7 @@ def test_a_reader_sees_what_a_writer_adds_meanwhile(open_store):
 def test_marks_that_wait_for_their_file_are_read(open_store):
     writer = open_store()
     writer.add("a")
-    with writer.store.ledger.database.write() as connection:
-        connection.execute("INSERT INTO pending_marks VALUES (?, 'a', '{\"pinned\": true}')", (THINGS,))
+    leave_pending(writer.store, THINGS, a=Marks(pinned=True))
     reader = open_store(read_only=True)
     assert reader.marks("a") == Marks(pinned=True)
     assert reader.ids({"marks.pinned": True}) == ["a"]
