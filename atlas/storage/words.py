@@ -99,11 +99,10 @@ class Words:
         terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
             table = word_table(connection, collection) if terms else None
-            if table is None:
+            if table is None or not (totals := read_totals(connection, table)).n_records:
                 return Matches(values={}, information=0.0)
             if as_typed and (quoted := phrases(text)):
                 scope = _holding(connection, table, quoted, scope)
-            totals = read_totals(connection, table)
             counts = self._counted(connection, table, terms)
             searched = _searched(connection, table, counts, totals.n_records)
             values = _values(connection, table, list(searched), totals, scope, n, also)
