@@ -1,0 +1,86 @@
+"""What a follower of a ledger asks before it goes on: how far the ledger is, and whether it is still the same.
+
+A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
+other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
+it: a ledger that has that change has all that came before it, too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+
+from atlas.storage.records import read_model
+
+
+@dataclass(frozen=True, slots=True)
+class Tip:
+    """The newest change of a ledger at some time, named so that no other history has it."""
+
+    number: int = 0
+    name: str = ""
+    """Its operation and its record."""
+
+
+NO_TIP = Tip()
+"""Of a ledger that nothing was written to, or of a follower that has seen nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A point in a ledger's life. After a restore the ledger has another id, and its revisions begin anew."""
+
+    ledger_id: str
+    revision: int
+    model: tuple[str, int] | None = None
+    """Name and dimension of the embedding model that the ledger is bound to then; None where that is not said."""
+
+    tip: Tip = NO_TIP
+
+
+def read_position(connection: sqlite3.Connection, collection: str) -> Position:
+    """Return where a collection is now: cheap enough to ask before every query."""
+    row = connection.execute(
+        "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) FROM records WHERE collection = ?",
+        (collection,),
+    ).fetchone()
+    return Position(row[0], int(row[1] or 0), read_model(connection), read_tip(connection))
+
+
+NEWEST = 2**63 - 1
+"""No revision is higher."""
+
+_NAME = "operation || ' ' || record_id"
+
+
+def read_tip(connection: sqlite3.Connection) -> Tip:
+    """Return the newest change of a ledger, of whatever collection."""
+    row = connection.execute(f"SELECT seq, {_NAME} FROM changes ORDER BY seq DESC LIMIT 1").fetchone()
+    return Tip(*row) if row else NO_TIP
+
+
+def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:
+    """Return whether a change is in a ledger's history, so that all that was seen before it is there as well."""
+    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
+    return row is not None and row[0] == tip.name
+
+
+def count_vectors(connection: sqlite3.Connection, collection: str, until: int = NEWEST) -> int:
+    """Return how many vectors the records of a collection have that did not change after a revision."""
+    row = connection.execute(
+        "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.revision <= ?",
+        (collection, until),
+    ).fetchone()
+    return int(row[0])
+
+
+def could_hold(connection: sqlite3.Connection, collection: str, until: int, n_vectors: int) -> bool:
+    """Return whether a collection may have had so many vectors at a revision; exactly, where nothing changed since.
+
+    A record that changed since had at most as many then as it ever had.
+    """
+    n_unchanged = count_vectors(connection, collection, until)
+    row = connection.execute(
+        "SELECT coalesce(sum(n_windows), 0) FROM records WHERE collection = ? AND revision > ?", (collection, until)
+    ).fetchone()
+    return bool(n_unchanged <= n_vectors <= n_unchanged + row[0])
