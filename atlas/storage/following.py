@@ -10,8 +10,6 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
-from atlas.storage.records import read_model
-
 
 @dataclass(frozen=True, slots=True)
 class Tip:
@@ -38,25 +36,35 @@ class Position:
     tip: Tip = NO_TIP
 
 
-def read_position(connection: sqlite3.Connection, collection: str) -> Position:
-    """Return where a collection is now: cheap enough to ask before every query."""
-    row = connection.execute(
-        "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) FROM records WHERE collection = ?",
-        (collection,),
-    ).fetchone()
-    return Position(row[0], int(row[1] or 0), read_model(connection), read_tip(connection))
-
-
 NEWEST = 2**63 - 1
 """No revision is higher."""
 
 _NAME = "operation || ' ' || record_id"
+_TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
+_POSITION = f"""
+    SELECT
+        (SELECT value FROM meta WHERE name = 'ledger_id'),
+        (SELECT max(revision) FROM records WHERE collection = ?),
+        (SELECT value FROM meta WHERE name = 'embedding_model'),
+        (SELECT value FROM meta WHERE name = 'embedding_dimension'),
+        {_TIP}
+"""
+"""One statement, as it is asked before every query."""
+
+
+def read_position(connection: sqlite3.Connection, collection: str) -> Position:
+    """Return where a collection is now."""
+    ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
+    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
 
 
 def read_tip(connection: sqlite3.Connection) -> Tip:
     """Return the newest change of a ledger, of whatever collection."""
-    row = connection.execute(f"SELECT seq, {_NAME} FROM changes ORDER BY seq DESC LIMIT 1").fetchone()
-    return Tip(*row) if row else NO_TIP
+    return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
+
+
+def _tip(number: int | None, name: str | None) -> Tip:
+    return Tip(number, name) if number and name else NO_TIP
 
 
 def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:

@@ -234,8 +234,8 @@ class Nearest:
             wanted *= 4  # the rest were further windows of the same records, or records that changed since
 
     def _refresh(self, memory: InMemory, now: Position, *, base: int) -> None:
-        is_same = memory.seen == base or self._is_past(memory.tip, now)
-        if memory.base != Position(now.ledger_id, base) or not is_same:
+        begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
+        if not begins or not (memory.seen == base or self._is_past(memory.tip, now)):
             memory.clear(Position(now.ledger_id, base))
         while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.take(entries)

@@ -217,3 +217,16 @@ def test_a_query_of_a_sealed_index_is_not_answered_by_what_stands_in_its_place(s
     go(tmp_path)
     with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
         sealed.query(vectors[0], 3, seal=seal)
+
+
+class PanicException(BaseException):
+    """As ChromaDB's Rust raises it where its directory vanishes while it is opened."""
+
+
+def test_a_panic_of_chromadb_is_an_index_out_of_use(sealed, monkeypatch):
+    def panic(*_, **__):
+        raise PanicException("unable to open database file")
+
+    monkeypatch.setattr("chromadb.PersistentClient", panic)
+    with pytest.raises(IndexUnusable, match="unable to open database file"):
+        sealed.query(clustered(1, seed=14)[0], 1)

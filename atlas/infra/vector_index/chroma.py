@@ -285,6 +285,11 @@ class ChromaIndex:
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
                 raise IndexUnusable(str(error)) from error
+            except BaseException as error:
+                self.close()
+                if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
+                    raise IndexUnusable(str(error)) from error
+                raise
 
 
 def _is_sound(seal: Seal) -> bool:
