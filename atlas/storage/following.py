@@ -36,9 +36,6 @@ class Position:
     tip: Tip = NO_TIP
 
 
-NEWEST = 2**63 - 1
-"""No revision is higher."""
-
 _NAME = "operation || ' ' || record_id"
 _TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
 _POSITION = f"""
@@ -73,22 +70,9 @@ def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:
     return row is not None and row[0] == tip.name
 
 
-def count_vectors(connection: sqlite3.Connection, collection: str, until: int = NEWEST) -> int:
-    """Return how many vectors the records of a collection have that did not change after a revision."""
+def count_vectors(connection: sqlite3.Connection, collection: str) -> int:
+    """Return how many vectors a collection has, as one who follows it from its start would be given them."""
     row = connection.execute(
-        "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.revision <= ?",
-        (collection, until),
+        "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
     ).fetchone()
     return int(row[0])
-
-
-def could_hold(connection: sqlite3.Connection, collection: str, until: int, n_vectors: int) -> bool:
-    """Return whether a collection may have had so many vectors at a revision; exactly, where nothing changed since.
-
-    A record that changed since had at most as many then as it ever had.
-    """
-    n_unchanged = count_vectors(connection, collection, until)
-    row = connection.execute(
-        "SELECT coalesce(sum(n_windows), 0) FROM records WHERE collection = ? AND revision > ?", (collection, until)
-    ).fetchone()
-    return bool(n_unchanged <= n_vectors <= n_unchanged + row[0])

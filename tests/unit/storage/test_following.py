@@ -109,24 +109,43 @@ def test_an_index_that_goes_just_before_it_is_asked_hides_nothing(open_store, in
     assert missed(opened, IDS[:45]) == []
 
 
-@pytest.mark.parametrize("names_its_change", [True, False])
-@pytest.mark.parametrize("mend", ["catch up", "a write", "doctor"])
-def test_a_seal_over_fewer_vectors_than_the_ledger_has_is_none(open_store, names_its_change, mend):
-    """As earlier versions left one, which named no change, where the index was deleted while it caught up."""
-    opened = open_store(exact_max_rows=10, index_lag_rows=5)
-    opened.add(*IDS)
+def seal_the_last_five_alone(opened: Opened, **options: object) -> None:
+    """Leave an index as earlier versions did where it was deleted while it caught up: it lacks all but the newest."""
     index, seal = opened.store.collection(THINGS).nearest.index, seal_of(opened.store)
     index.clear()
     index.upsert([f"{seq}:0" for seq in range(66, 71)], [vector_of(record_id) for record_id in IDS[65:]])
-    change = {"change": seal.change, "change_name": seal.change_name} if names_its_change else {}
-    index.set_seal(seal.ledger_id, seal.revision, **change)
+    index.set_seal(seal.ledger_id, seal.revision, **options)
+
+
+@pytest.mark.parametrize("mend", ["catch up", "a write", "doctor"])
+def test_a_seal_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_none(open_store, mend):
+    opened = open_store(exact_max_rows=10, index_lag_rows=5)
+    opened.add(*IDS)
+    seal_the_last_five_alone(opened)
     assert seal_of(opened.store) == Seal()
-    assert problem_of(opened.store) == f"{THINGS} has an index that holds 5 vectors, the ledger 70"
+    assert problem_of(opened.store) == f"{THINGS} has an index of an earlier version, which may lack records"
     assert missed(opened, IDS) == []
     if mend == "catch up":
         assert opened.store.catch_up() == 70
     elif mend == "a write":
         opened.add("new")
+    else:
+        assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
+    assert seal_of(opened.store).n_keys == opened.store.ledger.count_vectors(THINGS)
+    assert missed(opened, IDS) == []
+
+
+@pytest.mark.parametrize("mend", ["catch up", "doctor"])
+def test_an_index_that_lacks_records_below_its_seal_is_built_anew(open_store, mend):
+    opened = open_store(**FEW)
+    opened.add(*IDS)
+    opened.store.catch_up()
+    seal = seal_of(opened.store)
+    seal_the_last_five_alone(opened, change=seal.change, change_name=seal.change_name)
+    assert problem_of(opened.store) == f"the index of {THINGS} holds 5 vectors, the ledger 70"
+    if mend == "catch up":
+        opened.add("new")
+        opened.store.catch_up()
     else:
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
     assert seal_of(opened.store).n_keys == opened.store.ledger.count_vectors(THINGS)
