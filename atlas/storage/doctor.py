@@ -138,13 +138,12 @@ def _look_at_index(store: Store) -> str:
 
 def _index_problem(store: Store, name: str) -> str:
     nearest = _nearest(store, name)
-    seal, now = nearest.seal(), store.ledger.position(name)
     if store.read_only or nearest.index is None:
         return ""
-    if seal.ledger_id != now.ledger_id:
-        return f"{name} has no index"
-    if seal.revision != now.revision:
-        return f"the index of {name} is {now.revision - seal.revision} revisions behind"
+    if flaw := nearest.flaw():
+        return f"{name} {flaw}"
+    if n_behind := store.ledger.position(name).revision - nearest.seal().revision:
+        return f"the index of {name} is {n_behind} revisions behind"
     n_windows = store.ledger.count_vectors(name)
     try:
         n_indexed = nearest.index.count()

@@ -18,8 +18,9 @@ from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
 from atlas.core.operations import Operation
 from atlas.core.types import Vectors, new_id
 from atlas.protocols.infra import Clock
-from atlas.storage import history
+from atlas.storage import following, history
 from atlas.storage.database import Database
+from atlas.storage.following import Position
 from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.ordering import ordered_page, sorted_sql
 from atlas.storage.records import (
@@ -27,7 +28,6 @@ from atlas.storage.records import (
     RECORD_COLUMNS,
     Entry,
     LedgerWriter,
-    Position,
     Record,
     Seqs,
     join_vectors,
@@ -196,24 +196,14 @@ class SqliteLedger:
         return [row[0] for row in rows]
 
     def count_vectors(self, collection: str) -> int:
-        """How many vectors the live records of a collection have."""
+        """How many vectors the records of a collection have."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT count(*) FROM vectors v JOIN records r ON r.seq = v.seq "
-                "WHERE r.collection = ? AND r.deleted = 0",
-                (collection,),
-            ).fetchone()
-            return int(row[0])
+            return following.count_vectors(connection, collection)
 
     def position(self, collection: str) -> Position:
         """Where a collection is now: cheap enough to ask before every query."""
         with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), max(revision) "
-                "FROM records WHERE collection = ?",
-                (collection,),
-            ).fetchone()
-            return Position(row[0], int(row[1] or 0), read_model(connection))
+            return following.read_position(connection, collection)
 
     def holds_more_than(self, collection: str, n_records: int) -> bool:
         """Whether a collection has more live records than this; it counts no further."""

@@ -16,8 +16,9 @@ import numpy as np
 from atlas.core.types import Vector, Vectors
 from atlas.infra.vector_index.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.infra.vector_index.exact import ExactIndex
+from atlas.storage.following import NO_TIP, Position, Tip, has_change
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.records import Entry, Position, Seqs, mismatch
+from atlas.storage.records import Entry, Seqs, mismatch
 
 logger = logging.getLogger(__name__)
 
@@ -133,15 +134,21 @@ class Nearest:
         if self.index is None:
             return False
         now = self._ledger.position(self._collection)
-        return now.revision - self.seal().revision > lag_rows and self._exceeds(self._exact_max_rows, now)
+        return self._exceeds(self._exact_max_rows, now) and now.revision - self.seal().revision > lag_rows
 
     def is_exact(self) -> bool:
         """Whether queries compare every vector and do without the index, as they are few."""
         return not self._exceeds(self._exact_max_rows, self._ledger.position(self._collection))
 
     def seal(self) -> Seal:
-        """How far the index is."""
-        return self.index.seal() if self.index else Seal()
+        """How far the index is; an empty seal where the one that it has is not to be believed."""
+        seal = self.index.seal() if self.index else Seal()
+        return Seal() if self._flaw(seal, self._ledger.position(self._collection)) else seal
+
+    def flaw(self) -> str:
+        """Return why the index is not to be believed, to follow the collection's name; nothing where it is."""
+        seal = self.index.seal() if self.index else Seal()
+        return self._flaw(seal, self._ledger.position(self._collection))
 
     def close(self) -> None:
         """Let go of the index's files."""
@@ -154,6 +161,24 @@ class Nearest:
         if now.model is not None and now.model != self._model:
             raise mismatch(now.model, self._model)
         return now
+
+    def _flaw(self, seal: Seal, now: Position) -> str:
+        """Return what of a seal is not so of the ledger; nothing where all is.
+
+        Vectors need not be counted: they were when it was set, and opening the index counts its keys.
+        """
+        if seal.ledger_id != now.ledger_id:
+            return "has no index"
+        if not seal.change_name:
+            return "has an index of an earlier version, which may lack records"
+        return "" if self._is_past(_tip(seal), now) else "has an index of another history than the ledger's"
+
+    def _is_past(self, tip: Tip, now: Position) -> bool:
+        """Whether the ledger has had a change, and so all that was followed up to it."""
+        if tip == now.tip:
+            return True
+        with self._ledger.database.read() as connection:
+            return has_change(connection, tip)
 
     def _exceeds(self, n_vectors: int, now: Position) -> bool:
         """Whether there are more vectors than this; counted anew only now and then, as it takes milliseconds."""
@@ -175,28 +200,30 @@ class Nearest:
 
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
         """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""
-        seal = self.seal()
-        if self.index is None or seal.ledger_id != now.ledger_id or now.revision - seal.revision > self._exact_max_rows:
+        if self.index is None:
+            return None
+        seal = self.index.seal()
+        if now.revision - seal.revision > self._exact_max_rows or self._flaw(seal, now):
             return None
         # The tail may begin before the seal, as what it holds counts for more; a shorter one is only cheaper.
         held = self._tail.base
         is_usable = held.ledger_id == now.ledger_id and 0 <= seal.revision - held.revision <= self._exact_max_rows
         self._refresh(self._tail, now, base=held.revision if is_usable else seal.revision)
         with self.index.held(LOCK_SECONDS) as is_held:
-            seal = self.seal()
-            if not is_held or seal.ledger_id != now.ledger_id or seal.revision < self._tail.base.revision:
+            seal = self.index.seal()
+            if not is_held or self._flaw(seal, now) or seal.revision < self._tail.base.revision:
                 return None  # where it is held: it was deleted or made anew meanwhile
             try:
-                return _best([*self._ask(self.index, vector, k), *self._tail.query(vector, k)], k)
+                return _best([*self._ask(self.index, seal, vector, k), *self._tail.query(vector, k)], k)
             except IndexUnusable as error:
                 logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
                 self.index.clear()
                 return None
 
-    def _ask(self, index: ChromaIndex, vector: Vector, k: int) -> Found:
+    def _ask(self, index: ChromaIndex, seal: Seal, vector: Vector, k: int) -> Found:
         wanted = 2 * k
         while True:
-            hits = index.query(vector, wanted)
+            hits = index.query(vector, wanted, seal=seal)
             owned = ((_owner(key), similarity) for key, similarity in hits)
             found = _best(((seq, similarity) for seq, similarity in owned if not self._tail.covers(seq)), k)
             if len(found) == k or len(hits) < wanted:
@@ -204,27 +231,41 @@ class Nearest:
             wanted *= 4  # the rest were further windows of the same records, or records that changed since
 
     def _refresh(self, memory: InMemory, now: Position, *, base: int) -> None:
-        if memory.base != Position(now.ledger_id, base):
+        begins = memory.base.ledger_id == now.ledger_id and memory.base.revision == base
+        if not begins or not (memory.seen == base or self._is_past(memory.tip, now)):
             memory.clear(Position(now.ledger_id, base))
-        while memory.seen < now.revision:
-            entries = self._ledger.follow(self._collection, memory.seen, BATCH)
-            if not entries:
-                return  # the ledger was restored meanwhile; the next query begins anew
+        while memory.seen < now.revision and (entries := self._ledger.follow(self._collection, memory.seen, BATCH)):
             memory.take(entries)
+        memory.tip = now.tip
 
     def _follow(self, index: ChromaIndex) -> int:
-        now, seal = self._ledger.position(self._collection), index.seal()
-        if seal.ledger_id != now.ledger_id:
+        """Hand over what the index lacks, and seal it if it then holds as many vectors as the ledger."""
+        seal, n_taken, n_vectors = self.seal(), 0, 0
+        if seal == Seal():
             index.clear()
-            seal = Seal()
-        since, n_taken = seal.revision, 0
-        while entries := self._ledger.follow(self._collection, since, BATCH):
+        at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
+        while True:
+            with self._ledger.database.read():  # one state of the ledger: what changed, and what it adds up to
+                at, entries = self._changes_after(at)
+                if not entries:
+                    n_vectors = self._ledger.count_vectors(self._collection) if n_taken else 0
+                    break
+            if not n_taken:
+                index.begin(seal)
             _hand_over(index, entries)
-            since = entries[-1].revision
             n_taken += len(entries)
         if n_taken:
-            index.set_seal(now.ledger_id, since)
+            change, name = at.tip.number, at.tip.name
+            index.set_seal(at.ledger_id, at.revision, change=change, change_name=name, n_keys=n_vectors)
         return n_taken
+
+    def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
+        """Return the next changes after a position, and the position after them; the first has no ledger's id."""
+        now = self._ledger.position(self._collection)
+        if at.ledger_id and not (at.ledger_id == now.ledger_id and self._is_past(at.tip, now)):
+            raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
+        entries = self._ledger.follow(self._collection, at.revision, BATCH)
+        return Position(now.ledger_id, entries[-1].revision if entries else at.revision, tip=now.tip), entries
 
 
 class InMemory:
@@ -234,6 +275,9 @@ class InMemory:
         self.base = Position("", 0)
         self.seen = 0
         """The newest revision that it has read."""
+
+        self.tip = NO_TIP
+        """The newest change of the ledger when it read it."""
 
         self._exact = ExactIndex(dimension)
         self._windows: dict[int, int] = {}
@@ -267,6 +311,10 @@ class InMemory:
             if len(found) == k or len(hits) < wanted:
                 return found
             wanted *= 4
+
+
+def _tip(seal: Seal) -> Tip:
+    return Tip(seal.change, seal.change_name)
 
 
 def _keys(seq: int, n_windows: int, first: int = 0) -> list[str]:

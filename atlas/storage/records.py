@@ -56,16 +56,6 @@ class Record:
     """When it was stored first, as ISO 8601. Where empty, what is written keeps its time, or gets the present one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A point in a ledger's life. After a restore the ledger has another id, and its revisions begin anew."""
-
-    ledger_id: str
-    revision: int
-    model: tuple[str, int] | None = None
-    """Name and dimension of the embedding model that the ledger is bound to then; None where that is not said."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """What a follower of the ledger learns of one record."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from atlas.storage.database import Database
+from atlas.storage.following import NO_TIP, Position, has_change, read_tip
 from atlas.storage.postings import (
     FIELD_WEIGHTS,
     Postings,
@@ -25,7 +26,7 @@ from atlas.storage.postings import (
     read_postings,
     read_totals,
 )
-from atlas.storage.records import Position, Seqs, read_revision
+from atlas.storage.records import Seqs, read_revision
 from atlas.storage.scoring import K1, Scores
 from atlas.storage.terms import Term, phrases, query_terms, typed_terms
 from atlas.storage.word_tables import is_scattered, merge_parts, word_table
@@ -86,6 +87,9 @@ class Words:
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
         """How many records held a term, and when; of common ones, at least so many."""
 
+        self._tip = NO_TIP
+        """The newest change when counts were last kept."""
+
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
@@ -99,11 +103,10 @@ class Words:
         terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
         with self._database.read() as connection:
             table = word_table(connection, collection) if terms else None
-            if table is None:
+            if table is None or not (totals := read_totals(connection, table)).n_records:
                 return Matches(values={}, information=0.0)
             if as_typed and (quoted := phrases(text)):
                 scope = _holding(connection, table, quoted, scope)
-            totals = read_totals(connection, table)
             counts = self._counted(connection, table, terms)
             searched = _searched(connection, table, counts, totals.n_records)
             values = _values(connection, table, list(searched), totals, scope, n, also)
@@ -133,6 +136,9 @@ class Words:
 
     def _counts_of(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
         now = _position(connection)
+        if now.tip != self._tip and not has_change(connection, self._tip):
+            self._counts = {}  # a copy of the file was put back, and they are of what came after it
+        self._tip = now.tip
         kept = {term: self._counts.get((table, term)) for term in terms}
         counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
         counted = _counts(connection, table, [term for term in terms if term not in counts], 2 * COMMON)
@@ -150,7 +156,7 @@ def _still_holds(held: int, then: Position, now: Position) -> bool:
 
 def _position(connection: sqlite3.Connection) -> Position:
     ledger_id = connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0]
-    return Position(ledger_id, read_revision(connection))
+    return Position(ledger_id, read_revision(connection), tip=read_tip(connection))
 
 
 def _searched(

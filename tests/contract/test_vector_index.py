@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from atlas.infra.vector_index.chroma import ChromaIndex
+from atlas.infra.vector_index.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.infra.vector_index.exact import ExactIndex
 from atlas.protocols.infra import VectorIndex
 
@@ -144,3 +145,88 @@ def test_a_second_chroma_client_sees_what_the_first_one_sealed(tmp_path):
     assert second.seal().revision == 2
     first.close()
     second.close()
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """An index of three keys with its seal, in a directory of its own."""
+    chroma = ChromaIndex(tmp_path / "chroma", "things")
+    chroma.upsert(["a", "b", "c"], clustered(3, seed=11))
+    chroma.set_seal("ledger", 3)
+    yield chroma
+    chroma.close()
+
+
+def another_three(path):
+    """Put other files with as many keys in place of an index's."""
+    other = ChromaIndex(path.with_name("other") / "chroma", "things")
+    other.upsert(["x", "y", "z"], clustered(3, seed=12))
+    other.set_seal("ledger", 2)
+    other.close()
+    shutil.rmtree(path / "chroma")
+    shutil.copytree(path.with_name("other") / "chroma", path / "chroma")
+
+
+def deleted(path):
+    shutil.rmtree(path / "chroma")
+
+
+def emptied(path):
+    shutil.rmtree(path / "chroma" / "things")
+    (path / "chroma" / "things").mkdir()
+
+
+GONE = [deleted, emptied, another_three]
+
+
+@pytest.mark.parametrize("go", GONE)
+def test_an_index_is_written_on_only_from_the_seal_that_was_read(sealed, tmp_path, go):
+    seal = sealed.seal()
+    assert seal.n_keys == 3
+    go(tmp_path)
+    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
+        sealed.begin(seal)
+    sealed.clear()
+    sealed.begin(Seal())
+    sealed.upsert(["d"], clustered(1, seed=13))
+    sealed.set_seal("ledger", 4, n_keys=1)
+    assert sealed.seal().n_keys == 1
+
+
+@pytest.mark.parametrize("go", GONE)
+def test_an_index_that_goes_while_it_is_written_is_not_sealed(sealed, tmp_path, go):
+    sealed.begin(sealed.seal())
+    sealed.upsert(["d"], clustered(1, seed=13))
+    go(tmp_path)
+    with pytest.raises(IndexUnusable):
+        sealed.set_seal("ledger", 4)
+    assert sealed.seal().revision != 4
+
+
+def test_an_index_that_does_not_hold_what_its_ledger_does_is_not_sealed(sealed):
+    sealed.begin(sealed.seal())
+    sealed.upsert(["d"], clustered(1, seed=13))
+    with pytest.raises(IndexUnusable, match="the index holds 4 vectors, the ledger 5"):
+        sealed.set_seal("ledger", 4, n_keys=5)
+    assert sealed.seal() == Seal()
+
+
+@pytest.mark.parametrize("go", GONE)
+def test_a_query_of_a_sealed_index_is_not_answered_by_what_stands_in_its_place(sealed, tmp_path, go):
+    vectors, seal = clustered(3, seed=11), sealed.seal()
+    go(tmp_path)
+    with pytest.raises(IndexUnusable, match="the index was deleted or replaced after its seal was read"):
+        sealed.query(vectors[0], 3, seal=seal)
+
+
+class PanicException(BaseException):
+    """As ChromaDB's Rust raises it where its directory vanishes while it is opened."""
+
+
+def test_a_panic_of_chromadb_is_an_index_out_of_use(sealed, monkeypatch):
+    def panic(*_, **__):
+        raise PanicException("unable to open database file")
+
+    monkeypatch.setattr("chromadb.PersistentClient", panic)
+    with pytest.raises(IndexUnusable, match="unable to open database file"):
+        sealed.query(clustered(1, seed=14)[0], 1)

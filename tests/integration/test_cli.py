@@ -170,6 +170,15 @@ def test_search_by_words_needs_no_model(store, capsys):
     assert "rotate a grid" in run(capsys, "search", "GRID grids", "--words")
 
 
+@pytest.mark.parametrize("how", [(), ("--words",)])
+def test_an_emptied_store_is_searched_and_holds_nothing(store, capsys, how):
+    with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
+        memory.experience.delete([row["id"] for row in memory.experience.browse()])
+    assert main(("search", "rotate a grid", *how)) == 0
+    said = capsys.readouterr()
+    assert (said.out + said.err).endswith("nothing found\n" if how else "nothing relevant found\n")
+
+
 def test_search_for_distinct_ones_says_how_all_attempts_went(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
     with atlas.open_memory(settings=atlas.Settings(store=tmp_path / "store", embedding_model=BUNDLED)) as memory:

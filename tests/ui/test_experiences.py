@@ -9,8 +9,10 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button, Multiselect, TextArea
 
 import atlas
+from atlas.testing import HashEmbedder
 from tests.ui.conftest import Dashboard
-from tests.ui.stores import attempt, attempts, make_store
+from tests.ui.looking import assert_no_problem
+from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
 
 
 def test_the_list_is_sorted_and_paged_by_the_store(dashboard: Dashboard, tmp_path):
@@ -46,6 +48,15 @@ def test_words_are_searched_among_what_passes_the_filters(dashboard: Dashboard, 
     assert tasks(app) == ["Boil the turnip"]
     app.text_input(key="scope_text").set_value("parsnip").run()
     assert caption(app) == "Nothing found among 1 experience in scope"
+    assert not app.dataframe
+
+
+def test_a_store_whose_records_were_all_deleted_finds_no_words(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, attempts(3))
+    with atlas.open_memory(tmp_path, embedder=HashEmbedder(DIMENSION, MODEL)) as memory:
+        memory.experience.delete(ids)
+    app = dashboard(tmp_path, "experiences", scope_by="Words", scope_text="report")
+    assert_no_problem(app)
     assert not app.dataframe
 
 

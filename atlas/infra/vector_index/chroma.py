@@ -14,10 +14,11 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from atlas.core.types import Vector, Vectors
 from atlas.infra import forking
@@ -50,6 +51,12 @@ class Seal:
     n_keys: int = 0
     """How many keys it held; ChromaDB makes an empty database where its own is gone."""
 
+    change: int = 0
+    """The newest change of the ledger then."""
+
+    change_name: str = ""
+    """What no other change of that number has: a ledger that was put back from a copy may hold other records by now."""
+
 
 class ChromaIndex:
     """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
@@ -63,6 +70,9 @@ class ChromaIndex:
 
         self._collection: Any = None
         self._opened: Seal | None = None
+        self._mark = ""
+        """What stands in the place of the seal while this one writes; empty while it does not."""
+
         forking.watch(self)
 
     @contextmanager
@@ -88,14 +98,45 @@ class ChromaIndex:
             return Seal()
         return seal if _is_sound(seal) else Seal()
 
-    def set_seal(self, ledger_id: str, revision: int) -> None:
-        """Finish writing: let go of the files, then say how far they have followed which ledger."""
+    def begin(self, seal: Seal) -> None:
+        """Open the files to write on from a seal, which is broken until the writer sets the next one.
+
+        Raises:
+            IndexUnusable: They are not those that it was set over; they were deleted, say, after it was read.
+        """
         with self._used():
-            n_keys = self.count()
+            self._open(seal, to_write=True)
+
+    def set_seal(
+        self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
+    ) -> None:
+        """Finish writing: let go of the files, then say how far they have followed which ledger.
+
+        Args:
+            change: The newest change of the ledger that they have followed, and its name.
+            n_keys: How many keys they should hold.
+
+        Raises:
+            IndexUnusable: They hold another number, or were deleted or replaced while they were written.
+        """
+        with self._used():
+            n_held = int(self._to_write().count())
+            if n_keys not in (None, n_held):
+                raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+            mark = self._mark
             self.close()
-            seal = Seal(ledger_id=ledger_id, revision=revision, files=self._digest(), n_keys=n_keys)
+            seal = Seal(
+                ledger_id=ledger_id,
+                revision=revision,
+                files=self._digest(),
+                n_keys=n_held,
+                change=change,
+                change_name=change_name,
+            )
             temporary = self._seal_path.with_suffix(".tmp")
             temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+            if self._seal_path.read_text(encoding="utf-8") != mark:
+                raise IndexUnusable("the index's files were replaced while they were written")
             temporary.replace(self._seal_path)
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
@@ -113,18 +154,26 @@ class ChromaIndex:
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
-    def query(self, vector: Vector, k: int) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing."""
+    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+        """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing.
+
+        Args:
+            seal: Answer only from the files that it was set over; else from those that are there.
+
+        Raises:
+            IndexUnusable: There is another seal, or none any more, or the files are damaged.
+        """
         if k <= 0:
             return []
         with self._used():
-            found = self._to_read().query(query_embeddings=vector[None], n_results=k, include=["distances"])
+            collection = self._to_read(self.seal() if seal is None else seal)
+            found = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
         """How many keys it holds."""
         with self._used():
-            return int(self._to_read().count())
+            return int(self._to_read(self.seal()).count())
 
     def clear(self) -> None:
         """Forget everything, whatever state the files are in; nothing in a process that may not use them."""
@@ -132,8 +181,9 @@ class ChromaIndex:
             if not is_held:
                 return
             self.close()
-            if self._directory.is_dir():
-                shutil.rmtree(self._directory)
+            while self._directory.is_dir():
+                with suppress(FileNotFoundError):  # somebody else is deleting it, too
+                    shutil.rmtree(self._directory)
             for path in (self._directory.parent, self._directory):
                 if path.is_file():
                     path.unlink()
@@ -141,7 +191,7 @@ class ChromaIndex:
     def close(self) -> None:
         """Let go of the files."""
         system, self._system = self._system, None
-        self._collection = self._opened = None
+        self._collection, self._opened, self._mark = None, None, ""
         if system is not None:
             system.stop()
 
@@ -158,6 +208,7 @@ class ChromaIndex:
         if in_child:
             forking.abandon(self._system)
             self._system = self._collection = self._opened = None
+            self._mark = ""
             self._threads = threading.RLock()
 
     @property
@@ -166,31 +217,37 @@ class ChromaIndex:
 
     def _to_write(self) -> Any:
         """The collection, with its seal broken until the writer sets a new one."""
-        if self._collection is None or self._opened != Seal():
-            self._open(self._checked_seal())
-            self._seal_path.unlink(missing_ok=True)
-            self._opened = Seal()
+        if self._collection is None or not self._mark:
+            self._open(self.seal(), to_write=True)
         return self._collection
 
-    def _to_read(self) -> Any:
-        seal = self.seal()
+    def _to_read(self, seal: Seal) -> Any:
+        """The collection as a seal left it; once it is open, deleting its files changes nothing of what it answers."""
         if self._collection is None or self._opened != seal:
-            self._open(self._checked_seal())
+            self._open(seal)
         return self._collection
 
-    def _checked_seal(self) -> Seal:
-        seal = self.seal()
+    def _open(self, seal: Seal, *, to_write: bool = False) -> None:
+        """Open the files, if they are those that a seal was set over; to write, put a mark in the place of the seal."""
+        self.close()
+        if self.seal() != seal:
+            raise IndexUnusable("the index was deleted or replaced after its seal was read")
         if self._directory.exists() and seal.files != self._digest():
             raise IndexUnusable("the index's files are not those that its last writer left")
-        return seal
+        self._directory.mkdir(parents=True, exist_ok=True)
+        if to_write or seal == Seal():
+            self._mark = f"written by {uuid4().hex}"
+            self._seal_path.write_text(self._mark, encoding="utf-8")
+        self._connect()
+        if self._collection.count() != seal.n_keys:
+            raise IndexUnusable("the index does not hold as many vectors as its last writer left")
+        self._opened = Seal() if self._mark else seal
 
-    def _open(self, seal: Seal) -> None:
+    def _connect(self) -> None:
         import chromadb  # slow to import: about a second
         from chromadb.config import Settings
 
         _users.add(os.getpid())
-        self.close()
-        self._directory.mkdir(parents=True, exist_ok=True)
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
         client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
         # ChromaDB shares these parts between the clients of a path, whatever happened to its files; ours are our own. A
@@ -200,9 +257,6 @@ class ChromaIndex:
         self._collection = client.get_or_create_collection(
             VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
         )
-        if seal != Seal() and self._collection.count() != seal.n_keys:
-            raise IndexUnusable("the index does not hold as many vectors as its last writer left")
-        self._opened = seal
 
     def _digest(self) -> str:
         """Over every file that ChromaDB reads without checking it.
@@ -231,11 +285,17 @@ class ChromaIndex:
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
                 raise IndexUnusable(str(error)) from error
+            except BaseException as error:
+                self.close()
+                if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
+                    raise IndexUnusable(str(error)) from error
+                raise
 
 
 def _is_sound(seal: Seal) -> bool:
     """Whether its fields are such as `set_seal` writes."""
-    texts, numbers = (seal.ledger_id, seal.files), (seal.revision, seal.n_keys)
+    texts = (seal.ledger_id, seal.files, seal.change_name)
+    numbers = (seal.revision, seal.n_keys, seal.change)
     return all(type(text) is str for text in texts) and all(
         type(number) is int and 0 <= number < 2**63 for number in numbers
     )

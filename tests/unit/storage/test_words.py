@@ -385,3 +385,17 @@ def test_counts_that_are_kept_follow_what_is_written(opened):
         assert got.word_information == pytest.approx(expected(n_records // 4, n_records), rel=0.02)
     opened.delete(*[f"r{i}" for i in range(0, 200, 4)])
     assert candidates(opened, None, "refund", 5).word_information == pytest.approx(expected(50, 350))
+
+
+@pytest.mark.parametrize("n", [1, 12])
+@pytest.mark.parametrize("text", ["parsnip", "report", 'the "weekly report"', "repo"])
+@pytest.mark.parametrize("as_typed", [False, True])
+def test_an_emptied_collection_finds_nothing_and_what_is_added_to_it_again(opened, n, text, as_typed):
+    ids = [f"r{i}" for i in range(n)]
+    add(opened, dict.fromkeys(ids, "the weekly report"))
+    opened.delete(*ids)
+    assert found(opened, text, as_typed=as_typed) == []
+    nothing = candidates(opened, vector_of("r0"), text, 5)
+    assert (nothing.ids, nothing.word_information) == ([], 0.0)
+    add(opened, {"new": "a weekly report"})
+    assert found(opened, "report") == ["new"]
