@@ -27,15 +27,13 @@ from atlas.analysis.maps import Domain, MapRecipe, MemoryMap
 from atlas.analysis.metrics import METRICS
 from atlas.analysis.reporting import OwnEvaluation, as_json, from_json
 from atlas.core.errors import StoreUnavailable
+from atlas.storage.leftovers import CACHE as CACHE
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 VERSION = 1
-CACHE = "cache"
-"""The directory within a store where they are."""
-
 _UNREADABLE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),

@@ -66,13 +66,24 @@ class MarksBook:
 
     def read_within(self, connection: sqlite3.Connection, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
         """`read`, as part of a transaction."""
-        every = self._every(connection, collection)
+        every = self.every_within(connection, collection)
         return {record_id: every.get(record_id, NO_MARKS) for record_id in ids}
 
     def every(self, collection: str) -> dict[str, Marks]:
         """The marks of every record of a collection that has any."""
         with self._ledger.database.read() as connection:
-            return self._every(connection, collection)
+            return self.every_within(connection, collection)
+
+    def every_within(self, connection: sqlite3.Connection, collection: str) -> dict[str, Marks]:
+        """`every`, as part of a transaction."""
+        # Pending rows are read first: what is settled after that is in the file already.
+        pending = _pending(connection, collection)
+        every = self._file(collection).all() | {
+            record_id: decode_pending(text)
+            for record_id, text in pending.items()
+            if _is_readable(collection, record_id, text)
+        }
+        return {record_id: marks for record_id, marks in every.items() if marks != NO_MARKS}
 
     def column(self, collection: str, key: str, ids: Iterable[str]) -> dict[str, Any]:
         """One mark, such as `marks.tags`, of those of the records that have it."""
@@ -123,6 +134,14 @@ class MarksBook:
             writer.close()
         self.settle()
         return len(changed)
+
+    def forget_within(self, connection: sqlite3.Connection, collection: str, record_id: str) -> None:
+        """Take a record's marks away for good, as part of a transaction; `settle` when it has committed.
+
+        What is pending of them is overwritten by nothing, which takes them out of the file. The history keeps what it
+        had of them: see `history.empty_images`.
+        """
+        connection.execute("INSERT OR REPLACE INTO pending_marks VALUES (?, ?, '{}')", (collection, record_id))
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -175,19 +194,10 @@ class MarksBook:
             return
         connection.execute("DELETE FROM temp.marks WHERE collection = ?", (collection,))
         connection.executemany(
-            "INSERT INTO temp.marks VALUES (?, ?, ?, ?)", _filter_rows(collection, self._every(connection, collection))
+            "INSERT INTO temp.marks VALUES (?, ?, ?, ?)",
+            _filter_rows(collection, self.every_within(connection, collection)),
         )
         connection.execute("INSERT OR REPLACE INTO temp.marks_version VALUES (?, ?)", (collection, version))
-
-    def _every(self, connection: sqlite3.Connection, collection: str) -> dict[str, Marks]:
-        # Pending rows are read first: what is settled after that is in the file already.
-        pending = _pending(connection, collection)
-        every = self._file(collection).all() | {
-            record_id: decode_pending(text)
-            for record_id, text in pending.items()
-            if _is_readable(collection, record_id, text)
-        }
-        return {record_id: marks for record_id, marks in every.items() if marks != NO_MARKS}
 
     def _file(self, collection: str) -> TinyMetadataStore:
         if collection not in self._files:

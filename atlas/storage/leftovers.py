@@ -1,0 +1,46 @@
+"""Files in a store's directory beside the ledger that may hold what records said."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+CACHE = "cache"
+"""What was worked out from the records: safe to delete at any time."""
+
+_COPIES = ("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*")
+"""The ledger as it was before a newer version took it over, and what was left where that, or a restore, was killed."""
+
+_BEGUN = (".*_meta.json.[0-9]*", ".domain_names.json.[0-9]*", ".store.json.[0-9]*")
+"""Files that were to be put in place of others."""
+
+_OURS = (
+    *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
+    *("store.json", "domain_names.json", "*_meta.json", "*.lock", "chroma", CACHE, *_BEGUN, *_COPIES),
+)
+
+
+def copies(store: Path) -> list[Path]:
+    """Whole or partial copies of the ledger, which a purge removes."""
+    return _matching(store, _COPIES)
+
+
+def strangers(store: Path) -> list[Path]:
+    """What is in the directory and is not ours to remove, such as a backup that was written into it."""
+    ours = set(_matching(store, _OURS))
+    return sorted(path for path in store.iterdir() if path not in ours)
+
+
+def remove_leftovers(store: Path) -> None:
+    """Remove what is in the cache, every copy of the ledger, and what was begun and never put in place."""
+    cache = store / CACHE
+    for path in [*_matching(store, (*_COPIES, *_BEGUN)), *(cache.iterdir() if cache.is_dir() else ())]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _matching(store: Path, patterns: Iterable[str]) -> list[Path]:
+    return sorted({path for pattern in patterns for path in store.glob(pattern)})
