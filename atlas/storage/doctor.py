@@ -186,7 +186,8 @@ def _mend_marks(store: Store) -> None:
 
 def _look_at_purges(store: Store) -> str:
     n_left = len(unfinished(store.ledger))
-    return f"{n_left} purges are not done: files of the store may still hold what was purged" if n_left else ""
+    are = "purge is" if n_left == 1 else "purges are"
+    return f"{n_left} {are} not done: files of the store may still hold what was purged" if n_left else ""
 
 
 def _mend_purges(store: Store) -> None:

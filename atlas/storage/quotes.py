@@ -112,13 +112,10 @@ def _leaves(value: Any) -> Iterator[str]:
         if not _ID.fullmatch(value) and not _is_time(value):
             yield value
     elif isinstance(value, dict):
-        for name, held in value.items():
-            yield from _leaves(held)
-            if any(character.isdigit() for character in name):  # else it is the name of a field
-                yield name
+        yield from (name for name in value if any(map(str.isdigit, name)))  # others are the names of fields
+        yield from chain.from_iterable(map(_leaves, value.values()))
     elif isinstance(value, list):
-        for held in value:
-            yield from _leaves(held)
+        yield from chain.from_iterable(map(_leaves, value))
 
 
 def _is_time(text: str) -> bool:

@@ -25,6 +25,7 @@ from atlas.storage.database import damaged
 from atlas.storage.differences import read_changes
 from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
 from atlas.storage.profiles import ProfileBook
@@ -36,7 +37,6 @@ from atlas.storage.vector_store import LedgerVectorStore
 
 logger = logging.getLogger(__name__)
 
-LEDGER = "atlas.sqlite"
 LABEL = "store.json"
 INDEX = "chroma"
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import atlas
+from atlas.analysis.artefacts import CACHE, MapFile
+from atlas.analysis.maps import make_map
+from atlas.analysis.source import read_embedded
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
@@ -17,7 +21,9 @@ from atlas.infra import aio
 from atlas.memory.system import MemorySystem
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
+from atlas.storage.rows import as_vector
 from atlas.testing import HashEmbedder
+from tests.integration.conftest import hear, tell
 
 KEY = "sk-7Qz9vXw3Lm"
 SECRET = f"{KEY} of Zoë Müller"
@@ -31,7 +37,7 @@ FORMS = [text.encode() for text in (KEY, SECRET, ESCAPED, "Zoë Müller", "zo\\u
 def opened(path: Path, **options: object) -> MemorySystem:
     """The store, whose index is asked and followed from the first few records on."""
     settings = Settings(exact_max_rows=5, index_lag_rows=2, actor="anna")
-    return atlas.open_memory(path, embedder=HashEmbedder(16), settings=settings, **options)  # type: ignore[arg-type]
+    return atlas.open_memory(path, embedder=HashEmbedder(32), settings=settings, **options)  # type: ignore[arg-type]
 
 
 def attempt(text: str, **metadata: object) -> Trajectory:
@@ -177,7 +183,10 @@ def test_the_journal_embeds_the_entries_after_a_purged_one_without_its_beginning
         assert holding(store, *FORMS, *vectors) == {}
         memory.journal.restore([after[1]])
         assert memory.journal.get(after[0]).importance == 0.9
-        assert [hit.item.id for hit in memory.journal.search_hits("what came then, number 1", 1)] == [after[1]]
+        [[document]] = rows(memory, "SELECT document FROM records WHERE id = ?", after[0])
+        assert document == "what came then, number 0\n\nthe first line of it all"
+        made = as_vector(memory.journal.embedder.encode(document), 32)
+        assert vector_of(memory, after[0]) == made.astype("<f4").tobytes()
         assert holding(store, *FORMS) == {}
 
 
@@ -219,7 +228,7 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
         with pytest.raises(NotFound, match="was purged: it is in no trash"):
             memory.experience.restore([leaked])
         assert memory.experience.restore_many([exported]) == []
-        record = ([leaked], [[1.0] + [0.0] * 15], [{}], ["text"])
+        record = ([leaked], [[1.0] + [0.0] * 31], [{}], ["text"])
         with pytest.raises(InvalidInput, match="was purged, and its id is not used again"):
             aio.run(memory.storage.vector_store("atlas_experiences").add(*record))
         with pytest.raises(NotFound, match="purged already"):
@@ -327,3 +336,71 @@ def test_ids_that_say_nothing_are_refused(store, given, problem):
         fill(memory, 2)
         with pytest.raises((NotFound, InvalidInput), match=problem):
             memory.plan_purge(given)
+
+
+def test_the_cache_goes_and_what_was_being_worked_out_meanwhile_is_not_kept(store):
+    with opened(store) as memory:
+        fill(memory, 6)
+        leaked = memory.experience.store(attempt(SECRET))
+        cache, name = memory.storage.path / CACHE, memory.experience.collection_name
+        embedded = read_embedded(memory.storage, name)
+        found = make_map(embedded, engine="pca")
+        MapFile(cache, name).save(replace(found, ids=(*found.ids[:-1], SECRET)))
+        assert holding(store / CACHE, SECRET.encode())
+        purge(memory, leaked)
+        assert holding(store, *FORMS) == {}
+        with pytest.raises(PlanOutdated, match="purged of a record while this was worked out, so it is not kept"):
+            MapFile(cache, name).save(found)
+        assert MapFile(cache, name).load() is None
+        MapFile(cache, name).save(make_map(read_embedded(memory.storage, name), engine="pca"))
+        assert leaked not in MapFile(cache, name).load().ids
+
+
+def test_another_process_that_reads_the_store_is_named_and_the_rest_is_done_when_it_stops(store, start):
+    with opened(store) as memory:
+        fill(memory, 3)
+        leaked = memory.experience.store(attempt(SECRET))
+        reader = start("read_on", store)
+        assert hear(reader) == "ready"
+        done = memory.apply_purge(memory.plan_purge([leaked]))
+        assert done.problem.startswith("another process has been reading the store since before the purge")
+        assert holding(store, *FORMS)
+        finding = {finding.check: finding for finding in examine(memory.storage)}["purges"]
+        assert finding.problem == "1 purge is not done: files of the store may still hold what was purged"
+        tell(reader)
+        assert hear(reader) == "done"
+        assert {finding.check for finding in examine(memory.storage, fix=True) if finding.is_fixed} >= {"purges"}
+        assert holding(store, *FORMS) == {}
+
+
+def test_another_process_forgets_what_it_had_read(store, start):
+    with opened(store) as memory:
+        fill(memory, 8)
+        leaked = memory.experience.store(attempt(SECRET))
+        searcher = start("search", store, SECRET)
+        assert hear(searcher) == leaked
+        purge(memory, leaked)
+        tell(searcher)
+        assert hear(searcher) not in ("", leaked)
+        assert holding(store, *FORMS) == {}
+
+
+@pytest.mark.parametrize("n_steps", [0, 5, 15, 30, 45, 60, 75, 90, 105, 118, 128])
+def test_a_purge_that_is_killed_is_done_whole_or_not_at_all(store, start, n_steps):
+    """The worker kills itself after so many of the 132 steps that it takes; whoever opens the store next finishes what had begun."""
+    with opened(store) as memory:
+        fill(memory, 3)
+        leaked = memory.experience.store(attempt(SECRET))
+        memory.experience.change_marks([leaked], note=SECRET)
+    killed = start("purge_and_die", store, leaked, n_steps)
+    killed.wait(60)
+    with opened(store) as memory:
+        is_there = memory.experience.get(leaked) is not None
+        assert bool(holding(store, *FORMS)) == is_there
+        assert [finding.problem for finding in examine(memory.storage) if finding.check in ("purges", "marks")] == [
+            *("", "")
+        ]
+        if is_there:
+            assert memory.experience.marks([leaked])[leaked].note == SECRET
+            purge(memory, leaked)
+        assert holding(store, *FORMS) == {}
