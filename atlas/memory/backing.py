@@ -269,6 +269,10 @@ class PlainStore:
         """The records found; it reads no less than all of them."""
         return await self.get(list(ids))
 
+    async def purged(self, ids: Sequence[str]) -> set[str]:
+        """None is known."""
+        return set()
+
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """Nothing is known."""
         return {record_id: Usage() for record_id in ids}

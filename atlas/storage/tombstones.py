@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from atlas.core.errors import InvalidInput
+from atlas.storage.database import Database
 
 GONE = "null"
 """The before-image of a change of a purged record: JSON for nothing, where NULL says that there was no record."""
@@ -31,9 +32,10 @@ def purged_by(connection: sqlite3.Connection, collection: str, record_id: str) -
     return row[0] if row else None
 
 
-def purged_among(connection: sqlite3.Connection, collection: str, ids: Sequence[str]) -> set[str]:
+def read_purged(database: Database, collection: str, ids: Sequence[str]) -> set[str]:
     """Those of the ids whose records were purged."""
-    return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
+    with database.read() as connection:
+        return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
 
 
 def count_purged(connection: sqlite3.Connection, collection: str) -> int:

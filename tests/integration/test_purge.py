@@ -387,7 +387,7 @@ def test_another_process_forgets_what_it_had_read(store, start):
 
 @pytest.mark.parametrize("n_steps", [0, 5, 15, 30, 45, 60, 75, 90, 105, 118, 128])
 def test_a_purge_that_is_killed_is_done_whole_or_not_at_all(store, start, n_steps):
-    """The worker kills itself after so many of the 132 steps that it takes; whoever opens the store next finishes what had begun."""
+    """It takes some 132 steps; whoever opens the store next finishes what had begun."""
     with opened(store) as memory:
         fill(memory, 3)
         leaked = memory.experience.store(attempt(SECRET))
