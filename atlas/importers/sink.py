@@ -42,23 +42,20 @@ class MemorySink:
             added_concepts=len(added_concepts),
             added_entries=len(added_entries),
             added_strategies=len(added_strategies),
-            purged=self._n_purged(
-                exported, [*concepts, *(one.concept for one in exported_concepts)], entries, strategies
-            ),
+            purged=self._n_purged([*items, *entries]),
         )
 
-    def _n_purged(
-        self,
-        experiences: list[ExportedExperience],
-        concepts: list[CodeConcept],
-        exported_concepts: list[ExportedConcept],
-        entries: list[JournalEntry],
-        strategies: list[ExportedStrategy],
-    ) -> int:
-        n = len(self._experience.purged([one.experience.id for one in experiences]))
-        n += len(self._concepts.purged([*(one.id for one in concepts), *(one.concept.id for one in exported_concepts)]))
-        n += len(self._memory.strategies.purged([one.strategy.id for one in strategies])) if strategies else 0
-        return n + (len(self._memory.journal.purged([one.id for one in entries])) if entries else 0)
+    def _n_purged(self, items: list[Item]) -> int:
+        """How many of the items have the id of a record that was purged."""
+        memory, n_purged = self._memory, 0
+        for records, ids in (
+            (lambda: memory.experience, [one.experience.id for one in items if isinstance(one, ExportedExperience)]),
+            (lambda: memory.concepts, [one.concept.id for one in items if isinstance(one, ExportedConcept)]),
+            (lambda: memory.strategies, [one.strategy.id for one in items if isinstance(one, ExportedStrategy)]),
+            (lambda: memory.journal, [one.id for one in items if isinstance(one, JournalEntry)]),
+        ):
+            n_purged += len(records().purged(ids)) if ids else 0
+        return n_purged
 
     def _recognised(self, entries: list[JournalEntry]) -> list[JournalEntry]:
         """The entries of logs under the ids that the journal has them under."""
