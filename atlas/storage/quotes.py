@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +18,14 @@ from atlas.storage.tombstones import GONE
 SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""
 
+MOST_WITHIN = 100
+"""Words that are looked for within others, such as `key=…`: each takes a look through all that the store says."""
+
 Key = tuple[str, str]
 """A collection, and the id of a record in it."""
 
-_BREAK = re.compile(r"[\n\r]+|(?<=[.!?;:])\s+")
+_BREAK = re.compile(r"[.!?;:]\s+|[\n\r]+")
+_TELLING = re.compile(r"[\d@]")
 _WORD = re.compile(r"[\w@+./=-]{8,}")
 _ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 
@@ -45,43 +50,63 @@ class Quote:
 class Sought:
     """What is looked for."""
 
-    pieces: frozenset[str]
+    passages: frozenset[str]
+    """Lines and sentences."""
+
+    words: frozenset[str]
+    """Those that look like a key, an address or a number of something."""
+
+    longest: tuple[str, ...]
+    """The longest of these, which are found within other words too."""
+
     names: tuple[str, ...]
     """Ids as JSON holds them, or at the end of a name such as `experience:ID`."""
 
-    def shared(self, texts: Iterable[str]) -> int:
-        """How many of the pieces are in some texts."""
-        return len(self.pieces.intersection(piece for text in texts for piece in pieces_of(text)))
+    def shared(self, texts: Iterable[str]) -> set[str]:
+        """Which of the passages and words are in some texts."""
+        said = list(texts)
+        whole = "\n".join(said)
+        found = {word for word in self.longest if word in whole}
+        found |= self.words.intersection(words_of(whole))
+        return found | self.passages.intersection(chain.from_iterable(map(passages_of, said)))
 
 
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
     """What to look for, from records and marks as they are and were."""
-    pieces = frozenset(piece for image in images for text in texts_of(image) for piece in pieces_of(text))
+    texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {json.loads(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
-    named = sorted({*ids, *trajectories} - {""})
-    return Sought(pieces, tuple(form for name in named for form in (f'"{name}"', f':{name}"')))
+    named = sorted({*ids, *map(str, trajectories)} - {""})
+    words = frozenset(chain.from_iterable(map(words_of, texts)))
+    return Sought(
+        passages=frozenset(chain.from_iterable(map(passages_of, texts))),
+        words=words,
+        longest=tuple(sorted(words, key=len, reverse=True)[:MOST_WITHIN]),
+        names=tuple(form for name in named for form in (f'"{name}"', f':{name}"')),
+    )
 
 
 def quotes(
     connection: sqlite3.Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
-    """The records that share something, those that share most first; each once, by the latest that it shares.
+    """The records that share something, each once, those first that share what the fewest others do.
 
     Args:
         marks: What people have said of records, by collection and id.
     """
     found: dict[Key, Quote] = {}
+    shared: dict[Key, set[str]] = {}
     marked = ((collection, record_id, MARKED, image) for collection, record_id, image in marks)
     for collection, record_id, where, image in chain(_records(connection), marked, _images(connection)):
         key = (collection, record_id)
         if key in without or key in found:
             continue
-        n_shared = what.shared(texts_of(image))
-        if n_shared or any(name in str(text) for text in image.values() for name in what.names):
-            found[key] = Quote(
-                collection=collection, record_id=record_id, title=_title(image), where=where, n_shared=n_shared
-            )
-    return sorted(found.values(), key=lambda quote: (-quote.n_shared, quote.where, quote.record_id))
+        held = what.shared(texts_of(image))
+        if held or any(name in str(text) for text in image.values() for name in what.names):
+            shared[key], title = held, _title(image)
+            found[key] = Quote(collection=collection, record_id=record_id, title=title, where=where, n_shared=len(held))
+    n_holding = Counter(chain.from_iterable(shared.values()))
+    telling = {key: sum(1 / n_holding[piece] for piece in held) for key, held in shared.items()}
+    return [found[key] for key in sorted(found, key=lambda key: (-telling[key], key))]
 
 
 def texts_of(image: dict[str, Any]) -> Iterator[str]:
@@ -90,16 +115,20 @@ def texts_of(image: dict[str, Any]) -> Iterator[str]:
         yield from _leaves(value)
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """The lines and sentences of a text, and its words that look like a key, an address or a number of something."""
+def passages_of(text: str) -> Iterator[str]:
+    """The lines and sentences of a text that are long enough to tell it from others."""
     for part in _BREAK.split(text):
-        said = " ".join(part.split())
-        if len(said) >= SHORTEST:
+        if len(part) >= SHORTEST and len(said := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
             yield said
-    for found in _WORD.finditer(text):
-        word = found.group().strip(".-=/")
-        if len(word) >= 8 and ("@" in word or (not word.isdigit() and any(c.isdigit() for c in word))):
-            yield word
+
+
+def words_of(text: str) -> Iterator[str]:
+    """The words of a text that look like a key, an address or a number of something."""
+    for part in filter(_TELLING.search, text.split()):
+        for found in _WORD.findall(part):
+            word = found.strip(".-=/")
+            if len(word) >= 8 and not word.isdigit() and _TELLING.search(word):
+                yield word
 
 
 def _leaves(value: Any) -> Iterator[str]:
