@@ -16,7 +16,7 @@ from atlas.analysis.source import read_embedded
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.core.types import CodeConcept, Outcome, Step, Strategy, Task, Trajectory
+from atlas.core.types import CodeConcept, JournalEntry, Outcome, Step, Strategy, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.system import MemorySystem
 from atlas.storage.backup import backup, restore
@@ -187,6 +187,18 @@ def test_the_journal_embeds_the_entries_after_a_purged_one_without_its_beginning
         assert document == "what came then, number 0\n\nthe first line of it all"
         made = as_vector(memory.journal.embedder.encode(document), 32)
         assert vector_of(memory, after[0]) == made.astype("<f4").tobytes()
+        assert holding(store, *FORMS) == {}
+
+
+def test_importing_a_journal_again_brings_back_neither_the_entry_nor_its_beginning(store):
+    entries = [JournalEntry(id=f"e{i}", entry_type="observation", content=f"line {i}", generation=1) for i in range(3)]
+    entries[1] = replace(entries[1], content=f"{SECRET} was seen")
+    with opened(store) as memory:
+        memory.journal.add_entries(entries)
+        purge(memory, "e1")
+        memory.journal.delete(["e2"])
+        assert memory.journal.add_entries(entries) == ["e2"]
+        assert memory.journal.purged([entry.id for entry in entries]) == {"e1"}
         assert holding(store, *FORMS) == {}
 
 
