@@ -17,7 +17,7 @@ from atlas.views.wording import counted, in_words, moment_of
 WORD = "PURGE"
 """What a person types to confirm, where not the beginning of the one id."""
 
-FINAL = "This cannot be undone, by nobody and no command."
+FINAL = "This cannot be undone, by any command or by anybody."
 
 COPIES_ELSEWHERE = (
     "Backups, exports, the files that it was imported from, marks files under version control, and what other programs "
