@@ -309,10 +309,7 @@ class MemorySystemImpl:
     async def _count_uses(
         self, trajectory: Trajectory, errors: dict[str, str], operation_id: str | None
     ) -> dict[str, list[str]]:
-        """Count an attempt's outcome for what it used, as part of the operation that stored it; what was counted.
-
-        Adds to the errors what could not be.
-        """
+        """Count an attempt's outcome for what it used, within its operation; adds to the errors what could not be."""
         attribution, success = self._attribution.take(trajectory), trajectory.outcome.success
         if success is None:
             return {}
