@@ -27,15 +27,14 @@ from atlas.analysis.maps import Domain, MapRecipe, MemoryMap
 from atlas.analysis.metrics import METRICS
 from atlas.analysis.reporting import OwnEvaluation, as_json, from_json
 from atlas.core.errors import StoreUnavailable
+from atlas.storage.leftovers import CACHE as CACHE
+from atlas.storage.leftovers import caching
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 VERSION = 1
-CACHE = "cache"
-"""The directory within a store where they are."""
-
 _UNREADABLE = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, AttributeError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, struct.error),
@@ -61,8 +60,12 @@ class ArtefactFile(ABC, Generic[T]):
 
         Raises:
             StoreUnavailable: The directory cannot be written; what was there is still there.
+            PlanOutdated: The store was restored, embedded anew or purged of a record while it was worked out.
         """
-        save_artefact(self.path, self._header(artefact), **self._arrays(artefact))
+        header = self._header(artefact)
+        read_from = header.get("ledger_id") or header.get("moment", {}).get("ledger_id", "")
+        with caching(self.path.parent, read_from):
+            save_artefact(self.path, header, **self._arrays(artefact))
 
     @abstractmethod
     def _header(self, artefact: T) -> Mapping[str, Any]:

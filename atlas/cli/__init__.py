@@ -21,6 +21,7 @@ from atlas.cli import (
     learning,
     mapping,
     profiling,
+    purging,
     reading,
     refining,
 )
@@ -38,6 +39,7 @@ GROUPS = (
     ablating,
     profiling,
     curating,
+    purging,
     refining,
     keeping,
 )

@@ -69,6 +69,9 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
     with open_storage(settings=settings) as storage:
         report = restore(storage, options.file)
     print(f"Restored {report.n_records} records from {safe(str(options.file))}.")
+    if report.revived:
+        again = " ".join(report.revived)
+        print(f"{counted(len(report.revived), 'record')} had been purged since; to purge again: atlas purge {again}")
     return 0
 
 

@@ -153,6 +153,8 @@ def _print_report(report: ImportReport, operation_id: str | None) -> None:
         f"{report.read} read, {report.added} added{of_what}, {report.skipped} skipped as duplicates, "
         f"{report.rejected} rejected"
     )
+    if report.purged:
+        print(f"{report.purged} of those skipped had been purged here, and are not taken again")
     if operation_id:
         print(f"To take it back: atlas undo {operation_id[:8]}")
 

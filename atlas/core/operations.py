@@ -59,11 +59,11 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One change to a store that can be undone as a whole."""
+    """One change to a store that can be undone as a whole, unless it is a purge."""
 
     id: str
     kind: str
-    """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark`, `restore` or `undo`."""
+    """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark`, `restore`, `undo` or `purge`."""
 
     actor: str
     """Who did it."""
@@ -91,7 +91,7 @@ class RecordChange:
     """`record` or `marks`."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`."""
+    """`added`, `changed`, `removed` or `marked`; `purged` where the record was purged, which left nothing to tell."""
 
     fields: tuple[tuple[str, str, str], ...] = ()
     """Name, text before and text after of each field that differs; none for what was added or removed."""

@@ -41,6 +41,9 @@ class AddCount:
     added_strategies: int = 0
     """How many of those added are strategies; what is none of these is an attempt."""
 
+    purged: int = 0
+    """How many of those skipped were purged, and so are not taken again."""
+
 
 class Sink(Protocol):
     """Where an import puts what it reads."""
@@ -83,7 +86,10 @@ class ImportReport:
     """How many of those added are strategies; what is none of these is an attempt."""
 
     skipped: int
-    """Rows that the store had already."""
+    """Rows that the store had already, or that were purged from it."""
+
+    purged: int
+    """How many of those skipped were purged."""
 
     rejected: int
     """Rows, and files as a whole, that were refused."""
@@ -188,7 +194,7 @@ class _Run:
         self._total_bytes = total_bytes
         self._done_bytes = 0
         self._n_read = self._n_added = self._n_skipped = self._n_rejected = 0
-        self._n_concepts = self._n_entries = self._n_strategies = 0
+        self._n_concepts = self._n_entries = self._n_strategies = self._n_purged = 0
         self._rejections: list[Rejection] = []
         self._items: list[Item] = []
         self._items_bytes = 0
@@ -217,6 +223,7 @@ class _Run:
             self._n_entries += count.added_entries
             self._n_strategies += count.added_strategies
             self._n_skipped += count.skipped
+            self._n_purged += count.purged
             self._tell_progress()
 
     def report(self, n_files: int) -> ImportReport:
@@ -228,6 +235,7 @@ class _Run:
             added_entries=self._n_entries,
             added_strategies=self._n_strategies,
             skipped=self._n_skipped,
+            purged=self._n_purged,
             rejected=self._n_rejected,
             rejections=tuple(self._rejections),
             files=n_files,

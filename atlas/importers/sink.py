@@ -29,11 +29,12 @@ class MemorySink:
         attempts = [item for item in items if isinstance(item, Trajectory)]
         exported = [item for item in items if isinstance(item, ExportedExperience)]
         concepts = [item for item in items if isinstance(item, CodeConcept)]
+        exported_concepts = [item for item in items if isinstance(item, ExportedConcept)]
+        strategies = [item for item in items if isinstance(item, ExportedStrategy)]
+        entries = self._recognised([item for item in items if isinstance(item, JournalEntry)])
         added = self._experience.store_many(attempts, skip_known=True) + self._experience.restore_many(exported)
-        added_concepts = self._concepts.add_many(concepts)
-        added_concepts += self._concepts.restore_many([item for item in items if isinstance(item, ExportedConcept)])
-        added_entries = self._add_entries([item for item in items if isinstance(item, JournalEntry)])
-        added_strategies = self._add_strategies([item for item in items if isinstance(item, ExportedStrategy)])
+        added_concepts = self._concepts.add_many(concepts) + self._concepts.restore_many(exported_concepts)
+        added_entries, added_strategies = self._add_entries(entries), self._add_strategies(strategies)
         n_added = len(added) + len(added_concepts) + len(added_entries) + len(added_strategies)
         return AddCount(
             added=n_added,
@@ -41,15 +42,34 @@ class MemorySink:
             added_concepts=len(added_concepts),
             added_entries=len(added_entries),
             added_strategies=len(added_strategies),
+            purged=self._n_purged([*items, *entries]),
         )
 
-    def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
+    def _n_purged(self, items: list[Item]) -> int:
+        """How many of the items have the id of a record that was purged."""
+        memory, n_purged = self._memory, 0
+        for records, ids in (
+            (lambda: memory.experience, [one.experience.id for one in items if isinstance(one, ExportedExperience)]),
+            (lambda: memory.concepts, [one.concept.id for one in items if isinstance(one, ExportedConcept)]),
+            (lambda: memory.strategies, [one.strategy.id for one in items if isinstance(one, ExportedStrategy)]),
+            (lambda: memory.journal, [one.id for one in items if isinstance(one, JournalEntry)]),
+        ):
+            n_purged += len(records().purged(ids)) if ids else 0
+        return n_purged
+
+    def _recognised(self, entries: list[JournalEntry]) -> list[JournalEntry]:
+        """The entries of logs under the ids that the journal has them under."""
         if not entries:  # a system may be without a journal as long as nothing asks for it
             return []
         if self._logs is None:
             self._logs = KnownLogs(self._memory.journal)
+        return self._logs.recognised(entries)
+
+    def _add_entries(self, entries: list[JournalEntry]) -> list[str]:
+        if not entries:
+            return []
         journal = self._memory.journal.within("import", self._reason, operation_id=self._experience.operation_id)
-        return journal.add_entries(self._logs.recognised(entries))
+        return journal.add_entries(entries)
 
     def _add_strategies(self, strategies: list[ExportedStrategy]) -> list[str]:
         if not strategies:  # as with a journal

@@ -257,6 +257,10 @@ class PlainStore(PlainRecords):
         """The records found; it reads no less than all of them."""
         return await self.get(list(ids))
 
+    async def purged(self, ids: Sequence[str]) -> set[str]:
+        """None is known."""
+        return set()
+
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """The numbers in the records' metadata, where those are kept."""
         rows = await self.get(list(ids)) if self._keeps_usage else []

@@ -129,7 +129,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         made = {entry.id: written_at(entry, self._clock.now()) for entry in entries}
         for entry in made.values():
             to_entry(entry)
-        held = await self._store.present(list(made))
+        held = await self._store.present(list(made)) | await self._store.purged(list(made))
         scoped = self if self.operation_id else self.within("store", reason)
         await scoped._gain_links([entry for entry in made.values() if entry.id in held])
         new = [entry for entry in made.values() if entry.id not in held]

@@ -102,6 +102,10 @@ class RecordMemory(AsyncRecordMemory):
         """Sync form of `acount_trash`."""
         return aio.run(self.acount_trash())
 
+    def purged(self, ids: Sequence[str]) -> set[str]:
+        """Sync form of `apurged`."""
+        return aio.run(self.apurged(ids))
+
     def restore(self, ids: Sequence[str]) -> int:
         """Sync form of `arestore`."""
         return aio.run(self.arestore(ids))

@@ -165,6 +165,10 @@ class AsyncRecordMemory:
         """How many deleted records there are."""
         return await self._store.count_trash()
 
+    async def apurged(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids whose records were forgotten for good, and which no record gets again."""
+        return await self._store.purged(listed(ids))
+
     async def arestore(self, ids: Sequence[str]) -> int:
         """Bring deleted records back as they were, as one operation; how many. Those that are there stay as they are.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -40,9 +40,11 @@ from atlas.memory.plugged import (
     own,
 )
 from atlas.memory.promoting import Promoter, Promotion
+from atlas.memory.purging import rewording
 from atlas.memory.ranking import check_k, check_threshold
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
+from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
 
 __all__ = ["AnyMemory", "MemoryQueryResult", "MemorySystem", "MemorySystemImpl"]
@@ -340,7 +342,7 @@ class MemorySystemImpl:
         return self.storage.history(limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
-        """One operation, by its id or a beginning of it that no other shares; `NotFound` where there is none."""
+        """One operation, by its id or a beginning of it that no other shares, or `NotFound`."""
         return self.storage.operation(operation_id)
 
     def count_operations(self) -> int:
@@ -354,6 +356,14 @@ class MemorySystemImpl:
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
         """Take an operation back, exactly; see `atlas.storage.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
+
+    def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
+        """What forgetting records of any memory for good would do; see `atlas.storage.purge`."""
+        return plan_purge(self.storage, ids, collection=collection)
+
+    def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
+        """Forget exactly the records of a plan for good, or raise `PlanOutdated`; nothing brings them back."""
+        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._journal))
 
     def close(self) -> None:
         """Catch the index up and let go of every file."""

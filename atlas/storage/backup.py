@@ -14,7 +14,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +25,16 @@ from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.database import Database
+from atlas.storage.ledger import SqliteLedger
 from atlas.storage.mark_tables import await_files, check_table
 from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
 from atlas.storage.records import read_revision
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 from atlas.storage.store import LABEL, LEDGER, Store
+from atlas.storage.tombstones import every_purged, purged_by
+
+_MADE = "backup:"
+"""Before the file of each backup in the ledger's `meta` table, whose value says when it was made."""
 
 MARKS = "marks.json"
 NAMES = "domain_names.json"
@@ -46,6 +51,34 @@ class BackupReport:
     n_records: int
     n_bytes: int
     """Size of the backup file."""
+
+    revived: tuple[str, ...] = ()
+    """Ids of records that had been purged since the backup was made, and that restoring it brought back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A backup that was made of a store; it may have been moved or removed since."""
+
+    path: str
+    made_at: str
+    """As ISO 8601."""
+
+
+def read_backups(ledger: SqliteLedger) -> list[Backup]:
+    """The backups that were made of a store, as far as it knows, the oldest first."""
+    with ledger.database.read() as connection:
+        rows = connection.execute(
+            "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY value", (len(_MADE), _MADE)
+        ).fetchall()
+    return [Backup(path=name.removeprefix(_MADE), made_at=made_at) for name, made_at in rows]
+
+
+def _note(ledger: SqliteLedger, backups: Sequence[Backup]) -> None:
+    with ledger.database.write() as connection:
+        connection.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)", [(_MADE + one.path, one.made_at) for one in backups]
+        )
 
 
 def backup(store: Store, target: Path) -> BackupReport:
@@ -65,6 +98,9 @@ def backup(store: Store, target: Path) -> BackupReport:
             store.ledger.database.copy_to(copy)
             _pack(beside, copy, store.path / NAMES)
             beside.replace(target)
+            if not store.read_only:
+                made_at = store.ledger.clock.now().isoformat()
+                _note(store.ledger, [Backup(path=str(target.resolve()), made_at=made_at)])
             return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
     except OSError as error:
         raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
@@ -85,13 +121,15 @@ def restore(store: Store, source: Path) -> BackupReport:
     with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
         copy = Path(scratch) / LEDGER
         names = _unpack(source, copy)
+        backups, revived = read_backups(store.ledger), _revived(store.ledger, copy)
         with store.marks.held():
             _prepare(copy, store.marks.ids_in_files())
             store.ledger.database.replace_with(copy)
     store.marks.settle()
+    _note(store.ledger, backups)
     _replace_names(store.path / NAMES, names)
     _relabel(store)
-    return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size)
+    return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
 
 
 def _pack(target: Path, ledger: Path, names: Path) -> None:
@@ -231,6 +269,22 @@ def _relabel(store: Store) -> None:
         (store.path / LABEL).unlink(missing_ok=True)
     else:
         store.relabel(model, checksum="")
+
+
+def _revived(ledger: SqliteLedger, copy: Path) -> tuple[str, ...]:
+    """The purged records of a ledger that a copy of it still holds, live or in its history."""
+    with ledger.database.read() as connection:
+        purged = every_purged(connection)
+    with closing(sqlite3.connect(copy)) as connection:
+        held = (
+            record_id
+            for collection, record_id in purged
+            if purged_by(connection, collection, record_id) is None
+            and connection.execute(
+                "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
+            ).fetchone()
+        )
+        return tuple(dict.fromkeys(held))
 
 
 def _count(ledger: Path) -> int:

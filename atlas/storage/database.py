@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
@@ -15,6 +15,9 @@ from atlas.infra import forking
 from atlas.storage.terms import searchable
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+
+JOURNAL_SECONDS = 5
+"""How long readers may take before emptying the -wal file is put off."""
 
 
 class Database:
@@ -116,6 +119,24 @@ class Database:
                     other.backup(connection)
             finally:
                 other.close()
+
+    def rewrite(self) -> None:
+        """Write the whole file anew, so that no page keeps anything of what was deleted; others may read meanwhile.
+
+        Raises:
+            StoreUnavailable: Another process was writing, or the disk lacks the room for a second copy.
+        """
+        with self._translated(), closing(self._connect()) as connection:
+            connection.execute("PRAGMA temp_store = FILE")  # a large store need not fit into memory
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("VACUUM")
+
+    def empty_journal(self) -> bool:
+        """Move what was written last into the file, and cut the -wal file off; False while a reader needs it."""
+        with self._translated(), closing(self._connect()) as connection:
+            connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
+            is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -17,6 +17,7 @@ from atlas.storage.ledger import SqliteLedger
 from atlas.storage.mark_tables import read_marks
 from atlas.storage.marks import MARK_NAMES
 from atlas.storage.metadata import encode_marks
+from atlas.storage.tombstones import purged_by
 
 SHOWN_CHARACTERS = 4_000
 """Longer texts are cut; the whole one is in the record."""
@@ -49,6 +50,8 @@ def _change(
     record_id: str,
     before_text: str | None,
 ) -> RecordChange:
+    if purged_by(connection, collection, record_id):
+        return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
     before = _decoded(before_text)
     after = _after(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)

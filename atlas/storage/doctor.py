@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.infra.vector_index.chroma import IndexUnusable
+from atlas.storage.erasing import unfinished
 from atlas.storage.nearest import Nearest
 from atlas.storage.records import attribute_values
 from atlas.storage.store import Store
 from atlas.storage.word_tables import check_word_table, make_word_table_anew
+
+logger = logging.getLogger(__name__)
 
 MOST_NAMED = 100
 """So many records are named one by one."""
@@ -188,6 +192,17 @@ def _mend_marks(store: Store) -> None:
         store.marks.drop_strays(store.ledger.draft("mark", actor=store.settings.actor, reason=why))
 
 
+def _look_at_purges(store: Store) -> str:
+    n_left = len(unfinished(store.ledger))
+    are = "purge is" if n_left == 1 else "purges are"
+    return f"{n_left} {are} not done: files of the store may still hold what was purged" if n_left else ""
+
+
+def _mend_purges(store: Store) -> None:
+    if problem := store.finish_purges():
+        logger.warning("%s", problem)
+
+
 def _nearest(store: Store, name: str) -> Nearest:
     return store.collection(name).nearest
 
@@ -199,4 +214,5 @@ _CHECKS = (
     _Check("filters", _look_at_filters, _mend_filters),
     _Check("index", _look_at_index, _mend_index),
     _Check("marks", _look_at_marks, _mend_marks),
+    _Check("purges", _look_at_purges, _mend_purges),
 )

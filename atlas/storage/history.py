@@ -16,6 +16,7 @@ from typing import Any
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation
 from atlas.storage.database import bounded
+from atlas.storage.tombstones import GONE
 
 COUNTS = ("added", "changed", "removed", "marked")
 
@@ -153,6 +154,14 @@ def marked_since(connection: sqlite3.Connection, change: Change) -> bool:
     return current_state(connection, change.collection, change.record_id, MARKS) != (row[0] if row else 0)
 
 
+def empty_images(connection: sqlite3.Connection, collection: str, record_id: str) -> None:
+    """Take out of the history what it holds of a record and its marks; that they were changed stays."""
+    connection.execute(
+        "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
+        (GONE, collection, record_id),
+    )
+
+
 def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
     """The operation that touched a change's record last."""
     row = connection.execute(
@@ -228,7 +237,8 @@ def read_moment(connection: sqlite3.Connection) -> Moment:
 def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
-            "the store was restored or embedded anew since it was read; nothing was done. Read it and plan anew"
+            "the store was restored, embedded anew or purged of a record since it was read; nothing was done. "
+            "Read it and plan anew"
         )
 
 

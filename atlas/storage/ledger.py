@@ -39,6 +39,7 @@ from atlas.storage.records import (
     text_hash,
 )
 from atlas.storage.schema import prepare_schema
+from atlas.storage.tombstones import IS_PURGED
 from atlas.storage.where import Sql, matching_sql, where_sql
 from atlas.storage.words import Words
 
@@ -119,12 +120,11 @@ class SqliteLedger:
             return int(row.fetchone()[0])
 
     def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
-        """At most two ids of live records, or of deleted ones, that begin so."""
+        """At most two ids of live records, or of deleted ones that can be brought back, that begin so."""
         with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT id FROM records WHERE collection = ? AND deleted = ? AND substr(id, 1, ?) = ? LIMIT 2",
-                (collection, deleted, len(beginning), beginning),
-            ).fetchall()
+            condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
+            given = (collection, deleted, len(beginning), beginning)
+            rows = connection.execute(f"SELECT id FROM records r WHERE {condition} LIMIT 2", given).fetchall()
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:

@@ -14,9 +14,10 @@ from atlas.core.errors import StoreDamaged
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.mark_tables import read_marks
+from atlas.storage.mark_tables import await_files, read_marks
 from atlas.storage.metadata import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
-from atlas.storage.records import LedgerWriter
+from atlas.storage.records import LedgerWriter, read_revision
+from atlas.storage.tombstones import purged_by
 
 logger = logging.getLogger(__name__)
 
@@ -124,12 +125,16 @@ class MarksFiles:
             self._commit(collection, held)
 
     def _commit(self, collection: str, held: Mapping[str, Marks]) -> None:
-        """Let the ledger say what a file says, as one operation, but for what is on its way to the file."""
+        """Let the ledger say what a file says, as one operation.
+
+        What is on its way to the file stays as the ledger has it. Marks of purged records leave the file.
+        """
         draft = self._ledger.draft("mark", actor=BY_HAND, reason=f"{marks_file(collection)} was changed")
         with self._ledger.database.write() as connection:
             writer = LedgerWriter(connection, draft, self._ledger.clock.now())
             known = read_marks(connection, collection)
-            differing = _differing(connection, collection, held, known)
+            purged = {record_id for record_id in held if purged_by(connection, collection, record_id)}
+            differing = [one for one in _differing(connection, collection, held, known) if one not in purged]
             for record_id in differing:
                 writer.mark(collection, record_id, known.get(record_id, NO_MARKS), held.get(record_id, NO_MARKS))
             writer.close()
@@ -137,6 +142,7 @@ class MarksFiles:
                 "DELETE FROM pending_marks WHERE collection = ? AND record_id = ?",
                 [(collection, record_id) for record_id in differing],
             )
+            await_files(connection, collection, purged, read_revision(connection))
 
     def _write(self, collection: str, marks: Mapping[str, Marks]) -> None:
         try:

@@ -15,11 +15,12 @@ import numpy.typing as npt
 
 from atlas.core.codec import to_text
 from atlas.core.errors import EmbeddingModelMismatch
-from atlas.core.operations import Marks
+from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Vectors
-from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder
+from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder, empty_images
 from atlas.storage.mark_tables import await_files, forget_lost, write_marks
 from atlas.storage.metadata import encode_marks
+from atlas.storage.tombstones import GONE, note_purged, purged_by, refuse_purged
 from atlas.storage.where import bindable
 from atlas.storage.word_tables import make_word_table
 
@@ -96,9 +97,14 @@ class LedgerWriter:
         return row is not None and not row.deleted
 
     def holds(self, collection: str, record: Record) -> bool:
-        """Whether a live record has this one's id, or one of another operation says it, or stands for it."""
-        if self.exists(collection, record.id) or not record.content_hash:
-            return self.exists(collection, record.id)
+        """Whether a live record has this one's id, or a purged one had it, or one of another operation says it.
+
+        One that stands for others says what they said.
+        """
+        if self.exists(collection, record.id) or purged_by(self._connection, collection, record.id):
+            return True
+        if not record.content_hash:
+            return False
         row = self._connection.execute(
             f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
@@ -112,9 +118,14 @@ class LedgerWriter:
         Args:
             count: What the history counts it as: `added` or `changed`.
             state: The earlier state that an undo brings back.
+
+        Raises:
+            InvalidInput: A record of its id was purged.
         """
         assert record.vectors is not None
         found = self._find(collection, record.id)
+        if found and found.deleted:
+            refuse_purged(self._connection, collection, record.id)
         image = self._image(found.seq) if found and not found.deleted else Image(None, b"")
         self._recorder.add(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
         seq = self._write_row(collection, found, record)
@@ -132,13 +143,19 @@ class LedgerWriter:
         found = self._find(collection, record_id)
         assert found is not None
         self._recorder.add(count, RECORD, collection, record_id, self._image(found.seq), state_after=state)
-        self._clear(found.seq)
-        self._connection.execute(
-            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
-            "document = '', "
-            "search_text = '', content = '' WHERE seq = ?",
-            (self._next_revision(), found.seq),
-        )
+        self._empty(found.seq)
+
+    def purge(self, collection: str, record_id: str) -> None:
+        """Empty a record, live or not, and all that the history holds of it; nothing is kept to bring it back."""
+        found = self._find(collection, record_id)
+        assert found is not None
+        self._recorder.add("removed", RECORD, collection, record_id, Image(GONE, b""))
+        self._empty(found.seq)
+        empty_images(self._connection, collection, record_id)
+        write_marks(self._connection, collection, {record_id: NO_MARKS})
+        await_files(self._connection, collection, [record_id], self._next_revision())
+        forget_lost(self._connection, collection, [record_id])
+        note_purged(self._connection, collection, record_id, self._operation_id)
 
     def mark(self, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None) -> None:
         """Set a record's marks; their JSON file has to follow."""
@@ -189,6 +206,14 @@ class LedgerWriter:
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
+
+    def _empty(self, seq: int) -> None:
+        self._clear(seq)
+        self._connection.execute(
+            "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
+            "document = '', search_text = '', content = '' WHERE seq = ?",
+            (self._next_revision(), seq),
+        )
 
     def _clear(self, seq: int) -> None:
         self._connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))

@@ -11,8 +11,11 @@ from atlas.infra.passages import encode_documents
 from atlas.protocols.infra import Embedder, Progress
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import FLOAT, read_revision
+from atlas.storage.tombstones import GONE
 
 BATCH = 256
+
+_IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
 
 def reembed(ledger: SqliteLedger, embedder: Embedder, on_progress: Progress | None = None) -> int:
@@ -43,7 +46,7 @@ def reembed(ledger: SqliteLedger, embedder: Embedder, on_progress: Progress | No
 def _texts(connection: sqlite3.Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
-    for (before,) in connection.execute("SELECT before FROM changes WHERE aspect = 'record' AND before IS NOT NULL"):
+    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
         yield json.loads(before)["document"]
 
 
@@ -69,9 +72,7 @@ def _replace_records(connection: sqlite3.Connection, vectors: dict[str, Vectors]
 
 
 def _replace_images(connection: sqlite3.Connection, vectors: dict[str, Vectors]) -> None:
-    rows = connection.execute(
-        "SELECT seq, before FROM changes WHERE aspect = 'record' AND before IS NOT NULL"
-    ).fetchall()
+    rows = connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall()
     for seq, before in rows:
         image = json.loads(before)
         windows = vectors[image["document"]]

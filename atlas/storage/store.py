@@ -19,11 +19,13 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.forking import InterProcessLock
 from atlas.infra.vector_index.chroma import ChromaIndex
 from atlas.protocols.infra import Clock
+from atlas.storage import erasing
 from atlas.storage.collection import Collection
 from atlas.storage.database import damaged
 from atlas.storage.differences import read_changes
 from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
 from atlas.storage.profiles import ProfileBook
@@ -35,7 +37,6 @@ from atlas.storage.vector_store import LedgerVectorStore
 
 logger = logging.getLogger(__name__)
 
-LEDGER = "atlas.sqlite"
 LABEL = "store.json"
 INDEX = "chroma"
 
@@ -98,6 +99,8 @@ class Store:
         store = cls(path, ledger, settings)
         store._bring_label_up_to_date()
         store.marks.settle()
+        if problem := store.finish_purges():
+            logger.warning("%s: %s", path, problem)
         return store
 
     @property
@@ -179,6 +182,10 @@ class Store:
         self.ledger.words.merge_parts(self.ledger.collections())
         return sum(self.collection(name).nearest.catch_up() for name in self.ledger.collections())
 
+    def finish_purges(self) -> str:
+        """Do what purges have left to do; why that is not done yet, and what to do, empty where it is."""
+        return erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
+
     def close(self) -> None:
         """Write what waits, catch the index up, and let go of every file, also where the first two fail.
 
@@ -206,6 +213,13 @@ class Store:
             if error is None:
                 raise
             logger.warning("the store at %s could not be closed properly: %s", self.path, closing)
+
+    def _drop_index(self, name: str) -> None:
+        held = self._collections.get(name)
+        index = held.nearest.index if held is not None else None
+        (index or ChromaIndex(self.path / INDEX, name)).clear()
+        if (self.path / INDEX / name).exists():
+            raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
     def _make_collection(self, name: str, model: EmbeddingModel) -> Collection:
         index = None if self.read_only else ChromaIndex(self.path / INDEX, name)

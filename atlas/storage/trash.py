@@ -15,12 +15,13 @@ from atlas.storage.database import bounded
 from atlas.storage.history import RECORD, OperationDraft
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import LedgerWriter, record_from_image
+from atlas.storage.tombstones import IS_PURGED, count_purged, purged_by
 
-# Both indexes are narrow; the records themselves are not looked at.
+# Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
 _DEAD = (
     "FROM records r INDEXED BY records_by_revision WHERE r.collection = ? AND r.revision > 0 AND NOT EXISTS "
     "(SELECT 1 FROM records l INDEXED BY records_live WHERE l.collection = r.collection AND l.deleted = 0 "
-    "AND l.seq = r.seq)"
+    f"AND l.seq = r.seq) AND NOT {IS_PURGED}"
 )
 _COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason"
 
@@ -43,14 +44,14 @@ def count_trash(ledger: SqliteLedger, collection: str) -> int:
             "- (SELECT count(*) FROM records WHERE collection = ?1 AND deleted = 0)",
             (collection,),
         ).fetchone()
-        return int(row[0])
+        return int(row[0]) - count_purged(connection, collection)
 
 
 def restore(collection: Collection, ids: Sequence[str], operation: OperationDraft) -> int:
     """Bring deleted records back as they were; how many. Those that are there already stay as they are.
 
     Raises:
-        NotFound: There never was a record of one of the ids; nothing was done.
+        NotFound: There never was a record of one of the ids, or it was purged; nothing was done.
     """
     ledger, name = collection.ledger, collection.name
     n_restored = 0
@@ -74,6 +75,8 @@ def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> t
         "ORDER BY seq DESC LIMIT 1",
         (collection, record_id, RECORD),
     ).fetchone()
+    if purged_by(connection, collection, record_id):
+        raise NotFound(f"the record {record_id!r} of {collection!r} was purged: it is in no trash, and gone for good")
     if row is None or row[0] is None:
         raise NotFound(f"there is no deleted record {record_id!r} in {collection!r}; see: atlas trash")
     return row[0], row[1] or b"", int(row[2])

@@ -14,6 +14,7 @@ from atlas.storage.mark_tables import read_marks
 from atlas.storage.marks import MarksBook
 from atlas.storage.metadata import decode_marks
 from atlas.storage.records import LedgerWriter, record_from_image
+from atlas.storage.tombstones import first_purged
 from atlas.storage.usage import take_back_uses
 
 
@@ -25,8 +26,8 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: It was undone already, something that it touched has changed since, or a record that would go
-            was marked since.
+        UndoRefused: It was undone already, something that it touched has changed since or was purged, or a record
+            that would go was marked since.
     """
     marks.settle()
     with ledger.database.write() as connection:
@@ -36,6 +37,7 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
                 f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
                 f"to do it again: atlas undo {operation.undone_by[:8]}"
             )
+        _check_not_purged(connection, operation)
         changes = list(history.read_changes(connection, operation.id))
         _check_unchanged_since(connection, operation, changes)
         why = reason or f"took back {operation.kind} {operation.id[:8]}"
@@ -81,6 +83,18 @@ class _Taker:
             record_from_image(change.record_id, change.before, change.vectors),
             state=change.state_before,
         )
+
+
+def _check_not_purged(connection: sqlite3.Connection, operation: Operation) -> None:
+    found = first_purged(connection, operation.id)
+    if found is None:
+        return
+    record_id, purge = found[0], history.read_operation(connection, found[1])
+    since = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC, and"
+    raise UndoRefused(
+        f"{operation.kind} {operation.id[:8]} cannot be undone: "
+        f"{'what it removed' if purge.id == operation.id else since} is gone for good"
+    )
 
 
 def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[Change]) -> None:

@@ -25,6 +25,7 @@ from atlas.storage.ledger import Also
 from atlas.storage.marks import check_marks
 from atlas.storage.records import LedgerWriter, Record
 from atlas.storage.rows import as_records, as_row, as_vector
+from atlas.storage.tombstones import read_purged
 from atlas.storage.versions import Version, read_versions
 
 __all__ = ["Collection", "LedgerVectorStore", "Restored"]
@@ -233,6 +234,10 @@ class LedgerVectorStore:
     async def present(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that some record has."""
         return set(await asyncio.to_thread(self._ledger.get, self._name, ids, light=True))
+
+    async def purged(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids whose records were purged: no record may have them."""
+        return await asyncio.to_thread(read_purged, self._ledger.database, self._name, ids)
 
     async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """What agents did with each record; searches of the last half minute may be missing."""

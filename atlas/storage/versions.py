@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.storage.history import RECORD
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.tombstones import purged_by
 
 WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""
@@ -36,6 +37,8 @@ def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list
     edit that was undone: nothing took the place of what it was.
     """
     with ledger.database.read() as connection:
+        if purged_by(connection, collection, record_id):
+            return []
         rows = connection.execute(
             "SELECT c.before, c.seq, o.undone_by IS NULL AND o.kind NOT IN (?, ?, ?), o.created_at, o.actor, o.id "
             "FROM changes c JOIN operations o ON o.id = c.operation "

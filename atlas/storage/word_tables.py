@@ -65,8 +65,7 @@ def make_word_table(connection: sqlite3.Connection, collection: str) -> None:
         return
     cursor = connection.execute("INSERT INTO word_tables (collection) VALUES (?)", (collection,))
     table, quoted = f"words_{cursor.lastrowid}", "'" + collection.replace("'", "''") + "'"
-    for part in _parts(table):
-        connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
+    _drop(connection, table)
     for statement in _TABLE:
         connection.execute(statement.format(key=cursor.lastrowid, collection=quoted))
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
@@ -74,6 +73,8 @@ def make_word_table(connection: sqlite3.Connection, collection: str) -> None:
 
 def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> None:
     """Build a collection's table from its records, whatever is left of the one that it has."""
+    if table := word_table(connection, collection):
+        _drop(connection, table)
     connection.execute("DELETE FROM word_tables WHERE collection = ?", (collection,))
     make_word_table(connection, collection)
 
@@ -105,6 +106,11 @@ def check_word_table(connection: sqlite3.Connection, collection: str) -> str:
     except sqlite3.DatabaseError as error:
         return str(error)
     return ""
+
+
+def _drop(connection: sqlite3.Connection, table: str) -> None:
+    for part in _parts(table):
+        connection.execute(f"DROP {' IF EXISTS '.join(part.split())}")
 
 
 def _parts(table: str) -> tuple[str, ...]:

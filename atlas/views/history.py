@@ -29,9 +29,13 @@ MEANINGS = {
     "mark": "Tags, pins, notes or burials were changed",
     "restore": "Experiences were taken back from the trash",
     "undo": "An operation was taken back",
+    "purge": "Records were forgotten for good",
     "refuse": "A gate kept an entry out of the journal",
 }
 """What kinds of operations mean."""
+
+GONE = "What it said is gone for good"
+"""In place of the title of what was purged."""
 
 KIND_MEANINGS = {
     "store": "{Nouns} were added",
@@ -101,7 +105,7 @@ class RecordDiff:
     """Untrusted text."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`."""
+    """`added`, `changed`, `removed` or `marked`; `purged` where it is gone for good, which leaves nothing to tell."""
 
     is_there: bool
     """Whether the record is in the store now."""
@@ -128,6 +132,9 @@ class OperationDetail:
 
     undo_id: str
     """The operation to undo for that."""
+
+    is_final: bool
+    """Whether it cannot be undone: it was a purge."""
 
     n_pages: int
     """Pages of changes."""
@@ -192,6 +199,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
         facts=_facts(operation),
         undo_label="Do it again" if operation.undone_by else "Undo",
         undo_id=operation.undone_by or operation.id,
+        is_final=_is_purge(operation, first),
         n_pages=_pages(n_changes, PAGE_CHANGES),
     )
 
@@ -208,7 +216,7 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
     return tuple(
         RecordDiff(
             record_id=change.record_id,
-            title=change.title,
+            title=change.title if change.kind != "purged" else GONE,
             kind=change.kind,
             is_there=(kind.noun, change.record_id) in there,
             page=kind.page,
@@ -244,6 +252,10 @@ def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> 
 def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
     """The first change of an operation, which tells what kind of memory it was about."""
     return next(iter(memory.changes(operation.id, 1)), None)
+
+
+def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
+    return operation.kind == "purge" and first is not None and first.kind == "purged"
 
 
 def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
@@ -283,7 +295,7 @@ def _counts(operation: Operation) -> str:
 
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
     """`concept crop added`, or how many of them."""
-    if first is not None and list(operation.counts.values()) == [1]:
+    if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
         title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
         return f"{kind.noun} {title} {first.kind}"
     return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())

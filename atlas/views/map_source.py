@@ -137,7 +137,15 @@ class LiveMap:
                     self._file_written_at = written_at
                     self._regrouped = {}
                     self._map = file.load() or self._map
+            if self._map is not None and self._is_purged(self._map):
+                self._map, self._regrouped, self._named = None, {}, {}
             return self._map
+
+    def _is_purged(self, found: MemoryMap) -> bool:
+        """Whether the file of a map went with what the store has purged since: its domains may be named after that."""
+        if self.memory.storage.ledger.position(COLLECTION).ledger_id == found.ledger_id:
+            return False
+        return not MapFile(self.memory.storage.path / CACHE, COLLECTION).path.exists()
 
     def _follow(self, min_domain_size: int) -> None:
         """Bring the map up with the store; make it where there is none."""

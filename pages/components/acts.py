@@ -21,8 +21,8 @@ class Act:
     sentence: str
     """Our own words: `Removed 9 experiences`."""
 
-    take_back: Callable[[MemorySystem], None]
-    """Undoes it, and says so."""
+    take_back: Callable[[MemorySystem], None] | None = None
+    """Undoes it, and says so; None where nothing can."""
 
 
 def announce(operation_id: str, sentence: str) -> None:
@@ -31,9 +31,16 @@ def announce(operation_id: str, sentence: str) -> None:
 
 
 def announce_act(act: Act) -> None:
-    """Say at the top of the next run what was done, and offer to undo it."""
+    """Say at the top of the next run what was done, and offer to undo it where it can be."""
     st.session_state.pop(_PROBLEM, None)
     st.session_state[_DONE] = act
+
+
+def announce_final(sentence: str, problem: str) -> None:
+    """Say at the top of the next run what was done that cannot be undone, and what of it is still to do."""
+    announce_act(Act(sentence))
+    if problem:
+        say_problem(problem)
 
 
 def taken_back(sentence: str) -> str:
@@ -63,7 +70,8 @@ def draw_act(memory: MemorySystem) -> None:
         with _bar("act_close", _DONE):
             st.badge("Done", icon=":material/check:", color="green")
             st.text(act.sentence)
-            st.button("Undo", key="act_undo", icon=":material/undo:", on_click=act.take_back, args=(memory,))
+            if act.take_back is not None:
+                st.button("Undo", key="act_undo", icon=":material/undo:", on_click=act.take_back, args=(memory,))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pages.components.examples import draw_example, draw_ran, draw_run
 from pages.components.facts import draw_facts
 from pages.components.panel import draw_gone, draw_similar, draw_sources, panel_bar
 from pages.components.plans import draw_deleting
+from pages.components.purging import draw_purging
 from pages.components.tables import experience_table
 from pages.components.texts import draw_code, draw_prose
 from pages.components.versions import draw_versions
@@ -32,6 +33,7 @@ def concept_panel(memory: MemorySystem, concept_id: str) -> None:
             draw_mark_acts(memory, detail.id, detail.marks, CONCEPT)
             draw_deleting(memory, ConceptDeleteRequest(ids=(detail.id,)), key="concept_delete",
                           help_text="You see first what would lack it.")  # fmt: skip
+            draw_purging(memory, CONCEPT, [detail.id], key="concept_purge")
     if detail is None:
         draw_gone(CONCEPT, "library")
         return

@@ -18,6 +18,7 @@ from pages.components.experience_editing import FORM
 from pages.components.journal_promoting import draw_ends
 from pages.components.mapping import page_map
 from pages.components.panel import draw_gone, draw_similar, panel_bar
+from pages.components.purging import draw_purging
 from pages.components.tables import open_experience
 from pages.components.texts import draw_code, draw_prose
 
@@ -35,6 +36,7 @@ def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable
     with panel_bar(EXPERIENCE):
         if detail is not None:
             draw_acts(memory, detail)
+            draw_purging(memory, EXPERIENCE, [detail.id], key="experience_purge")
     if detail is None:
         draw_gone(EXPERIENCE, "store")
         return

@@ -18,6 +18,7 @@ from pages.components.journal_linking import draw_links
 from pages.components.journal_promoting import draw_ends
 from pages.components.panel import draw_gone, draw_similar, panel_bar
 from pages.components.plans import draw_deleting, draw_proposing
+from pages.components.purging import draw_purging
 from pages.components.tables import experience_table
 from pages.components.texts import draw_code
 
@@ -37,6 +38,7 @@ def entry_panel(memory: MemorySystem, entry_id: str) -> None:
                            is_possible=not detail.why_not_promoted)  # fmt: skip
             draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
                           help_text="You see first what links to it.")  # fmt: skip
+            draw_purging(memory, JOURNAL, [detail.id], key="entry_purge")
     if detail is None:
         draw_gone(JOURNAL, "journal")
         return

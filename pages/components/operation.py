@@ -29,7 +29,7 @@ OPERATION_COLUMNS = {
 }
 """Of every table of operations."""
 
-SIGNS = {"added": ":material/add:", "removed": ":material/delete:"}
+SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
 COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
 
 
@@ -55,13 +55,14 @@ def operation_panel(memory: MemorySystem, operation_id: str) -> None:
 
 
 def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
+    why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
     st.button(
         detail.undo_label,
         key="history_undo",
         icon=":material/undo:",
         type="primary",
-        disabled=memory.storage.read_only,
-        help=READ_ONLY if memory.storage.read_only else None,
+        disabled=why_not is not None,
+        help=why_not,
         on_click=undo_and_say,
         args=(memory, detail.undo_id, f"{detail.undo_label}: {detail.row.what}, {detail.row.counts}"),
     )

@@ -28,6 +28,7 @@ from pages.components.journal_promoting import draw_ends
 from pages.components.listing import SEARCHING
 from pages.components.panel import draw_gone, draw_similar, draw_sources, panel_bar
 from pages.components.plans import draw_deleting
+from pages.components.purging import draw_purging
 from pages.components.retiring import draw_retire
 from pages.components.strategy_editing import FORM
 from pages.components.tables import clicked_row
@@ -63,6 +64,7 @@ def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
             draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
             draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
                           help_text="You see first what would go.")  # fmt: skip
+            draw_purging(memory, STRATEGY, [detail.id], key="strategy_purge")
     if detail is None:
         draw_gone(STRATEGY, "bank")
         return

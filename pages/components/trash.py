@@ -14,6 +14,7 @@ from atlas.views.wording import counted, plural
 from pages.components.acts import announce, announcing_problems
 from pages.components.editing import READ_ONLY
 from pages.components.operation import TIME
+from pages.components.purging import draw_purging
 from pages.components.scope import URL
 
 TRASH_COLUMNS = {
@@ -44,6 +45,12 @@ def draw_trash(memory: MemorySystem) -> None:
         selection_mode="multi-row",
     )
     ids = tuple(view.rows[row].id for row in table["selection"]["rows"])
+    with st.container(horizontal=True):
+        _draw_acts(memory, ids, kind)
+
+
+def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
+    """What can be done with those that are chosen."""
     st.button(
         f"Restore {counted(len(ids), kind.noun)}" if ids else "Restore the chosen ones",
         key="history_restore",
@@ -53,6 +60,7 @@ def draw_trash(memory: MemorySystem) -> None:
         on_click=restore,
         args=(memory, ids, kind),
     )
+    draw_purging(memory, kind, ids, key="history_purge")
 
 
 def draw_kinds(memory: MemorySystem) -> Kind:

@@ -31,6 +31,7 @@ from atlas.views.wording import counted
 from pages.components.composing import compose, draw_composition
 from pages.components.editing import READ_ONLY, change_marks, draw_bury, draw_pin
 from pages.components.plans import Request, draw_deleting, draw_plan, draw_proposing
+from pages.components.purging import draw_purge
 from pages.components.retiring import draw_retire, is_all_retired
 from pages.components.scope import page_tags
 from pages.components.selection import Selection, clear_selection, current_selection
@@ -53,7 +54,7 @@ def draw_tray(memory: MemorySystem, page: str) -> None:
     """
     kind = kind_on(page)
     selection = current_selection(kind)
-    is_planning = draw_plan(memory)
+    is_planning = draw_plan(memory) or draw_purge(memory)
     draw_composition(memory)
     if selection.ids:
         with st.bottom, st.container(key="tray", gap="xsmall"):

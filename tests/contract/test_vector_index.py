@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -230,3 +233,15 @@ def test_a_panic_of_chromadb_is_an_index_out_of_use(sealed, monkeypatch):
     monkeypatch.setattr("chromadb.PersistentClient", panic)
     with pytest.raises(IndexUnusable, match="unable to open database file"):
         sealed.query(clustered(1, seed=14)[0], 1)
+
+
+def test_what_the_process_held_in_memory_is_not_in_the_files(tmp_path):
+    program = (
+        "import sys, pathlib, numpy as np; from atlas.infra.vector_index.chroma import ChromaIndex; "
+        "index = ChromaIndex(pathlib.Path(sys.argv[1]), 'things'); "
+        "index.upsert(['a'], np.eye(1, 32, dtype=np.float32)); index.set_seal('ledger', 1)"
+    )
+    filled = os.environ | {"MALLOC_PERTURB_": "90"}  # whatever memory holds before it is used
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, env=filled)
+    files = [path for name in ("data_level0.bin", "length.bin") for path in tmp_path.rglob(name)]
+    assert [set(path.read_bytes()) for path in files] == [{0}, {0}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sqlite3
@@ -370,6 +371,38 @@ def test_trash_lists_what_was_deleted_and_brings_it_back(store, capsys):
     assert restored.startswith("Brought back 1. To take it back: atlas undo ")
     assert "experiences      3" in run(capsys, "status")
     assert "no deleted experience begins with" in run(capsys, "trash", "--restore", ids["sort a list"], status=1)
+
+
+def test_purge_shows_what_would_go_and_asks_before_it_does_it(store, tmp_path, capsys, monkeypatch):
+    ids = ids_of(store)
+    leaked = ids["sort a list"]
+    run(capsys, "export", str(tmp_path / "all.jsonl"))
+    run(capsys, "backup", str(tmp_path / "all.zip"))
+    said = run(capsys, "purge", leaked[:8], "--dry-run")
+    assert "1 experience would be gone for good.\n" in said
+    assert f"  - {leaked[:8]}  sort a list  (experience)" in said
+    assert f"  + {tmp_path / 'all.zip'} (backup of " in said
+    assert "This cannot be undone" in said
+    assert "to go on, give --yes" in run(capsys, "purge", leaked[:8], status=1)
+    monkeypatch.setattr("sys.stdin", Terminal("yes\n"))
+    assert "nothing was touched" in run(capsys, "purge", leaked[:8], status=1)
+    monkeypatch.setattr("sys.stdin", Terminal(f"{leaked[:8]}\n"))
+    assert "Purged 1 record. This cannot be undone." in run(capsys, "purge", leaked[:8], "--reason", "a leaked key")
+    assert "purge   1 removed" in run(capsys, "history")
+    assert "what it removed is gone for good" in run(capsys, "undo", status=1)
+    assert "purged already" in run(capsys, "purge", leaked, "--yes", status=1)
+    said = run(capsys, "import", str(tmp_path / "all.jsonl"))
+    assert "0 added" in said
+    assert "1 of those skipped had been purged here, and are not taken again" in said
+    said = run(capsys, "restore", str(tmp_path / "all.zip"))
+    assert f"1 record had been purged since; to purge again: atlas purge {leaked}" in said
+
+
+class Terminal(io.StringIO):
+    """What a person types."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def test_concepts_are_listed_searched_and_printed(store, capsys):

@@ -61,6 +61,15 @@ def test_what_differs_is_found_and_mended(store, statement, check, words):
     assert problems(store) == {}
 
 
+def test_words_that_are_built_anew_leave_no_second_table_behind(store):
+    aio.run(store.vector_store("others").add(["o1"], [[1.0] * store.model.dimension], [{}], ["a text of another"]))
+    broken(store, "INSERT INTO words_1 (words_1) VALUES ('delete-all')")
+    problems(store, fix=True)
+    with store.ledger.database.read() as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE sql LIKE '%USING fts5(%'").fetchall()
+        assert len(tables) == len(connection.execute("SELECT collection FROM word_tables").fetchall()) == 2
+
+
 def test_a_missing_index_is_built_anew(store):
     store.close()
     shutil.rmtree(store.path / "chroma")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import random
+import signal
 import sys
 import time
 from pathlib import Path
@@ -154,7 +157,47 @@ def create(path: str) -> None:
         say(memory.experience.store(attempt(str(time.time_ns()))))
 
 
-JOBS = {job.__name__: job for job in (write, write_and_mark, mark, tag, ask, note, forget, create)}
+def read_on(path: str) -> None:
+    """Hold one state of the store until told to let go of it."""
+    with opened(path) as memory, memory.storage.ledger.database.read() as connection:
+        connection.execute("SELECT count(*) FROM records").fetchone()
+        wait_for_word()
+    say("done")
+
+
+def search(path: str, text: str) -> None:
+    """Say what is nearest to a text, and once more when told to."""
+    memory = opened(path, is_indexed=True)
+    for _ in range(2):
+        task = Task("", "", text)
+        found, held = memory.experience.search(task, 1), memory.experience.search_words(text, 1)
+        say(found[0].id if held in ([], found) else "its words were found")
+        sys.stdin.readline()
+
+
+def purge_and_die(path: str, record_id: str, n_steps: str) -> None:
+    """Purge a record, and be killed at one of the statements and changes of files that it takes."""
+    memory = opened(path)
+    plan = memory.plan_purge([record_id])
+    left = itertools.count(int(n_steps), -1)
+
+    def step(*_: object) -> None:
+        if next(left) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with memory.storage.ledger.database.session() as connection:
+        connection.set_trace_callback(step)
+    sys.addaudithook(lambda event, _: step() if event in STEPS else None)
+    memory.apply_purge(plan)
+    say("survived", int(n_steps) - next(left))
+
+
+STEPS = ("open", "os.remove", "os.rename", "os.rmdir", "shutil.rmtree", "sqlite3.connect")
+
+JOBS = {
+    job.__name__: job
+    for job in (write, write_and_mark, mark, tag, ask, note, forget, create, read_on, search, purge_and_die)
+}
 
 if __name__ == "__main__":
     JOBS[sys.argv[1]](*sys.argv[2:])

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +31,9 @@ VECTORS = "vectors"
 
 HNSW = {"space": "cosine"}
 """Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
+
+N_LENGTH = 4
+"""Bytes that hnswlib keeps of each vector's length."""
 
 _users: set[int] = set()
 """The processes among this one and those it was forked from that have used ChromaDB."""
@@ -125,6 +129,7 @@ class ChromaIndex:
                 raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
             mark = self._mark
             self.close()
+            _blank_unused(self._directory)
             seal = Seal(
                 ledger_id=ledger_id,
                 revision=revision,
@@ -290,6 +295,20 @@ class ChromaIndex:
                 if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
                     raise IndexUnusable(str(error)) from error
                 raise
+
+
+def _blank_unused(directory: Path) -> None:
+    """Overwrite what holds no vector yet in HNSW files.
+
+    hnswlib fills a new file with memory as it finds it, in which may stand whatever the process held before.
+    """
+    for header in directory.glob("*/header.bin"):
+        _, _, _, n_held, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])
+        for name, n_each in (("data_level0.bin", n_bytes), ("length.bin", N_LENGTH)):
+            with header.with_name(name).open("r+b") as file:
+                n_unused = file.seek(0, os.SEEK_END) - n_held * n_each
+                file.seek(n_held * n_each)
+                file.write(bytes(max(0, n_unused)))
 
 
 def _is_sound(seal: Seal) -> bool:

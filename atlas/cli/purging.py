@@ -1,0 +1,71 @@
+"""The one command that cannot be taken back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from atlas.cli.common import SHOWN, add_command, opened, safe
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.views.purging import PurgeRow, PurgeView, done_sentence, propose_purge
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    summary = (
+        "forget records of any memory for good: a leaked key, a person's data; `atlas undo` cannot bring them back"
+    )
+    command = add_command(commands, "purge", _purge, summary)
+    command.add_argument("ids", nargs="+", metavar="ID", help="ids, or beginnings of them; also of what was deleted")
+    command.add_argument("--reason", default="", metavar="TEXT", help="why, for the history, which keeps it")
+    command.add_argument("--dry-run", action="store_true", help="say what would go, and touch nothing")
+    command.add_argument("--yes", action="store_true", help="do not ask; needed where nobody can be asked")
+    command.add_argument("--all", action="store_true", help="print everyone who holds the same, not the first ten")
+
+
+def _purge(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=options.dry_run) as memory:
+        proposal = propose_purge(memory, options.ids)
+        _print(proposal.view, show_all=options.all)
+        if options.dry_run:
+            print("Nothing was touched (--dry-run).")
+            return 0
+        if not options.yes and not _is_confirmed(proposal.view):
+            print("atlas: that is neither of them; nothing was touched", file=sys.stderr)
+            return 1
+        done = proposal.apply(memory, options.reason)
+    print(done_sentence(done))
+    if done.problem:
+        print(f"atlas: not all is done: {done.problem}", file=sys.stderr)
+    return 1 if done.problem else 0
+
+
+def _print(view: PurgeView, *, show_all: bool) -> None:
+    print(view.headline)
+    _print_rows(view.going, "-", show_all=True)
+    if view.staying:
+        print("These hold the same or name it, and stay; purge them too where they should not:")
+        _print_rows(view.staying, "+", show_all=show_all)
+    if view.files:
+        print("These files may hold it, and stay:")
+        for path in view.files:
+            print(f"  + {safe(path)}")
+    for note in view.notes:
+        print(note)
+
+
+def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:
+    for row in rows if show_all else rows[:SHOWN]:
+        said = ", ".join(part for part in (row.kind, row.why) if part)
+        print(f"  {sign} {row.id[:8]}  {safe(row.title)[:80]}  ({said})")
+    if not show_all and len(rows) > SHOWN:
+        print(f"  {sign} … and {len(rows) - SHOWN:,} more (--all prints them)")
+
+
+def _is_confirmed(view: PurgeView) -> bool:
+    if not sys.stdin.isatty():
+        raise InvalidInput("a purge asks a person to confirm it, but nobody can be asked here; to go on, give --yes")
+    return view.is_confirmed_by(input(f"Type {' or '.join(view.words)} to go on: "))
