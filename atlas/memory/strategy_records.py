@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from atlas.memory.extraction import lineage
 from atlas.memory.marking import joined
 from atlas.memory.updating import replay
 from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.stored import decoded_content
 
 TITLE_CHARACTERS = 200
 
@@ -76,7 +76,7 @@ def content_hash(strategy: Strategy) -> str:
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
     """The strategy of a row, with its rate as the updater estimates it from the recorded attempts."""
-    strategy = decode_strategy(json.loads(row["metadata"]["content"]))
+    strategy = decoded_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
     if not points:
         return strategy

@@ -23,7 +23,7 @@ from typing import Any
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.infra.forking import InterProcessLock
-from atlas.storage.database import Database
+from atlas.storage.database import Database, damaged
 from atlas.storage.marks import decode_pending, marks_file
 from atlas.storage.metadata import is_marks_by_table
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
@@ -55,6 +55,7 @@ def backup(store: Store, target: Path) -> BackupReport:
     Raises:
         InvalidInput: The file exists already.
         StoreUnavailable: It cannot be written; nothing is left behind.
+        StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
     """
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
@@ -66,9 +67,10 @@ def backup(store: Store, target: Path) -> BackupReport:
             with store.marks.held():
                 marks = store.marks.files()
                 store.ledger.database.copy_to(copy)
+            n_records = _count(copy, store.ledger.database.path)
             _pack(beside, copy, marks, store.path / NAMES)
             beside.replace(target)
-            return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
+            return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
     except OSError as error:
         raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
     finally:
@@ -245,12 +247,17 @@ def _relabel(store: Store) -> None:
         store.relabel(model, checksum="")
 
 
-def _count(ledger: Path) -> int:
-    connection = sqlite3.connect(ledger)
-    try:
-        return int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
-    finally:
-        connection.close()
+def _count(copy: Path, ledger: Path) -> int:
+    """How many records the copy of a ledger holds, if it is one that could be restored."""
+    with closing(sqlite3.connect(copy)) as connection:
+        try:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
+        except sqlite3.DatabaseError as error:
+            raise damaged(ledger, str(error)) from error
+    if found != "ok":
+        raise damaged(ledger, found)
+    return count
 
 
 def _count_store(store: Store) -> int:

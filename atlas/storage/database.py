@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections import Counter
@@ -14,7 +15,30 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreEr
 from atlas.infra import forking
 from atlas.storage.terms import searchable
 
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_DAMAGED = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
+"""What SQLite finds wrong with the file. Our writes keep to its constraints, so where one fails, its indexes say other
+than its rows do."""
+
+_REFUSED = re.compile(
+    r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
+    r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
+)
+"""What is said of our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
+or replaced while it was open. Temporary tables are not in the file."""
+
+
+_LONGEST_FAULT = 200
+"""Characters of what is wrong that an error repeats: SQLite quotes whole texts."""
+
+
+class Unreadable(sqlite3.DatabaseError):
+    """What a row holds is not what ATLAS writes; a `Database` makes it `StoreDamaged`, which names the file."""
 
 
 class Database:
@@ -191,12 +215,14 @@ class Database:
             yield
         except sqlite3.DatabaseError as error:
             raise self._explain(error) from error
+        except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
+            raise damaged(self.path, str(error)) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED or _misses_table(error):
+        if code in _DAMAGED or isinstance(error, Unreadable) or _REFUSED.search(str(error)):
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
@@ -220,18 +246,13 @@ def bounded(n_rows: int) -> int:
     return min(n_rows, 2**63 - 1)
 
 
-def damaged(path: Path, what: str) -> StoreDamaged:
-    """The error for a ledger that cannot be read, with what to do."""
+def damaged(path: Path | None, what: str) -> StoreDamaged:
+    """The error for a ledger that cannot be read, with what to do; without its path where only its rows are known."""
     return StoreDamaged(
-        f"the ledger {path} is damaged ({what}). Nothing was changed. Copy the whole directory somewhere safe first. "
-        f"Then restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable "
-        f"with: sqlite3 {path} .recover"
+        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "
+        "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
+        f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
     )
-
-
-def _misses_table(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file was deleted, or replaced, while it was open; temporary tables are not in the file."""
-    return "no such table: " in str(error) and "no such table: temp." not in str(error)
 
 
 def _has_content(path: Path, suffix: str) -> bool:

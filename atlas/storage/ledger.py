@@ -20,7 +20,7 @@ from atlas.core.operations import Operation
 from atlas.core.types import Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
-from atlas.storage.database import Database
+from atlas.storage.database import Database, Unreadable
 from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.ordering import ordered_page, sorted_sql
 from atlas.storage.records import (
@@ -122,7 +122,9 @@ class SqliteLedger:
         with self.database.read() as connection:
             seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
             records = self.at(seqs)
-        return [records[seq] for seq in seqs]
+            if missing := set(seqs) - records.keys():
+                raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
+            return [records[seq] for seq in seqs]
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
@@ -183,7 +185,7 @@ class SqliteLedger:
                 "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
                 (json.dumps(seqs.tolist()),),
             ).fetchall()
-        return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
+            return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of the texts that some live record holds, each of shape (n_windows, dim)."""

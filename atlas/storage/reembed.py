@@ -11,6 +11,7 @@ from atlas.infra.passages import encode_documents
 from atlas.protocols.infra import Embedder, Progress
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import FLOAT, read_revision
+from atlas.storage.stored import parsed
 
 BATCH = 256
 
@@ -44,7 +45,7 @@ def _texts(connection: sqlite3.Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute("SELECT before FROM changes WHERE aspect = 'record' AND before IS NOT NULL"):
-        yield json.loads(before)["document"]
+        yield parsed(before, "document")["document"]
 
 
 def _embed(embedder: Embedder, texts: Sequence[str], vectors: dict[str, Vectors]) -> None:
@@ -73,7 +74,7 @@ def _replace_images(connection: sqlite3.Connection, vectors: dict[str, Vectors])
         "SELECT seq, before FROM changes WHERE aspect = 'record' AND before IS NOT NULL"
     ).fetchall()
     for seq, before in rows:
-        image = json.loads(before)
+        image = parsed(before, "document")
         windows = vectors[image["document"]]
         image["n_vectors"] = len(windows)
         connection.execute(

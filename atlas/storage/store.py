@@ -238,7 +238,7 @@ class Store:
 
     def _bring_label_up_to_date(self) -> None:
         """Let the label name this schema, where opening the store has changed the ledger's; it may be left as it is."""
-        with suppress(OSError, ValueError, TypeError, StoreUnavailable):
+        with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
                 self._write_label(**label)
