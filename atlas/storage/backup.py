@@ -23,7 +23,8 @@ from typing import Any
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.infra.forking import InterProcessLock
-from atlas.storage.database import Database, damaged
+from atlas.storage.database import Database
+from atlas.storage.ledger_file import damaged
 from atlas.storage.marks import decode_pending, marks_file
 from atlas.storage.metadata import is_marks_by_table
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate

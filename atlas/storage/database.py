@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
+from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra import forking
+from atlas.storage.ledger_file import LedgerFile, damaged
 from atlas.storage.terms import searchable
 
 _DAMAGED = (
@@ -33,10 +34,6 @@ _REFUSED = re.compile(
 or replaced while it was open. Temporary tables are not in the file."""
 
 
-_LONGEST_FAULT = 200
-"""Characters of what is wrong that an error repeats: SQLite quotes whole texts."""
-
-
 class Unreadable(sqlite3.DatabaseError):
     """What a row holds is not what ATLAS writes; a `Database` makes it `StoreDamaged`, which names the file."""
 
@@ -48,6 +45,7 @@ class Database:
         self.path = path
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
+        self._file = LedgerFile(path)
         self._local = threading.local()
         self._open: dict[sqlite3.Connection, threading.Thread] = {}
         self._in_use: Counter[sqlite3.Connection] = Counter()
@@ -145,6 +143,8 @@ class Database:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, lent for the block; a block inside it is lent the same one, whoever closes."""
         with self._lock:
+            if self._file.has_shrunk():
+                self._let_go()  # they answer from memory what the file may not hold any more
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None or (connection not in self._open and connection not in self._in_use):
                 self._close_orphans()
@@ -181,7 +181,7 @@ class Database:
             connection.close()
 
     def _connect(self) -> sqlite3.Connection:
-        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rwc'}"
+        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
         try:
             return self._prepare(uri)
         except sqlite3.OperationalError:
@@ -204,6 +204,7 @@ class Database:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            self._file.opened(connection)
         except BaseException:
             connection.close()
             raise
@@ -221,6 +222,9 @@ class Database:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
+        problem = self._file.problem()
+        if problem is not None:
+            return problem
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in _DAMAGED or isinstance(error, Unreadable) or _REFUSED.search(str(error)):
             return damaged(self.path, str(error))
@@ -244,15 +248,6 @@ class Database:
 def bounded(n_rows: int) -> int:
     """A number of rows as SQLite can hold it: there are never as many as it can hold."""
     return min(n_rows, 2**63 - 1)
-
-
-def damaged(path: Path | None, what: str) -> StoreDamaged:
-    """The error for a ledger that cannot be read, with what to do; without its path where only its rows are known."""
-    return StoreDamaged(
-        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "
-        "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
-        f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
-    )
 
 
 def _has_content(path: Path, suffix: str) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
-from atlas.storage.database import Database, damaged
+from atlas.storage.database import Database
+from atlas.storage.ledger_file import damaged
 from atlas.storage.word_tables import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from atlas.storage.database import Unreadable, damaged
+from atlas.storage.database import Unreadable
+from atlas.storage.ledger_file import damaged
 
 T = TypeVar("T")
 

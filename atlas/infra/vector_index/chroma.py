@@ -22,6 +22,7 @@ from typing import Any
 from atlas.core.types import Vector, Vectors
 from atlas.infra import forking
 from atlas.infra.forking import InterProcessLock
+from atlas.infra.places import make_directory_in
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -190,7 +191,7 @@ class ChromaIndex:
 
         _users.add(os.getpid())
         self.close()
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
         client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
         # ChromaDB shares these parts between the clients of a path, whatever happened to its files; ours are our own. A
