@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -187,17 +188,21 @@ class ChromaIndex:
 
     def _open(self, seal: Seal) -> None:
         import chromadb  # slow to import: about a second
+        from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
         _users.add(os.getpid())
         self.close()
         make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
-        client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
-        # ChromaDB shares these parts between the clients of a path, whatever happened to its files; ours are our own. A
-        # client's `close` does not find them any more then, so they are stopped by hand.
-        self._system = client._system
-        client.clear_system_cache()
+        # ChromaDB shares these parts between the clients of a path, whatever happened to its files, and even if a full
+        # disk let them not start; ours are our own. A client's `close` does not find them any more then, so they are
+        # stopped by hand.
+        try:
+            client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
+            self._system = client._system
+        finally:
+            SharedSystemClient.clear_system_cache()
         self._collection = client.get_or_create_collection(
             VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
         )
@@ -227,11 +232,23 @@ class ChromaIndex:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
             from chromadb.errors import ChromaError
 
+            handled = sys.exc_info()[1]
             try:
                 yield
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
-                raise IndexUnusable(str(error)) from error
+                raise IndexUnusable(str(_reason(error, handled))) from error
+
+
+def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
+    """Why ChromaDB failed, a full disk, say: it hides that behind what failed because of it, such as its tidying up.
+
+    Args:
+        handled: What was being handled before ChromaDB was used, which is no reason.
+    """
+    while error.__context__ is not None and error.__context__ is not handled:
+        error = error.__context__
+    return error
 
 
 def _is_sound(seal: Seal) -> bool:
