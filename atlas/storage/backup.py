@@ -72,6 +72,8 @@ def backup(store: Store, target: Path) -> BackupReport:
             _pack(beside, copy, marks, store.path / NAMES)
             beside.replace(target)
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
+    except StoreUnavailable:  # of the store itself
+        raise
     except OSError as error:
         raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
     finally:

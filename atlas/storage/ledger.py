@@ -20,7 +20,7 @@ from atlas.core.operations import Operation
 from atlas.core.types import Vectors, new_id
 from atlas.protocols.infra import Clock
 from atlas.storage import history
-from atlas.storage.database import Database, Unreadable
+from atlas.storage.database import Database
 from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.ordering import ordered_page, sorted_sql
 from atlas.storage.records import (
@@ -32,6 +32,7 @@ from atlas.storage.records import (
     Record,
     Seqs,
     join_vectors,
+    numbered,
     read_known_hashes,
     read_model,
     read_record,
@@ -121,10 +122,7 @@ class SqliteLedger:
     def _ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            records = self.at(seqs)
-            if missing := set(seqs) - records.keys():
-                raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
-            return [records[seq] for seq in seqs]
+            return numbered(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""

@@ -283,6 +283,13 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
     )
 
 
+def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
+    """The records that an index names, in its order."""
+    if missing := set(seqs) - records.keys():
+        raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
+    return [records[seq] for seq in seqs]
+
+
 _SAYING = (
     "SELECT content_hash, seq FROM records WHERE collection = ?1 AND deleted = 0 "
     "AND content_hash IN (SELECT value FROM json_each(?2)) "
