@@ -220,13 +220,14 @@ class MemoryVectorStore:
 
     def _checked(self, embedding: npt.ArrayLike) -> Vectors:
         """An embedding as windows of unit length, shape (n_windows, dim)."""
-        windows = np.atleast_2d(np.asarray(embedding, np.float32))
+        with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+            windows = np.atleast_2d(np.asarray(embedding, np.float32))
+            lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
         expected = next((row["embedding"].shape[-1] for row in self._rows.values()), windows.shape[-1])
         if windows.ndim != 2 or windows.shape[1] != expected:
             raise InvalidInput(
                 f"this store's vectors have {expected} dimensions, but an embedding has shape {windows.shape}"
             )
-        lengths = np.linalg.norm(windows, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
             raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
         scaled: Vectors = windows / lengths

@@ -27,6 +27,7 @@ from atlas.analysis.maps import Domain, MapRecipe, MemoryMap
 from atlas.analysis.metrics import METRICS
 from atlas.analysis.reporting import OwnEvaluation, as_json, from_json
 from atlas.core.errors import StoreUnavailable
+from atlas.infra.places import make_directory_in
 from atlas.storage.leftovers import CACHE as CACHE
 from atlas.storage.leftovers import caching
 
@@ -206,10 +207,12 @@ def save_artefact(path: Path, header: Mapping[str, Any], **arrays: npt.NDArray[A
     text = json.dumps({**header, "version": VERSION}, ensure_ascii=False).encode("utf-8", "surrogatepass")
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directory_in(path.parent.parent, path.parent.name)
         with beside.open("wb") as file:
             np.savez(file, header=np.frombuffer(text, np.uint8), **arrays)  # type: ignore[arg-type]
         beside.replace(path)
+    except StoreUnavailable:
+        raise
     except OSError as error:
         with suppress(OSError):
             beside.unlink(missing_ok=True)

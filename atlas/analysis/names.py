@@ -93,6 +93,8 @@ class DomainNames:
                 every[self._collection] = [*map(asdict, change(named)), *unreadable]
                 beside.write_text(json.dumps(every, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
                 beside.replace(self.path)
+        except StoreUnavailable:
+            raise
         except OSError as error:
             with suppress(OSError):
                 beside.unlink(missing_ok=True)

@@ -16,6 +16,8 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
+from atlas.infra.places import gone
+
 
 class ForkAware(Protocol):
     """Something that holds connections to files."""
@@ -73,7 +75,13 @@ class InterProcessLock:
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock inside the block; False where others kept it for longer than the timeout."""
+        """Hold the lock inside the block; False where others kept it for longer than the timeout.
+
+        Raises:
+            StoreUnavailable: The directory that it is in is gone; to lock nothing, it is not made again.
+        """
+        if not self._path.parent.is_dir():
+            raise gone(self._path.parent, self._path)
         if self._pid != os.getpid():
             self._pid, self._lock = os.getpid(), FileLock(self._path)
         lock = self._lock

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +21,7 @@ from atlas.library_learning.parsing import NotPython, parse
 from atlas.library_learning.renaming import bound_names
 from atlas.memory.columns import Entry
 from atlas.memory.extraction import lineage
+from atlas.storage.stored import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
 
@@ -152,7 +152,7 @@ def merged_hashes(concept: CodeConcept) -> list[str]:
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
     """The concept of a row, with what is known of its uses."""
-    concept = decode_concept(json.loads(row["metadata"]["content"]))
+    concept = decoded_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from atlas.memory.columns import Entry, columns
 from atlas.memory.newest import newest, place_after_all
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.storage.stored import decoded_content, stored_instant
 from atlas.storage.vector_store import LedgerVectorStore
 
 COLLECTION = "atlas_conversations"
@@ -135,5 +135,5 @@ def _to_entry(turn: Turn) -> Entry:
 
 def _from_row(row: Row) -> Turn:
     held = row["metadata"]
-    said_at = datetime.fromisoformat(held.get(SAID_AT, held["created_at"]))
-    return Turn(id=row["id"], created_at=said_at, **json.loads(held["content"]))
+    said_at = stored_instant(held, SAID_AT if SAID_AT in held else "created_at")
+    return decoded_content(lambda said: Turn(id=row["id"], created_at=said_at, **said), held)

@@ -13,6 +13,7 @@ from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory import extraction
 from atlas.protocols.infra import Embedder
+from atlas.storage.stored import stored_instant
 from atlas.storage.vector_store import Restored
 
 
@@ -31,8 +32,7 @@ def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str =
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
     """When a row was first stored; None where its store does not say."""
-    said = row.get("stored_at")
-    return datetime.fromisoformat(said) if said else None
+    return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
 def to_restored(exported: Exported) -> Restored:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
+from atlas.storage.stored import decoded_content
 
 TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300
@@ -108,7 +108,7 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
 
 def from_metadata(metadata: Mapping[str, Any]) -> Experience:
     """The experience that a vector store keeps with this metadata."""
-    return decode_experience(json.loads(metadata["content"]))
+    return decoded_content(decode_experience, metadata)
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from atlas.storage.stored import stored_instant
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
@@ -23,9 +25,9 @@ def idle(
 ) -> Idle:
     """The records that were idle from a time on, `until` now; times are ISO 8601, by id, where they are known."""
     never, no_longer = [], []
-    for record_id, stored in stored_at.items():
-        last = [datetime.fromisoformat(times[record_id]) for times in (retrieved_at, used_at) if record_id in times]
-        if not last and datetime.fromisoformat(stored) <= until:
+    for record_id in stored_at:
+        last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
+        if not last and stored_instant(stored_at, record_id) <= until:
             never.append(record_id)
         elif last and max(last) <= until:
             no_longer.append(record_id)

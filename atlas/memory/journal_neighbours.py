@@ -12,6 +12,7 @@ from typing import Any
 from atlas.core.types import JournalEntry
 from atlas.memory.columns import Backing, Entry
 from atlas.memory.journal_records import from_row, text_of, time_of, title_of, to_entry
+from atlas.storage.stored import stored_instant
 
 N_NEIGHBOURS = 2
 """Entries of its generation just before an entry, whose beginnings are embedded and indexed with it."""
@@ -58,7 +59,7 @@ def line_of(row: Mapping[str, Any]) -> Line:
     return Line(
         id=row["id"],
         generation=held["generation"],
-        written_at=datetime.fromisoformat(held["created_at"]),
+        written_at=stored_instant(held),
         title=held["title"],
     )
 

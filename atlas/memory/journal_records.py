@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, en
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.columns import Entry
 from atlas.memory.journal_scoring import SCORE, score_of
+from atlas.storage.stored import decoded_content
 
 TITLE_CHARACTERS = 200
 
@@ -88,7 +88,7 @@ def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:
     """The entry of a row."""
-    return decode_entry(json.loads(row["metadata"]["content"]))
+    return decoded_content(decode_entry, row["metadata"])
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome, Vectors
+from atlas.storage.stored import stored_instant
 
 T = TypeVar("T")
 
@@ -152,7 +153,7 @@ def candidates_of(
             task_id=str(metadata.get("task_id", "")),
             success=metadata.get("success"),
             prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
-            created_at=datetime.fromisoformat(metadata["created_at"]),
+            created_at=stored_instant(metadata),
             usage=usage.get(record_id, NO_USAGE),
             is_pinned=pinned.get(record_id, False),
             importance=metadata.get("importance"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from atlas.memory.marking import joined
 from atlas.memory.plain_usage import statistics
 from atlas.memory.updating import replay
 from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.stored import decoded_content
 
 TITLE_CHARACTERS = 200
 
@@ -80,7 +80,7 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
     Where the store keeps no attempts, it is as the metadata has it.
     """
-    strategy = decode_strategy(json.loads(row["metadata"]["content"]))
+    strategy = decoded_content(decode_strategy, row["metadata"])
     points = replay(updater, uses)
     if not points:
         return replace(strategy, **statistics(row["metadata"]))

@@ -11,6 +11,7 @@ from atlas.memory.columns import Backing
 from atlas.memory.extraction import from_metadata
 from atlas.memory.merging import MergeSubject
 from atlas.memory.pruning import PruneSubject
+from atlas.storage.stored import decoded
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
@@ -64,4 +65,4 @@ def _subject(record_id: str, values: tuple[Any, ...], usage: Mapping[str, Usage]
 
 
 def _instant(text: Any) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return decoded(datetime.fromisoformat, {"time": text}, "time") if text else None

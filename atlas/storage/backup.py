@@ -26,6 +26,7 @@ from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.database import Database
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.ledger_file import damaged
 from atlas.storage.mark_tables import await_files, check_table
 from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
 from atlas.storage.records import read_revision
@@ -87,6 +88,7 @@ def backup(store: Store, target: Path) -> BackupReport:
     Raises:
         InvalidInput: The file exists already.
         StoreUnavailable: It cannot be written; nothing is left behind.
+        StoreDamaged: The ledger is damaged, so that the backup could not be restored; nothing is left behind.
     """
     if target.exists():
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
@@ -96,12 +98,15 @@ def backup(store: Store, target: Path) -> BackupReport:
             copy = Path(scratch) / LEDGER
             store.marks.settle()
             store.ledger.database.copy_to(copy)
+            n_records = _count(copy, store.ledger.database.path)
             _pack(beside, copy, store.path / NAMES)
             beside.replace(target)
             if not store.read_only:
                 made_at = store.ledger.clock.now().isoformat()
                 _note(store.ledger, [Backup(path=str(target.resolve()), made_at=made_at)])
-            return BackupReport(n_records=_count(copy), n_bytes=target.stat().st_size)
+            return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
+    except StoreUnavailable:  # of the store itself
+        raise
     except OSError as error:
         raise StoreUnavailable(f"the backup {target} cannot be written ({error}); nothing was left behind") from error
     finally:
@@ -287,12 +292,17 @@ def _revived(ledger: SqliteLedger, copy: Path) -> tuple[str, ...]:
         return tuple(dict.fromkeys(held))
 
 
-def _count(ledger: Path) -> int:
-    connection = sqlite3.connect(ledger)
-    try:
-        return int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
-    finally:
-        connection.close()
+def _count(copy: Path, ledger: Path) -> int:
+    """How many records the copy of a ledger holds, if it is one that could be restored."""
+    with closing(sqlite3.connect(copy)) as connection:
+        try:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
+        except sqlite3.DatabaseError as error:
+            raise damaged(ledger, str(error)) from error
+    if found != "ok":
+        raise damaged(ledger, found)
+    return count
 
 
 def _count_store(store: Store) -> int:

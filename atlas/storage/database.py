@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections import Counter
@@ -10,11 +11,32 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreDamaged, StoreError, StoreUnavailable
+from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra import forking
+from atlas.storage.ledger_file import LedgerFile, damaged
 from atlas.storage.terms import searchable
 
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_DAMAGED = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
+"""What SQLite finds wrong with the file. Our writes keep to its constraints, so where one fails, its indexes say other
+than its rows do."""
+
+_REFUSED = re.compile(
+    r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
+    r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
+)
+"""What is said of our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
+or replaced while it was open. Temporary tables are not in the file."""
+
+
+class Unreadable(sqlite3.DatabaseError):
+    """What a row holds is not what ATLAS writes; a `Database` makes it `StoreDamaged`, which names the file."""
+
 
 JOURNAL_SECONDS = 5
 """How long readers may take before emptying the -wal file is put off."""
@@ -27,6 +49,7 @@ class Database:
         self.path = path
         self.read_only = read_only
         self._busy_timeout_seconds = busy_timeout_seconds
+        self._file = LedgerFile(path)
         self._local = threading.local()
         self._open: dict[sqlite3.Connection, threading.Thread] = {}
         self._in_use: Counter[sqlite3.Connection] = Counter()
@@ -142,6 +165,8 @@ class Database:
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection, lent for the block; a block inside it is lent the same one, whoever closes."""
         with self._lock:
+            if self._file.has_shrunk():
+                self._let_go()  # they answer from memory what the file may not hold any more
             connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
             if connection is None or (connection not in self._open and connection not in self._in_use):
                 self._close_orphans()
@@ -178,7 +203,7 @@ class Database:
             connection.close()
 
     def _connect(self) -> sqlite3.Connection:
-        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rwc'}"
+        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
         try:
             return self._prepare(uri)
         except sqlite3.OperationalError:
@@ -201,6 +226,7 @@ class Database:
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -32000")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            self._file.opened(connection)
         except BaseException:
             connection.close()
             raise
@@ -212,12 +238,17 @@ class Database:
             yield
         except sqlite3.DatabaseError as error:
             raise self._explain(error) from error
+        except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
+            raise damaged(self.path, str(error)) from error
         except UnicodeEncodeError as error:
             raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
+        problem = self._file.problem()
+        if problem is not None:
+            return problem
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGED or _misses_table(error):
+        if code in _DAMAGED or isinstance(error, Unreadable) or _REFUSED.search(str(error)):
             return damaged(self.path, str(error))
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreUnavailable(
@@ -239,20 +270,6 @@ class Database:
 def bounded(n_rows: int) -> int:
     """A number of rows as SQLite can hold it: there are never as many as it can hold."""
     return min(n_rows, 2**63 - 1)
-
-
-def damaged(path: Path, what: str) -> StoreDamaged:
-    """The error for a ledger that cannot be read, with what to do."""
-    return StoreDamaged(
-        f"the ledger {path} is damaged ({what}). Nothing was changed. Copy the whole directory somewhere safe first. "
-        f"Then restore a backup into a new directory (atlas --store NEW restore FILE), or salvage what is readable "
-        f"with: sqlite3 {path} .recover"
-    )
-
-
-def _misses_table(error: sqlite3.DatabaseError) -> bool:
-    """Whether the file was deleted, or replaced, while it was open; temporary tables are not in the file."""
-    return "no such table: " in str(error) and "no such table: temp." not in str(error)
 
 
 def _has_content(path: Path, suffix: str) -> bool:

@@ -11,12 +11,13 @@ from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
 from atlas.storage import history
-from atlas.storage.database import bounded
+from atlas.storage.database import Unreadable, bounded
 from atlas.storage.history import MARKS, RECORD
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.mark_tables import read_marks
 from atlas.storage.marks import MARK_NAMES
 from atlas.storage.metadata import encode_marks
+from atlas.storage.stored import parsed
 from atlas.storage.tombstones import purged_by
 
 SHOWN_CHARACTERS = 4_000
@@ -52,7 +53,7 @@ def _change(
 ) -> RecordChange:
     if purged_by(connection, collection, record_id):
         return RecordChange(collection=collection, record_id=record_id, title="", aspect=aspect, kind="purged")
-    before = _decoded(before_text)
+    before = _decoded(before_text, aspect)
     after = _after(connection, seq, aspect, collection, record_id)
     image = (after or before) if aspect == RECORD else _record_at(connection, seq, collection, record_id)
     return RecordChange(
@@ -85,7 +86,7 @@ def _after(
         (collection, record_id, aspect, seq),
     ).fetchone()
     if row:
-        return _decoded(row[0])
+        return _decoded(row[0], aspect)
     if aspect == MARKS:
         return encode_marks(read_marks(connection, collection, [record_id]).get(record_id, NO_MARKS))
     return _live(connection, collection, record_id)
@@ -98,7 +99,7 @@ def _record_at(connection: sqlite3.Connection, seq: int, collection: str, record
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
         (collection, record_id, RECORD, seq),
     ).fetchone()
-    return _decoded(row[0]) if row else _live(connection, collection, record_id)
+    return _decoded(row[0], RECORD) if row else _live(connection, collection, record_id)
 
 
 def _live(connection: sqlite3.Connection, collection: str, record_id: str) -> Mapping[str, Any] | None:
@@ -109,13 +110,12 @@ def _live(connection: sqlite3.Connection, collection: str, record_id: str) -> Ma
     return dict(zip(("metadata", "document", "search_text", "content"), row, strict=True)) if row else None
 
 
-def _decoded(text: str | None) -> Mapping[str, Any] | None:
-    decoded: Mapping[str, Any] | None = None if text is None else json.loads(text)
-    return decoded
+def _decoded(text: str | None, aspect: str) -> Mapping[str, Any] | None:
+    return None if text is None else parsed(text, *(("metadata", "content") if aspect == RECORD else ()))
 
 
 def _title(image: Mapping[str, Any] | None) -> str:
-    return str(json.loads(image["metadata"]).get("title", "")) if image else ""
+    return str(parsed(image["metadata"]).get("title", "")) if image else ""
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
@@ -129,11 +129,10 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _said(image: Mapping[str, Any]) -> dict[str, Any]:
     """What a record's component says of it, where that is a JSON object; else its metadata and texts."""
-    with suppress(ValueError, RecursionError):
-        whole = json.loads(image["content"])
-        if isinstance(whole, dict):
-            return {name: value for name, value in whole.items() if name not in DERIVED}
-    return {**json.loads(image["metadata"]), "document": image["document"], "content": image["content"]}
+    with suppress(Unreadable):
+        whole = parsed(image["content"])
+        return {name: value for name, value in whole.items() if name not in DERIVED}
+    return {**parsed(image["metadata"]), "document": image.get("document"), "content": image.get("content")}
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

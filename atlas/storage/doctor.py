@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.infra.vector_index.chroma import IndexUnusable
+from atlas.storage.database import Unreadable
 from atlas.storage.erasing import unfinished
 from atlas.storage.nearest import Nearest
 from atlas.storage.records import attribute_values
 from atlas.storage.store import Store
+from atlas.storage.stored import parsed
+from atlas.storage.tombstones import GONE
 from atlas.storage.word_tables import check_word_table, make_word_table_anew
 
 logger = logging.getLogger(__name__)
@@ -22,6 +24,18 @@ MOST_NAMED = 100
 
 _ORPHAN_VECTORS = "SELECT seq FROM vectors WHERE seq NOT IN (SELECT seq FROM records WHERE deleted = 0)"
 _WITHOUT_VECTORS = "SELECT id FROM records WHERE deleted = 0 AND seq NOT IN (SELECT seq FROM vectors)"
+_TEXTS = (
+    "SELECT CAST(id AS BLOB), CAST(metadata AS BLOB) FROM records",
+    "SELECT CAST(id AS BLOB), CAST(content AS BLOB) FROM records WHERE content <> '' AND collection GLOB 'atlas_*'",
+    f"SELECT CAST(record_id AS BLOB), CAST(before AS BLOB) FROM changes WHERE before <> '{GONE}'",
+)
+"""What the rows hold as JSON, each with the id of the record that it is of: as bytes, as they may be no text any more.
+Of the records' contents those of the memories, as others may write what they like."""
+
+_DAMAGED = (
+    "Nothing else was looked at, and nothing mended. Restore a backup into a new directory (atlas --store NEW restore "
+    "FILE), or see: sqlite3 … .recover"
+)
 _WRONG_DIMENSION = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
 
 
@@ -45,6 +59,10 @@ class _Check:
     mend: Callable[[Store], None] | None = None
     """None where only a person can decide what to do."""
 
+    is_last: bool = False
+    """Whether nothing else is looked at where it finds something: what is read then may raise, and a mend would write
+    into the damage."""
+
 
 def examine(store: Store, *, fix: bool = False) -> list[Finding]:
     """Check everything; with `fix`, mend what can be made anew from the ledger, and check again.
@@ -63,12 +81,28 @@ def _examine(store: Store, fix: bool) -> Iterator[Finding]:
             left = check.look(store)
             is_fixed, problem = not left, left or problem
         yield Finding(check=check.name, problem=problem, is_fixed=is_fixed)
+        if problem and check.is_last:
+            return
 
 
 def _look_at_file(store: Store) -> str:
     with store.ledger.database.session() as connection:
         rows = [row[0] for row in connection.execute("PRAGMA integrity_check(5)").fetchall()]
-    return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}. Restore a backup, or see: sqlite3 … .recover"
+    return "" if rows == ["ok"] else f"SQLite finds: {'; '.join(rows)}. {_DAMAGED}"
+
+
+def _look_at_rows(store: Store) -> str:
+    with store.ledger.database.read() as connection:
+        problems = [problem for query in _TEXTS for problem in _unreadable(connection, query)]
+    return f"{len(problems)} texts cannot be read, such as {problems[0]}. {_DAMAGED}" if problems else ""
+
+
+def _unreadable(connection: sqlite3.Connection, query: str) -> Iterator[str]:
+    for owner, text in connection.execute(query):
+        try:
+            parsed((text or b"").decode())
+        except (Unreadable, UnicodeDecodeError) as error:
+            yield f"that of {(owner or b'').decode(errors='replace')!r} ({error})"
 
 
 def _look_at_vectors(store: Store) -> str:
@@ -130,7 +164,7 @@ def _wrong_attributes(connection: sqlite3.Connection) -> Iterator[tuple[int, str
         held = connection.execute(
             "SELECT k.name, a.value FROM attributes a JOIN attribute_keys k ON k.key = a.key WHERE a.seq = ?", (seq,)
         ).fetchall()
-        expected = set(attribute_values(json.loads(metadata)))
+        expected = set(attribute_values(parsed(metadata)))
         if set(held) != expected:
             yield seq, collection, expected
 
@@ -208,7 +242,8 @@ def _nearest(store: Store, name: str) -> Nearest:
 
 
 _CHECKS = (
-    _Check("ledger file", _look_at_file),
+    _Check("ledger file", _look_at_file, is_last=True),
+    _Check("rows", _look_at_rows, is_last=True),
     _Check("vectors", _look_at_vectors, _mend_vectors),
     _Check("keyword search", _look_at_words, _mend_words),
     _Check("filters", _look_at_filters, _mend_filters),

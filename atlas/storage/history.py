@@ -16,6 +16,7 @@ from typing import Any
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation
 from atlas.storage.database import bounded
+from atlas.storage.stored import instant, parsed
 from atlas.storage.tombstones import GONE
 
 COUNTS = ("added", "changed", "removed", "marked")
@@ -218,7 +219,7 @@ def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[
             record_id=record_id,
             state_before=state_before,
             state_after=state_after,
-            before=json.loads(before) if before is not None else None,
+            before=parsed(before) if before is not None else None,
             vectors=vectors or b"",
         )
 
@@ -284,7 +285,7 @@ def _operation(row: tuple[Any, ...]) -> Operation:
         id=operation_id,
         kind=kind,
         actor=actor,
-        created_at=datetime.fromisoformat(created_at),
+        created_at=instant(created_at),
         reason=reason,
         undoes=undoes,
         undone_by=undone_by,

@@ -31,6 +31,7 @@ from atlas.storage.records import (
     Record,
     Seqs,
     join_vectors,
+    numbered,
     read_known_hashes,
     read_model,
     read_record,
@@ -109,8 +110,7 @@ class SqliteLedger:
     def _ordered(self, collection: str, key: str, *, descending: bool, limit: int, offset: int) -> list[Record]:
         with self.database.read() as connection:
             seqs = ordered_page(connection, collection, key, descending=descending, limit=limit, offset=offset)
-            records = self.at(seqs)
-        return [records[seq] for seq in seqs]
+            return numbered(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
         """How many live records pass a filter."""
@@ -170,7 +170,7 @@ class SqliteLedger:
                 "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
                 (json.dumps(seqs.tolist()),),
             ).fetchall()
-        return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
+            return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
 
     def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of the texts that some live record holds, each of shape (n_windows, dim)."""

@@ -25,6 +25,7 @@ from atlas.storage.metadata import encode_marks
 from atlas.storage.quotes import Quote, Sought, quotes, sought
 from atlas.storage.records import FLOAT, LedgerWriter, text_hash
 from atlas.storage.store import Store
+from atlas.storage.stored import parsed
 from atlas.storage.tombstones import GONE, purged_by
 
 Image = dict[str, Any]
@@ -157,7 +158,7 @@ def _images_of(connection: sqlite3.Connection, collection: str) -> Iterator[tupl
         (collection, RECORD, GONE),
     ).fetchall()
     for seq, before in rows:
-        yield seq, json.loads(before)
+        yield seq, parsed(before)
 
 
 def _found(connection: sqlite3.Connection, given: str, collection: str) -> list[tuple[str, str]]:
@@ -189,7 +190,7 @@ def _images(store: Store, connection: sqlite3.Connection, collection: str, recor
         "seq DESC",
         (collection, record_id, GONE, RECORD),
     ):
-        yield json.loads(before)
+        yield parsed(before)
     yield {"marks": encode_marks(store.marks.read_within(connection, collection, [record_id])[record_id])}
 
 
@@ -203,7 +204,7 @@ def _doomed(connection: sqlite3.Connection, collection: str, record_id: str, ima
     is_live = connection.execute(
         "SELECT deleted = 0 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
     ).fetchone()[0]
-    titles = (json.loads(image["metadata"]).get("title", "") for image in images if "metadata" in image)
+    titles = (parsed(image["metadata"]).get("title", "") for image in images if "metadata" in image)
     return Doomed(
         collection=collection,
         id=record_id,
@@ -231,7 +232,7 @@ def _forget_traces(
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
         )
-    said = [json.loads(image["metadata"]) for image in every if "metadata" in image]
+    said = [parsed(image["metadata"]) for image in every if "metadata" in image]
     for task_id in {str(one.get("task_id", "")) for one in said} - {""}:
         _forget_task(connection, task_id)
     connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")

@@ -13,6 +13,7 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
+from atlas.storage.stored import parsed
 from atlas.storage.tombstones import GONE
 
 SHORTEST = 20
@@ -74,7 +75,7 @@ class Sought:
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
     """What to look for, from records and marks as they are and were."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
-    trajectories = {json.loads(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
+    trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})
     words = frozenset(chain.from_iterable(map(words_of, texts)))
     return Sought(
@@ -174,8 +175,8 @@ def _images(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, dic
         (GONE,),
     ):
         where = MARKED if aspect != "record" else EARLIER if is_live else DELETED
-        yield collection, record_id, where, json.loads(before)
+        yield collection, record_id, where, parsed(before)
 
 
 def _title(image: dict[str, Any]) -> str:
-    return str(json.loads(image["metadata"]).get("title", "")) if "metadata" in image else ""
+    return str(parsed(image["metadata"]).get("title", "")) if "metadata" in image else ""

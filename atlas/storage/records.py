@@ -17,9 +17,11 @@ from atlas.core.codec import to_text
 from atlas.core.errors import EmbeddingModelMismatch
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Vectors
+from atlas.storage.database import Unreadable
 from atlas.storage.history import MARKS, RECORD, Image, OperationDraft, Recorder, empty_images
 from atlas.storage.mark_tables import await_files, forget_lost, write_marks
 from atlas.storage.metadata import encode_marks
+from atlas.storage.stored import parsed
 from atlas.storage.tombstones import GONE, note_purged, purged_by, refuse_purged
 from atlas.storage.where import bindable
 from atlas.storage.word_tables import make_word_table
@@ -252,16 +254,19 @@ class _Row:
 
 def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:
     """The record that a before-image holds."""
-    return Record(
-        id=record_id,
-        metadata=json.loads(image["metadata"]),
-        document=image["document"],
-        search_text=image["search_text"],
-        content=image["content"],
-        content_hash=image["content_hash"],
-        stored_at=image["stored_at"],
-        vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
-    )
+    try:
+        return Record(
+            id=record_id,
+            metadata=parsed(image["metadata"]),
+            document=image["document"],
+            search_text=image["search_text"],
+            content=image["content"],
+            content_hash=image["content_hash"],
+            stored_at=image["stored_at"],
+            vectors=np.frombuffer(vectors, FLOAT).reshape(image["n_vectors"], -1) if vectors else _no_vectors(),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"what the history keeps of {record_id!r} lacks a part: {error}") from error
 
 
 def text_hash(text: str) -> bytes:
@@ -286,7 +291,7 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
     seq, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
-        metadata=json.loads(metadata),
+        metadata=parsed(metadata),
         document=document,
         search_text=search_text,
         content=content,
@@ -294,6 +299,13 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
         stored_at=stored_at,
         vectors=read_vectors(connection, seq) if with_vectors else None,
     )
+
+
+def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
+    """The records that an index names, in its order."""
+    if missing := set(seqs) - records.keys():
+        raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
+    return [records[seq] for seq in seqs]
 
 
 _SAYING = (
@@ -325,7 +337,12 @@ def join_vectors(stored: Sequence[bytes]) -> Vectors:
     """Stored vectors as rows of one array."""
     if not stored:
         return _no_vectors()
-    stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
+    try:
+        stacked: npt.NDArray[np.float32] = np.frombuffer(b"".join(stored), FLOAT).reshape(len(stored), -1)
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"vectors differ in length: {error}") from error
+    if not np.isfinite(np.einsum("ij,ij->i", stacked, stacked)).all():
+        raise Unreadable("a vector is not of finite length")
     return stacked
 
 
@@ -344,9 +361,16 @@ def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
     """Name and dimension of the embedding model; None before the store is bound to one."""
     rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
-    return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
+    try:
+        return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"the embedding model is not what was written: {error}") from error
 
 
 def read_revision(connection: sqlite3.Connection) -> int:
     """The newest revision of the store."""
-    return int(connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()[0])
+    row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"the revision is not what was written: {error}") from error

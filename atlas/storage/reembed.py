@@ -11,6 +11,7 @@ from atlas.infra.passages import encode_documents
 from atlas.protocols.infra import Embedder, Progress
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import FLOAT, read_revision
+from atlas.storage.stored import parsed
 from atlas.storage.tombstones import GONE
 
 BATCH = 256
@@ -47,7 +48,7 @@ def _texts(connection: sqlite3.Connection) -> Iterator[str]:
     for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
         yield document
     for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
-        yield json.loads(before)["document"]
+        yield parsed(before, "document")["document"]
 
 
 def _embed(embedder: Embedder, texts: Sequence[str], vectors: dict[str, Vectors]) -> None:
@@ -74,7 +75,7 @@ def _replace_records(connection: sqlite3.Connection, vectors: dict[str, Vectors]
 def _replace_images(connection: sqlite3.Connection, vectors: dict[str, Vectors]) -> None:
     rows = connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall()
     for seq, before in rows:
-        image = json.loads(before)
+        image = parsed(before, "document")
         windows = vectors[image["document"]]
         image["n_vectors"] = len(windows)
         connection.execute(

@@ -77,14 +77,15 @@ def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:
 
 def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
     try:
-        windows = np.atleast_2d(np.asarray(embedding, np.float32))
-    except (TypeError, ValueError) as error:
+        with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+            windows = np.atleast_2d(np.asarray(embedding, np.float32))
+            lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInput(f"an embedding should be numbers, of shape (dim,) or (n_windows, dim): {error}") from error
     if windows.ndim != 2 or windows.shape[1] != dimension or not len(windows):
         raise InvalidInput(
             f"this store's vectors have {dimension} dimensions, but an embedding has shape {windows.shape}"
         )
-    lengths = np.linalg.norm(windows, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
         raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
     scaled: Vectors = windows / lengths

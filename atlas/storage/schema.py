@@ -9,7 +9,8 @@ from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage import mark_tables
-from atlas.storage.database import Database, damaged
+from atlas.storage.database import Database
+from atlas.storage.ledger_file import damaged
 from atlas.storage.old_marks import OldFiles, files_beside, keep_marks
 from atlas.storage.word_tables import REGISTRY, make_word_table
 

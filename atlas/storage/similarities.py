@@ -42,7 +42,7 @@ def first_vectors(collection: Collection, ids: Sequence[str]) -> dict[str, Vecto
             "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
             (collection.name, json.dumps(list(ids))),
         ).fetchall()
-    return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
+        return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
 
 def _nearest_other(collection: Collection, vector: Vector) -> float | None:

@@ -21,10 +21,10 @@ from atlas.infra.vector_index.chroma import ChromaIndex
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
 from atlas.storage.collection import Collection
-from atlas.storage.database import damaged
 from atlas.storage.differences import read_changes
 from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.ledger_file import damaged, declared_bytes
 from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
@@ -252,7 +252,7 @@ class Store:
 
     def _bring_label_up_to_date(self) -> None:
         """Let the label name this schema, where opening the store has changed the ledger's; it may be left as it is."""
-        with suppress(OSError, ValueError, TypeError, StoreUnavailable):
+        with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
                 self._write_label(**label)
@@ -316,15 +316,10 @@ def _check_whole(ledger: Path) -> None:
     if not ledger.exists() or not ledger.stat().st_size or (journal.exists() and journal.stat().st_size):
         return
     try:
-        with ledger.open("rb") as file:
-            header = file.read(100)
+        n_bytes = declared_bytes(ledger)
     except OSError as error:
         raise StoreUnavailable(
             f"{ledger} cannot be opened ({error.strerror}); check what it is and who may read it"
         ) from error
-    page_size = int.from_bytes(header[16:18], "big")
-    n_pages = int.from_bytes(header[28:32], "big")
-    if header[:16] == b"SQLite format 3\x00" and ledger.stat().st_size < n_pages * (
-        65536 if page_size == 1 else page_size
-    ):
+    if ledger.stat().st_size < n_bytes:
         raise damaged(ledger, "it ends before its last page")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
 from atlas.storage.collection import Collection
-from atlas.storage.database import bounded
+from atlas.storage.database import Unreadable, bounded
 from atlas.storage.history import RECORD, OperationDraft
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import LedgerWriter, record_from_image
+from atlas.storage.stored import instant, parsed
 from atlas.storage.tombstones import IS_PURGED, count_purged, purged_by
 
 # Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
@@ -61,7 +60,7 @@ def restore(collection: Collection, ids: Sequence[str], operation: OperationDraf
             if writer.exists(name, record_id):
                 continue
             before, vectors, state = _grave(connection, name, record_id)
-            record = record_from_image(record_id, json.loads(before), vectors)
+            record = record_from_image(record_id, parsed(before), vectors)
             writer.put("added", name, record, state=state)
             n_restored += 1
         writer.close()
@@ -84,22 +83,24 @@ def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> t
 
 def _last_change(connection: sqlite3.Connection, seq: int) -> tuple[Any, ...]:
     """The change that deleted a record, and the operation that it was part of."""
-    row: tuple[Any, ...] = connection.execute(
+    row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
         "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",
         (RECORD, seq),
     ).fetchone()
+    if row is None:
+        raise Unreadable("the history does not know who deleted a record")
     return row
 
 
 def _trashed(row: tuple[Any, ...]) -> TrashedRecord:
     record_id, before, created_at, operation_id, kind, actor, reason = row
-    metadata = json.loads(json.loads(before)["metadata"])
+    metadata = parsed(parsed(before, "metadata")["metadata"])
     return TrashedRecord(
         id=record_id,
         title=str(metadata.get("title", "")),
         outcome=str(metadata.get("outcome", "unknown")),
-        deleted_at=datetime.fromisoformat(created_at),
+        deleted_at=instant(created_at),
         operation_id=operation_id,
         kind=kind,
         actor=actor,

@@ -18,6 +18,7 @@ from datetime import datetime
 from atlas.core.errors import PlanOutdated, StoreError
 from atlas.core.operations import NO_USAGE, Usage, Use
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.stored import instant
 from atlas.storage.where import USAGE_COLUMNS, absorbed_sql, counted_usage
 
 logger = logging.getLogger(__name__)
@@ -190,9 +191,9 @@ def read_usage(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dic
         rows = connection.execute(
             f"SELECT counts_for, {', '.join(USAGE_COLUMNS)} FROM ({counted.text})", counted.parameters
         ).fetchall()
-    found: dict[str, Usage] = {}
-    for record_id, *figures in rows:
-        found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
+        found: dict[str, Usage] = {}
+        for record_id, *figures in rows:
+            found[record_id] = _plus(found.get(record_id, NO_USAGE), _usage(*figures))
     return {record_id: found.get(record_id, NO_USAGE) for record_id in ids}
 
 
@@ -209,9 +210,9 @@ def read_uses(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict
             "WHERE undone = 0 AND seq NOT IN (SELECT seq FROM repeated) ORDER BY seq",
             (*absorbed.parameters, json.dumps(list(ids)), collection),
         ).fetchall()
-    found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
-    for counts_for, *event, _ in rows:
-        found[counts_for].append(_use(*event))
+        found: dict[str, list[Use]] = {record_id: [] for record_id in ids}
+        for counts_for, *event, _ in rows:
+            found[counts_for].append(_use(*event))
     return found
 
 
@@ -241,7 +242,7 @@ def _use(record_id: str, kind: str, success: int, task_id: str, created_at: str,
         success=bool(success),
         task_id=task_id,
         trajectory_id=kind.partition(BY)[2],
-        at=datetime.fromisoformat(created_at),
+        at=instant(created_at),
         actor=actor,
     )
 
@@ -275,8 +276,8 @@ def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
 
 
 def _instant(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    return instant(text) if text else None
 
 
-def _text(instant: datetime | None) -> str | None:
-    return instant.isoformat() if instant else None
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

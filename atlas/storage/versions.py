@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from atlas.storage.history import RECORD
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.stored import instant, parsed
 from atlas.storage.tombstones import purged_by
 
 WHOLE = ("merge", "refine", "undo")
@@ -46,15 +47,19 @@ def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list
             (*WHOLE, collection, record_id, RECORD),
         ).fetchall()
         now = _content(ledger, collection, record_id)
-    images = [json.loads(before)["content"] if before else None for before, *_ in rows]
+        return _versions(rows, now)
+
+
+def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]:
+    images = [parsed(before, "content")["content"] if before else None for before, *_ in rows]
     after = [now, *images]
     versions = []
     for (_, number, counts, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
         if counts and before is not None and later is not None and before != later:
             made = Version(
                 number=number,
-                content=json.loads(before),
-                replaced_at=datetime.fromisoformat(at),
+                content=parsed(before),
+                replaced_at=instant(at),
                 actor=actor,
                 operation_id=operation_id,
             )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
 from atlas.analysis.maps import MemoryMap
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import Experience, Step
 from atlas.memory.system import MemorySystem
+from atlas.storage.stored import stored_instant
 from atlas.views.editable import EditableFields
 from atlas.views.scope import domain_names
 from atlas.views.texts import Text, as_json, text_of
@@ -180,7 +181,7 @@ def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attem
 
 
 def _attempt(experience_id: str, metadata: Mapping[str, Any]) -> Attempt:
-    at = datetime.fromisoformat(metadata["created_at"])
+    at = stored_instant(metadata)
     return Attempt(experience_id, f"{SIGNS.get(metadata.get('outcome', ''), '?')} {at.astimezone(UTC):%Y-%m-%d}")
 
 

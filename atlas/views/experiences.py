@@ -14,6 +14,7 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Experience
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
+from atlas.storage.stored import stored_instant
 from atlas.views.listing import PAGE_ROWS, Listing, Row, listed_caption, page_start
 from atlas.views.rates import rate_text
 from atlas.views.scope import BEST_MATCH, Scope, domain_names
@@ -138,7 +139,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
         task=str(metadata.get("title", "")),
         source=str(metadata.get("source", "")),
         n_steps=int(metadata.get("n_steps", 0)),
-        created_at=datetime.fromisoformat(metadata["created_at"]).astimezone(UTC),
+        created_at=stored_instant(metadata).astimezone(UTC),
     )
 
 

@@ -16,6 +16,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.journal_records import METADATA
 from atlas.memory.ranking import explain
 from atlas.memory.system import MemorySystem
+from atlas.storage.stored import stored_instant
 from atlas.views.experiences import marks_text
 from atlas.views.highlighting import Source
 from atlas.views.hits import HitCard, hit_card
@@ -234,7 +235,7 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
             importance=row["metadata"]["importance"],
             tier=row["metadata"]["tier"],
             n_links=sum(len(row["metadata"].get(name, ())) for name in LINK_TYPES),
-            created_at=datetime.fromisoformat(row["metadata"]["created_at"]),
+            created_at=stored_instant(row["metadata"]),
             marks=marks_text(marks.get(row["id"], NO_MARKS)),
         )
         for row in rows

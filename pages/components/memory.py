@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,10 +11,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from atlas import MemorySystem, Settings, open_memory
+from atlas import AtlasError, MemorySystem, Settings, open_memory
 from atlas.views.language_model import LanguageModel, language_model
 from atlas.views.state import ledger_file
 
+_log = logging.getLogger("atlas.dashboard")
 _is_routed: ContextVar[bool] = ContextVar("is_routed", default=False)
 
 
@@ -70,7 +72,10 @@ class _Opened:
 
     def close(self) -> None:
         """Let go of the store's files, and of the connections to the language model."""
-        self.memory.close()
+        try:
+            self.memory.close()
+        except AtlasError as error:  # it was deleted, say: what waited to be written has nowhere to go
+            _log.warning("the memory could not be closed properly: %s", error)
         if self.model.client is not None:
             self.model.client.close()
 
@@ -79,7 +84,7 @@ def _current() -> _Opened:
     settings = Settings.from_environment()
     path, read_only = settings.store.expanduser().resolve(), settings.read_only
     opened = _open(str(path), read_only, _settings=settings)
-    if opened.file != _file(path):  # the store was deleted since, or deleted and made anew
+    if _file(path) not in (opened.file, None):  # the store was made anew; where it is gone, what reads it says so
         _open.clear(str(path), read_only, _settings=settings)
         opened = _open(str(path), read_only, _settings=settings)
     return opened

@@ -105,7 +105,7 @@ def test_a_purged_experience_is_in_no_file_of_the_store(store):
         assert len(memory.experience) == len(others)
     assert holding(store, *FORMS, *vectors) == {}
     with opened(store) as memory:
-        assert [finding.problem for finding in examine(memory.storage)] == [""] * 7
+        assert not any(finding.problem for finding in examine(memory.storage))
         assert [hit.id for hit in memory.experience.search(Task("", "", "harmless number 3"), 1)] == [others[3]]
 
 

@@ -100,7 +100,7 @@ def test_a_wrong_setting_is_reported_by_its_name(dashboard: Dashboard, tmp_path,
 def test_a_fault_of_our_own_is_one_sentence_and_a_logged_traceback(dashboard: Dashboard, tmp_path, caplog):
     make_store(tmp_path, attempts(2))
     with closing(sqlite3.connect(tmp_path / "atlas.sqlite")) as ledger, ledger:
-        ledger.execute("UPDATE records SET metadata = '{}'")
+        ledger.execute("UPDATE records SET metadata = json_set(metadata, '$.n_steps', 'many')")
     app = dashboard(tmp_path, "experiences")
     assert "This page failed" in app.error[0].value
     assert not app.exception

@@ -133,6 +133,7 @@ def test_marks_usage_and_vectors_may_be_left_out():
         ({"vectors": [["1"]]}, "vectors should hold numbers only"),
         ({"vectors": [[True]]}, "vectors should hold numbers only"),
         ({"vectors": [[float("nan")]]}, r"vectors\[0\] should be of length 1"),
+        ({"vectors": [[1e200]]}, r"vectors\[0\] should be of length 1, but is of length inf"),
         ({"vectors": [[1.0], [3.0]]}, r"vectors\[1\] should be of length 1, but is of length 3"),
         ({"vectors": [[10**400]]}, "vectors should hold numbers between -1 and 1"),
         ({"marks": {"note": "\ud800"}}, "line.marks.note holds a lone surrogate"),

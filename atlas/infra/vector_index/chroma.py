@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import struct
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,6 +25,7 @@ from uuid import uuid4
 from atlas.core.types import Vector, Vectors
 from atlas.infra import forking
 from atlas.infra.forking import InterProcessLock
+from atlas.infra.places import make_directory_in
 
 BATCH = 1_000
 VECTORS = "vectors"
@@ -239,7 +241,7 @@ class ChromaIndex:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
         if self._directory.exists() and seal.files != self._digest():
             raise IndexUnusable("the index's files are not those that its last writer left")
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
         if to_write or seal == Seal():
             self._mark = f"written by {uuid4().hex}"
             self._seal_path.write_text(self._mark, encoding="utf-8")
@@ -250,15 +252,19 @@ class ChromaIndex:
 
     def _connect(self) -> None:
         import chromadb  # slow to import: about a second
+        from chromadb.api.shared_system_client import SharedSystemClient
         from chromadb.config import Settings
 
         _users.add(os.getpid())
         settings = Settings(anonymized_telemetry=False, is_persistent=True)
-        client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
-        # ChromaDB shares these parts between the clients of a path, whatever happened to its files; ours are our own. A
-        # client's `close` does not find them any more then, so they are stopped by hand.
-        self._system = client._system
-        client.clear_system_cache()
+        # ChromaDB shares these parts between the clients of a path, whatever happened to its files, and even if a full
+        # disk let them not start; ours are our own. A client's `close` does not find them any more then, so they are
+        # stopped by hand.
+        try:
+            client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
+            self._system = client._system
+        finally:
+            SharedSystemClient.clear_system_cache()
         self._collection = client.get_or_create_collection(
             VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
         )
@@ -285,16 +291,28 @@ class ChromaIndex:
                 raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
             from chromadb.errors import ChromaError
 
+            handled = sys.exc_info()[1]
             try:
                 yield
             except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
                 self.close()
-                raise IndexUnusable(str(error)) from error
+                raise IndexUnusable(str(_reason(error, handled))) from error
             except BaseException as error:
                 self.close()
                 if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
                     raise IndexUnusable(str(error)) from error
                 raise
+
+
+def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
+    """Why ChromaDB failed, a full disk, say: it hides that behind what failed because of it, such as its tidying up.
+
+    Args:
+        handled: What was being handled before ChromaDB was used, which is no reason.
+    """
+    while error.__context__ is not None and error.__context__ is not handled:
+        error = error.__context__
+    return error
 
 
 def _blank_unused(directory: Path) -> None:

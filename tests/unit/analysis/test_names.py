@@ -98,5 +98,5 @@ def test_an_entry_that_cannot_be_read_costs_no_other_name_and_is_kept(names, mem
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path, memory_map):
     (tmp_path / "missing").write_text("no directory")
-    with pytest.raises(StoreUnavailable, match="cannot be written"):
+    with pytest.raises(StoreUnavailable, match="is gone"):
         DomainNames(tmp_path / "missing", "atlas_experiences").rename(memory_map, memory_map.domains[0].number, "x")

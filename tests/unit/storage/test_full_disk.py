@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +15,18 @@ from atlas.core.operations import Marks
 from atlas.storage.metadata import AtomicJSONStorage
 from atlas.storage.records import Record
 from tests.unit.storage.conftest import MODEL, THINGS, vector_of
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Path]:
+    """A disk of its own, of 6 MB; only root may have one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.decode().strip()}")
+    yield disk
+    subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 def records(*ids, size):
@@ -98,3 +113,18 @@ def test_a_file_of_marks_is_replaced_as_a_whole_or_not_at_all(tmp_path):
         raise RuntimeError("midway")
     assert storage.read() == {"marks": {"a": {"note": "old"}}}
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
+
+
+@pytest.mark.parametrize("n_kilobytes", [16, 64, 150])
+def test_an_index_that_finds_no_room_says_so_and_nothing_else(open_store, small_disk, n_kilobytes, caplog, capfd):
+    opened = open_store(small_disk / "store", exact_max_rows=10)
+    opened.add(*[f"r{i}" for i in range(50)])
+    status = os.statvfs(small_disk)
+    (small_disk / "filler").write_bytes(bytes(status.f_bavail * status.f_frsize - n_kilobytes * 1024))
+    assert opened.store.catch_up() == 0
+    assert opened.nearest("r7") == ["r7"]
+    assert "the index of things cannot be built" in caplog.text
+    assert "full" in caplog.text or "No space left" in caplog.text
+    assert "bindings" not in caplog.text + capfd.readouterr().err
+    (small_disk / "filler").unlink()
+    assert opened.store.catch_up() == 50

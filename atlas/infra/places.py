@@ -1,0 +1,31 @@
+"""Directories that were there when they were opened, and may be gone since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atlas.core.errors import StoreUnavailable
+
+
+def gone(directory: Path, file: Path) -> StoreUnavailable:
+    """The error for a store that was removed or moved while it was in use."""
+    return StoreUnavailable(
+        f"the store {directory} is gone: {file.name} belongs there, but the directory was removed or moved since it "
+        "was opened; nothing was written. Put it back, or open the store where it is now"
+    )
+
+
+def make_directory_in(parent: Path, *names: str) -> Path:
+    """A directory below one that has to be there, made where it is missing.
+
+    Raises:
+        StoreUnavailable: The one that has to be there is gone.
+    """
+    made = parent
+    for name in names:
+        made = made / name
+        try:
+            made.mkdir(exist_ok=True)
+        except FileNotFoundError as error:
+            raise gone(parent, made) from error
+    return made
