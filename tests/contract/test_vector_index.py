@@ -162,7 +162,7 @@ def sealed(tmp_path):
 
 def another_three(path):
     """Put other files with as many keys in place of an index's."""
-    path.with_name("other").mkdir()
+    path.with_name("other").mkdir(exist_ok=True)
     other = ChromaIndex(path.with_name("other") / "chroma", "things")
     other.upsert(["x", "y", "z"], clustered(3, seed=12))
     other.set_seal("ledger", 2)
