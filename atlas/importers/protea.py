@@ -89,16 +89,15 @@ def take(path: Path) -> bool:
     Raises:
         ImportFailed: It is no SQLite file, or a damaged one.
     """
-    with path.open("rb") as file:
-        head = file.read(len(SQLITE_MARK))
-    if head and head != SQLITE_MARK:  # an empty file is one in which nothing has been written yet
-        raise ImportFailed(f"{path.name} is no SQLite file; give the path of a store, or of a file of Protea's")
-    try:
+    try:  # only SQLite opens it: closing it by hand would drop the locks of the agent's own connections to it
         with closing(_opened(path)) as connection:
             if held := _columns(connection, "memory"):
                 return _has_entries(connection, held, path.name)
         _make_table(path)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            reason = "is no SQLite file; give the path of a store, or of a file of Protea's"
+            raise ImportFailed(f"{path.name} {reason}") from error
         raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}") from error
     return False
 

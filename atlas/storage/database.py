@@ -107,6 +107,7 @@ class Database:
         """Close every connection, those that a thread is using when it is done; a later use opens a new one."""
         with self._lock:
             self._let_go()
+            self._file.closed()
 
     def before_fork(self) -> None:
         """Close the connections that no thread is using, and lend none until the fork is over."""

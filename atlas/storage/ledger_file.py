@@ -2,6 +2,9 @@
 
 SQLite does not ask: it goes on with a file that was removed, into which writes are lost, and answers from memory what
 it has read of one that was cut off.
+
+Nothing here, or anywhere else in ATLAS, opens the file but SQLite: whoever closes a file drops all locks that the
+process has on it (POSIX), those of SQLite too, and then another process may delete the journal under it.
 """
 
 from __future__ import annotations
@@ -12,27 +15,23 @@ from pathlib import Path
 from atlas.core.errors import StoreDamaged, StoreError, StoreUnavailable
 from atlas.infra.places import gone
 
-_MAGIC = b"SQLite format 3\x00"
-
 
 class LedgerFile:
     """One file, from the time at which it was opened first."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.was_opened = False
+        """Whether it was opened, so that it is not created again."""
+
         self._identity: tuple[int, int] | None = None
-        """Device and number there; None before it was opened."""
+        """Device and number there; None while it is not open."""
 
         self._n_bytes = 0
         """Its size when it was looked at last."""
 
         self._is_suspect = False
         """Whether it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
-
-    @property
-    def was_opened(self) -> bool:
-        """Whether it was opened, so that it is not created again."""
-        return self._identity is not None
 
     def problem(self) -> StoreError | None:
         """That the file which was opened is not there any more, or None."""
@@ -42,7 +41,7 @@ class LedgerFile:
             return self._missing() if self.was_opened else None
         except OSError:  # SQLite will say what it may not do
             return None
-        if self.was_opened and (status.st_dev, status.st_ino) != self._identity:
+        if self._identity not in (None, (status.st_dev, status.st_ino)):
             return StoreUnavailable(
                 f"another file is at {self.path} than was there when the store was opened; nothing was written. Close "
                 "the store and open it anew"
@@ -56,11 +55,11 @@ class LedgerFile:
             StoreUnavailable: It is gone, or another one is in its place.
             StoreDamaged: It alone is gone.
         """
-        if not self.was_opened:
-            return False
         problem = self.problem()
         if problem is not None:
             raise problem
+        if self._identity is None:
+            return False
         n_bytes = self.path.stat().st_size
         self._is_suspect = self._is_suspect or n_bytes < self._n_bytes
         self._n_bytes = n_bytes
@@ -73,12 +72,17 @@ class LedgerFile:
             StoreDamaged: It is smaller than it was, or should be, and SQLite misses something of it.
         """
         status = self.path.stat()
-        if self._is_suspect or status.st_size < declared_bytes(self.path):
+        is_short = not _has_journal(self.path) and status.st_size < _declared_bytes(connection)
+        if self._is_suspect or is_short:
             found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if found != "ok" or not status.st_size:
                 raise damaged(self.path, f"it ends before its last page: {found}")
-        self._identity, self._n_bytes = (status.st_dev, status.st_ino), status.st_size
+        self.was_opened, self._identity, self._n_bytes = True, (status.st_dev, status.st_ino), status.st_size
         self._is_suspect = False
+
+    def closed(self) -> None:
+        """Take whatever file is there next as the one to open; where there is none, it is still missed."""
+        self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
     def _missing(self) -> StoreError:
         if self.path.parent.is_dir():
@@ -86,14 +90,15 @@ class LedgerFile:
         return gone(self.path.parent, self.path)
 
 
-def declared_bytes(path: Path) -> int:
-    """How large a SQLite file says that it is, by its header; 0 where it has none."""
-    with path.open("rb") as file:
-        header = file.read(100)
-    if len(header) < 100 or not header.startswith(_MAGIC):
-        return 0
-    page_size = int.from_bytes(header[16:18], "big")
-    return int.from_bytes(header[28:32], "big") * (65536 if page_size == 1 else page_size)
+def _has_journal(path: Path) -> bool:
+    journal = path.with_name(f"{path.name}-wal")
+    return journal.exists() and journal.stat().st_size > 0
+
+
+def _declared_bytes(connection: sqlite3.Connection) -> int:
+    """Return how large the file should be, as SQLite counts its pages."""
+    (n_pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    return int(n_pages) * int(page_size)
 
 
 _LONGEST_FAULT = 200

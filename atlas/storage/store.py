@@ -24,7 +24,7 @@ from atlas.storage.collection import Collection
 from atlas.storage.differences import read_changes
 from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
-from atlas.storage.ledger_file import damaged, declared_bytes
+from atlas.storage.ledger_file import damaged
 from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks import MarksBook
 from atlas.storage.nearest import Nearest
@@ -83,7 +83,7 @@ class Store:
             StoreUnavailable: The directory cannot be written or read, or there is no store and `create` is False.
             SchemaTooNew: A newer version of ATLAS wrote it.
         """
-        path = Path(path).expanduser()
+        path = Path(path).expanduser().absolute()  # it stays the same wherever the process goes
         settings = settings or Settings()
         if not create:
             _check_there(path)
@@ -272,7 +272,6 @@ class Store:
 
 
 def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> SqliteLedger:
-    _check_whole(path / LEDGER)
     return SqliteLedger(
         path / LEDGER,
         clock=clock or SystemClock(),
@@ -308,18 +307,3 @@ def _check_there(path: Path) -> None:
             f"there is no store at {path}; check the path, or create one: atlas --store {path} init, "
             f"or atlas --store {path} import PATH"
         )
-
-
-def _check_whole(ledger: Path) -> None:
-    """Refuse a file that ends before the pages that its header counts, unless its journal may still hold them."""
-    journal = ledger.with_name(ledger.name + "-wal")
-    if not ledger.exists() or not ledger.stat().st_size or (journal.exists() and journal.stat().st_size):
-        return
-    try:
-        n_bytes = declared_bytes(ledger)
-    except OSError as error:
-        raise StoreUnavailable(
-            f"{ledger} cannot be opened ({error.strerror}); check what it is and who may read it"
-        ) from error
-    if ledger.stat().st_size < n_bytes:
-        raise damaged(ledger, "it ends before its last page")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import signal
 import time
 
@@ -11,8 +12,8 @@ import pytest
 from atlas.infra import aio
 from atlas.infra.passages import encode_documents
 from atlas.memory.experience import COLLECTION
-from tests.integration.conftest import hear
-from tests.integration.workers import embedder, opened
+from tests.integration.conftest import hear, start_together
+from tests.integration.workers import attempt, embedder, opened
 
 N_KILLS = 20
 SEED = 20_260_501
@@ -66,6 +67,34 @@ def test_a_killed_writer_loses_nothing_that_it_has_acknowledged(start, tmp_path,
         kill_somewhere(worker, draw, acknowledged, 60)
         check(path, acknowledged)
     assert len(acknowledged.records) > 20
+
+
+def test_others_that_come_and_go_cost_a_killed_writer_nothing(start, tmp_path):
+    path, acknowledged = tmp_path / "store", Acknowledged()
+    opened(path).close()
+    worker = start("write_and_mark", path, "w0", SEED)
+    assert hear(worker) == "ready"
+    for _ in range(3):
+        for _ in range(5):
+            acknowledged.take(hear(worker))
+        opened(path).close()
+    kill_somewhere(worker, random.Random(SEED), acknowledged, 20)
+    check(path, acknowledged)
+
+
+def test_a_second_store_of_one_process_leaves_the_first_its_hold_on_the_journal(start, tmp_path):
+    path, copy = tmp_path / "store", tmp_path / "as a kill leaves it"
+    with opened(path) as first:
+        first.experience.store(attempt("before"))
+        with opened(path) as second:
+            assert len(second.experience) == 1
+        other = start("write", path, "w0", 1)
+        start_together([other])
+        other.wait()
+        kept = first.experience.store(attempt("after"))
+        shutil.copytree(path, copy)
+    with opened(copy) as memory:
+        assert memory.experience.get(kept) is not None
 
 
 def check(path, acknowledged):
