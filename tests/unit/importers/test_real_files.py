@@ -105,10 +105,15 @@ def test_other_real_files_are_not_mistaken_for_runs(real_data, sink):
     assert report.rejected == report.files
 
 
+READ_HERE = ("tau_bench", "reflexion", "swe_agent", "inspect_ai", "voyager", "protea")
+"""Folders of the real data that hold runs in the formats that ATLAS reads."""
+
+
 def test_every_format_reads_something_real(real_data):
     found = {
         detect(path).name
-        for path in real_data.rglob("*")
+        for folder in READ_HERE
+        for path in (real_data / folder).rglob("*")
         if path.suffix in (".json", ".jsonl", ".traj", ".eval", ".sqlite")
     }
     assert found == set(FORMATS) - {"atlas"}

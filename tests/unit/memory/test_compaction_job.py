@@ -115,7 +115,7 @@ def test_what_is_done_and_what_it_costs_is_said_on_the_way(memory):
         {"moves": {"id": ["a"]}},
         {"moves": [{"id": "a"}]},
         {"summaries": [{}]},
-        {"moment": {"ledger_id": "a", "change": "b"}},
+        {"moment": {"ledger_id": "", "change": "b"}},
         {"surprise": 1},
     ],
 )

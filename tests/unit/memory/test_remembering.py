@@ -30,7 +30,9 @@ def test_each_text_is_embedded_once():
 
 def test_where_questions_are_embedded_as_documents_are_one_that_is_a_document_is_not_embedded_again():
     embedder = HashEmbedder()
-    plain = SimpleNamespace(model_name="plain", dimension=64, encode_batch=embedder.encode_batch)
+    plain = SimpleNamespace(
+        model_name="plain", dimension=64, encode=embedder.encode, encode_batch=embedder.encode_batch
+    )
     remembering = RememberingEmbedder(plain)
     np.testing.assert_array_equal(remembering.encode("d"), remembering.encode_query("d"))
     assert embedder.texts == ["d"]
