@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-import atlas
-from atlas.analysis.artefacts import CACHE
-from atlas.infra.embeddings import SentenceTransformerEmbedder
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import rows
-from tests.ui.stores import MODEL, attempt, attempts, make_store
+from tests.ui.stores import attempts, make_store
 
 NARROWED = "scope_outcomes=failed&scope_domains=1"
 
@@ -95,6 +90,9 @@ def said(page: Page) -> str:
 
 def chips(page: Page) -> Locator:
     """What is chosen in the box of domains."""
-    return page.get_by_test_id("stSidebar").get_by_test_id("stMultiSelect").filter(has_text="Domain").locator(
-        "[data-baseweb=tag]"
+    return (
+        page.get_by_test_id("stSidebar")
+        .get_by_test_id("stMultiSelect")
+        .filter(has_text="Domain")
+        .locator("[data-baseweb=tag]")
     )
