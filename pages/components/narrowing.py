@@ -78,15 +78,19 @@ def go_to(page: str, **asked: str) -> None:
     st.switch_page(page, query_params={**address_of(current_scope()), **asked})
 
 
-def box_key(name: str, n_renamed: int = 0) -> str:
+def box_key(name: str) -> str:
     """The key of a box of the scope bar; another one where the scope was set by anything else than the boxes.
 
     Args:
         name: Of what it asks for.
-        n_renamed: How many times what it offers was called otherwise.
     """
-    turns = (st.session_state.setdefault(_TURN, 0), n_renamed)
+    turns = (st.session_state.setdefault(_TURN, 0), st.session_state.get(f"{_TURN}_{name}", 0))
     return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])
+
+
+def name_anew(name: str) -> None:
+    """Give a box another key, so that it is another box."""
+    st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 
 
 def _set(scope: Scope) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
@@ -28,11 +28,13 @@ from atlas.views.scope_address import FIRST_DAY, LAST_DAY
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import OUTCOMES
 from pages.components.mapping import page_map
-from pages.components.narrowing import box_key, current_scope, hold, narrow_to, take_address
+from pages.components.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
 
 URL: Literal["query-params"] = "query-params"
 
-_TITLES, _RENAMED = "scope_titles", "scope_renamed"
+_TITLES = "scope_titles"
+
+T = TypeVar("T")
 
 
 def current_where(memory: MemorySystem) -> dict[str, Any]:
@@ -56,11 +58,14 @@ def draw_scope(memory: MemorySystem) -> None:
     options, memory_map = _options(store_state(memory), _memory=memory), page_map(memory)
     n_left_out = take_address(options, memory_map)
     held, above = current_scope(), st.container()
-    text = st.text_input("Search", key=_box("text", held.text), type="search", placeholder="Describe a task")
-    by = st.segmented_control("Search by", BY, required=True, key=_box("by", held.by), label_visibility="collapsed")
-    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", key=_box("outcomes", [*held.outcomes]))
+    key, first = _box("text", held.text)
+    text = st.text_input("Search", first, key=key, type="search", placeholder="Describe a task")
+    key, first = _box("by", held.by)
+    by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
+    key, first = _box("outcomes", held.outcomes)
+    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=first, key=key)
     with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn anew
-        domains = _draw_domains(memory_map, held)
+        domains = _draw_domains(memory_map, held.domains)
     more = _draw_more(options, held)
     scope = Scope(text=text or "", by=by or held.by, outcomes=tuple(outcomes), domains=domains, **more)
     hold(scope)
@@ -110,12 +115,13 @@ def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
         tags = _choice("Tag", options.tags, "tags", held.tags)
         sources = _choice("Source", options.sources, "sources", held.sources)
         agents = _choice("Agent", options.agents, "agents", held.agents)
-        first, last = st.columns(2, gap="small")
-        with first:
+        left, right = st.columns(2, gap="small")
+        with left:
             since = _day("From", "since", held.since)
-        with last:
+        with right:
             until = _day("Until", "until", held.until)
-        pinned = st.toggle("Pinned only", key=_box("pinned", held.is_pinned))
+        key, first = _box("pinned", held.is_pinned)
+        pinned = st.toggle("Pinned only", first, key=key)
     return {
         "tags": tags,
         "sources": sources,
@@ -126,42 +132,44 @@ def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
     }
 
 
-def _box(name: str, held: object) -> str:
-    """The key of a box, which begins with what is held."""
+def _box(name: str, held: T) -> tuple[str, T]:
+    """The key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
+
+    Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
+    """
     key = box_key(name)
     if key not in st.session_state:
-        st.session_state[key] = held
-    return key
+        st.session_state[f"{key}_at_first"] = held
+    first: T = st.session_state[f"{key}_at_first"]
+    return key, first
 
 
-def _choice(label: str, known: Mapping[Any, int], name: str, held: Sequence[Any]) -> tuple[Any, ...]:
+def _choice(label: str, known: Mapping[Any, int], name: str, held: tuple[Any, ...]) -> tuple[Any, ...]:
     """A choice of several values; none means all. Boxes for what no experience says are left out."""
-    key = _box(name, [*held])
-    options = offered(known, st.session_state[key])
+    key, first = _box(name, held)
+    options = offered(known, [*first, *st.session_state.get(key, ())])
     with st.container():
-        return tuple(st.multiselect(label, options, key=key, placeholder="All")) if options else ()
+        return tuple(st.multiselect(label, options, first, key=key, placeholder="All")) if options else ()
 
 
 def _day(label: str, name: str, held: date | None) -> date | None:
-    return st.date_input(label, None, FIRST_DAY, LAST_DAY, key=_box(name, held), format="YYYY-MM-DD")
+    key, first = _box(name, held)
+    return st.date_input(label, first, FIRST_DAY, LAST_DAY, key=key, format="YYYY-MM-DD")
 
 
-def _draw_domains(memory_map: MemoryMap | None, held: Scope) -> tuple[int, ...]:
-    """The choice of domains: by their names, which change, while what is chosen is held by their numbers."""
-    key, n_renamed = box_key("domains", st.session_state.get(_RENAMED, 0)), st.session_state.get(_RENAMED, 0)
-    chosen: list[int] = st.session_state.get(key, [*held.domains])
-    titles, drawn = domain_titles(memory_map, chosen), st.session_state.get(_TITLES, {})
+def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[int, ...]:
+    """The choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
+    key, first = _box("domains", held)
+    chosen: Sequence[int] = st.session_state.get(key, first)
+    titles, drawn = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
     if any(drawn.get(number, title) != title for number, title in titles.items()):
-        n_renamed += 1  # the browser tells what is chosen by its name, and would tell it by the earlier one
-        key = box_key("domains", n_renamed)
-    if key not in st.session_state:
-        st.session_state[key] = chosen
-    st.session_state[_RENAMED], st.session_state[_TITLES] = n_renamed, titles
+        name_anew("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
+        key, first = _box("domains", tuple(chosen))
+    st.session_state[_TITLES] = titles
     if not titles:
         return ()
-    return tuple(
-        st.multiselect("Domain", [*titles], format_func=lambda n: titles.get(n, ""), key=key, placeholder="All")
-    )
+    name: Callable[[int], str] = lambda number: titles.get(number, "")  # noqa: E731
+    return tuple(st.multiselect("Domain", [*titles], first, format_func=name, key=key, placeholder="All"))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from atlas.views.map_source import AT_ONCE
+from atlas.views.scope import AWAITED
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import rows
 from tests.ui.stores import attempts, make_store
@@ -74,6 +77,43 @@ def test_back_and_forward_take_it_along(page: Page, sixty: str):
     expect_narrowed(page, "20 of 60 experiences in scope", "scope_outcomes=failed")
 
 
+@pytest.fixture(scope="module")
+def unmapped(tmp_path_factory, serve: Serve) -> str:
+    """A dashboard on so many experiences that their map is made beside it, once somebody opens the map."""
+    store = tmp_path_factory.mktemp("unmapped")
+    make_store(store, attempts(AT_ONCE + 200))
+    return serve(store)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
+def test_a_domain_is_awaited_until_the_map_is_made(page: Page, unmapped: str, theme):
+    page.goto(f"{unmapped}/experiences?scope_domains=1")
+    for name in ("Experiences", "Curate"):
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_text(AWAITED)).to_be_visible()
+        expect_narrowed(
+            page,
+            "1,200 experiences; how many of them are in scope is known when the map is made",
+            "scope_domains=1",
+        )
+        expect(page.get_by_test_id("stMain").get_by_role("button", name=re.compile("all", re.I))).to_have_count(0)
+        shoot(page, f"scope-awaited-{name.lower()}-{theme}")
+
+
+def test_a_domain_that_was_awaited_is_told_once_the_map_is_made(page: Page, unmapped: str):
+    page.goto(f"{unmapped}/experiences?scope_domains=1")
+    expect(page.get_by_text(AWAITED)).to_be_visible()
+    expect(chips(page)).to_have_text(["Domain 1, when the map is made"])
+    page.get_by_role("link", name="Open the map").click()
+    expect(page.get_by_text(re.compile("^[0-9]+ of 1,200 experiences in scope$"))).to_be_visible()
+    expect(chips(page)).not_to_have_text(["Domain 1, when the map is made"])
+    expect(chips(page)).to_have_count(1)
+    page.get_by_role("link", name="Experiences", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("Select all"))).to_be_visible()
+    settle(page)
+    assert said(page) == "scope_domains=1"
+
+
 def expect_narrowed(page: Page, sentence: str, address: str) -> None:
     """Wait until the scope bar says this of itself, and the address says the scope: `scope_outcomes=failed+unknown`."""
     expect(page.get_by_test_id("stSidebar").get_by_text(sentence, exact=True)).to_be_visible()
@@ -91,8 +131,5 @@ def said(page: Page) -> str:
 def chips(page: Page) -> Locator:
     """What is chosen in the box of domains."""
     return (
-        page.get_by_test_id("stSidebar")
-        .get_by_test_id("stMultiSelect")
-        .filter(has_text="Domain")
-        .locator("[data-baseweb=tag]")
+        page.get_by_test_id("stSidebar").get_by_test_id("stMultiSelect").filter(has_text="Domain").locator("[data-tag]")
     )
