@@ -17,7 +17,8 @@ BEST_MATCH, WORDS = "Best match", "Words"
 BY = (BEST_MATCH, WORDS)
 
 AWAITED = (
-    "The scope asks for a domain, and the map that tells what is in it is not made yet. Until then nothing is in scope."
+    "The scope asks for a domain, and the map that tells what it holds is not made yet. Until then nothing can be done "
+    "with all that is in scope."
 )
 
 OPTIONS_SHOWN = 300

@@ -56,6 +56,7 @@ def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping
     if opened is None:
         return {}
     found = taken(opened, options, memory_map)
+    st.session_state[_PAGE] = _page()
     _set(found.scope)
     del st.session_state[_OPENED]  # last: this run may be ended at any line, and the next one then takes it
     return found.n_left_out

@@ -44,6 +44,18 @@ def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: s
     expect(rows(other)).to_have_count(5)
 
 
+def test_choices_made_while_pages_are_drawn_are_taken(page: Page, serve: Serve, tmp_path):
+    make_store(tmp_path, attempts(60))
+    page.goto(f"{serve(tmp_path)}/experiences?scope_domains=1")  # the first page that this server draws
+    page.get_by_role("button", name="failed", exact=True).click()
+    page.get_by_role("button", name="unknown", exact=True).click()
+    page.get_by_role("link", name="History", exact=True).click()
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    expect_narrowed(page, "10 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed+unknown")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect_narrowed(page, "60 experiences", "")
+
+
 def test_two_tabs_do_not_share_it(page: Page, sixty: str):
     page.goto(f"{sixty}/experiences?scope_outcomes=failed")
     expect_narrowed(page, "20 of 60 experiences in scope", "scope_outcomes=failed")

@@ -201,8 +201,9 @@ def test_a_domain_that_is_renamed_stays_chosen(dashboard: Dashboard, tmp_path):
 def test_a_domain_holds_and_what_acts_on_all_in_scope_waits_until_the_map_is_made(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(AT_ONCE + 1))
     app = dashboard(tmp_path, "experiences", scope_domains=["1", "-1"])
-    for page in ("experiences", "curate"):
-        go(app, page)
+    compared = {"evaluation_tab": "Compare profiles", "evaluation_query": "report"}
+    for page, query in (("experiences", {}), ("curate", {}), ("evaluation", compared)):
+        go(app, page, **query)
         titles = ["Unclustered, when the map is made", "Domain 1, when the map is made"]
         assert app.multiselect(key="scope_domains").options == titles
         assert sentence(app).startswith("1,001 experiences; how many of them are in scope is known when")
