@@ -62,8 +62,8 @@ def draw_scope(memory: MemorySystem) -> None:
     text = st.text_input("Search", first, key=key, type="search", placeholder="Describe a task")
     key, first = _box("by", held.by)
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
-    key, first = _box("outcomes", held.outcomes)
-    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=first, key=key)
+    key, some = _box("outcomes", held.outcomes)
+    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=some, key=key)
     with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn anew
         domains = _draw_domains(memory_map, held.domains)
     more = _draw_more(options, held)

@@ -84,6 +84,3 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     expect(page.get_by_test_id("stSidebar").get_by_role("searchbox")).to_have_value(TASK)
     expect(page.get_by_text("12 experiences, ranked by meaning and words")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/map\?scope_text=mend\+the\+web\+report\+of\+a\+customer$"))
-    page.go_back()
-    expect(page.get_by_text("The configurations differ in", exact=False)).to_be_visible()
-    expect(page).to_have_url(re.compile("ask_off_right=Strategies"))
