@@ -135,20 +135,6 @@ def settle(page: Page) -> None:
     )
 
 
-def unfold(page: Page, title: str) -> None:
-    """Open what is folded away, and wait until nothing moves any more: what scrolls closes an open list of choices."""
-    page.get_by_text(title).click()
-    page.wait_for_function(
-        """() => {
-            const height = document.querySelector('[data-testid=stSidebarContent]').scrollHeight
-            const isStill = height === window.heightBefore
-            window.heightBefore = height
-            const lasts = one => one.playState === 'running' && one.effect.getTiming().iterations !== Infinity
-            return isStill && !document.getAnimations().some(lasts)
-        }"""
-    )
-
-
 def shoot(page: Page, name: str) -> None:
     """Keep a picture of the page, for people to look at."""
     settle(page)

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 import atlas
 from app import SECTIONS
 from atlas.infra.embeddings import SentenceTransformerEmbedder
-from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall, unfold
+from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
 from tests.e2e.tables import click_row, expect_row, rows
 from tests.ui.stores import MODEL, attempt, attempts, make_store
 from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
@@ -96,9 +96,10 @@ def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
 def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, kitchen):
     address, _ = kitchen
     page.goto(f"{address}/experiences")
-    unfold(page, "More filters")
-    page.get_by_role("combobox", name="Source").click()
-    page.get_by_role("option", name="kitchen").click()
+    with tall(page, 1800):  # so that nothing beside the page scrolls, which closes an open list of choices
+        page.get_by_text("More filters").click()
+        page.get_by_role("combobox", name="Source").click()
+        page.get_by_role("option", name="kitchen").click()
     expect(page.get_by_text(re.compile("2 of [45] experiences in scope"))).to_be_visible()
     expect(page).to_have_url(re.compile("scope_sources=kitchen"))
     page.reload()
