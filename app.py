@@ -11,6 +11,7 @@ from pages.components.acts import draw_act
 from pages.components.live import begin_run
 from pages.components.memory import current_memory, routed
 from pages.components.messages import show_failure, show_problem
+from pages.components.narrowing import follow_address
 from pages.components.sidebar import draw_sidebar
 from pages.components.tray import draw_tray
 
@@ -38,6 +39,7 @@ SECTIONS = {
 def main() -> None:
     """Draw the page that is asked for, or say why it cannot be drawn."""
     st.set_page_config(page_title="ATLAS memory", page_icon=ICON, layout="wide")
+    follow_address()
     page = st.navigation(_sections())
     try:
         memory = current_memory()

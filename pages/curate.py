@@ -23,7 +23,7 @@ from pages.components.health import page_health
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
 from pages.components.refining import draw_refinement
-from pages.components.scope import current_where, n_experiences
+from pages.components.scope import current_where, draw_awaited, n_experiences
 from pages.components.tables import opened_id
 
 QUEUE = "curate_queue"
@@ -50,6 +50,8 @@ def ask(titles: dict[str, str]) -> str:
 
 def draw(memory: MemorySystem) -> None:
     """The queues, and the one that is looked through."""
+    if draw_awaited(memory):
+        return
     found, duplicates = page_health(memory), page_duplicates(memory)
     scope = current_where(memory)
     groups, queues = groups_within(duplicates.groups, ids_in_scope(memory, scope)), page_queues(memory, found, scope)

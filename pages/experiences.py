@@ -24,7 +24,8 @@ from pages.components.listing import cards_of, find, read
 from pages.components.mapping import page_map
 from pages.components.memory import page_memory
 from pages.components.messages import show_empty
-from pages.components.scope import URL, current_scope, current_where, digest, n_experiences
+from pages.components.narrowing import current_scope
+from pages.components.scope import URL, current_where, digest, draw_awaited, n_experiences
 from pages.components.selection import select
 from pages.components.tables import opened_id, origin_of, selectable_table
 
@@ -101,7 +102,8 @@ def draw(memory: MemorySystem) -> None:
         with bar:
             query = ask(memory)
         found = find(LISTER, memory, query, state)
-        draw_list(memory, query, found, state, bar)
+        if not draw_awaited(memory):
+            draw_list(memory, query, found, state, bar)
     if opened and panel is not None:
         with panel:
             experience_panel(memory, opened, partial(draw_why, memory, query, found, state, opened))

@@ -109,6 +109,11 @@ class MemoryMap:
     """The ledger that it was read from; another one after a restore. Empty where that is not known."""
 
     @property
+    def is_sketch(self) -> bool:
+        """Whether it is what `preview` shows at once, on which nobody has looked for domains."""
+        return not self.domains and self.recipe.engine == "pca"
+
+    @property
     def share_placed(self) -> float:
         """Share of the records that were placed since the map was fitted, in [0, 1]."""
         return float(self.is_placed.mean()) if len(self.ids) else 0.0

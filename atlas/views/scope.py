@@ -14,6 +14,12 @@ from atlas.memory.system import MemorySystem
 from atlas.views.wording import counted, in_words
 
 BEST_MATCH, WORDS = "Best match", "Words"
+BY = (BEST_MATCH, WORDS)
+
+AWAITED = (
+    "The scope asks for a domain, and the map that tells what it holds is not made yet. Until then nothing can be done "
+    "with all that is in scope."
+)
 
 OPTIONS_SHOWN = 300
 """The most frequent values of a field that a box offers; a link may name any other one."""
@@ -57,11 +63,15 @@ class Scope:
         """Whether anything is left out."""
         return bool(self._chosen() or self.domains or self.is_pinned or self.since or self.until)
 
+    def awaits(self, memory_map: MemoryMap | None) -> bool:
+        """Whether it asks for domains, and nobody can tell yet what is in them."""
+        return bool(self.domains) and not tells_domains(memory_map)
+
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
         """The filter as the store takes it.
 
         Args:
-            memory_map: Where the domains' members are found; without it, no experience is in a domain.
+            memory_map: Where the domains' members are found; no experience is in a domain while it tells of none.
         """
         where: dict[str, Any] = {key: {"$in": list(values)} for key, values in self._chosen().items()}
         if self.domains:
@@ -122,19 +132,31 @@ def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
     return list(dict.fromkeys([*list(held)[:OPTIONS_SHOWN], *chosen]))
 
 
+def tells_domains(memory_map: MemoryMap | None) -> bool:
+    """Whether domains were looked for: there is a map, and not only the sketch of one."""
+    return memory_map is not None and not memory_map.is_sketch
+
+
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
-    """What each domain is called in a box, by its number, largest first; those that are gone keep their number."""
-    domains = memory_map.domains if memory_map is not None else ()
-    titles = {domain.number: f"{domain.name} ({domain.n:,})" for domain in domains}
-    n_outside = int((memory_map.labels == UNCLUSTERED).sum()) if memory_map is not None else 0
-    if domains and n_outside:
-        titles[UNCLUSTERED] = f"Unclustered ({n_outside:,})"
-    return titles | {number: f"Domain {number}, gone since" for number in chosen if number not in titles}
+    """What each domain is called in a box, by its number, largest first; those that are not there keep their number.
+
+    No two are called the same. The title says nothing that changes with every record, such as how many it has: by it
+    a box tells what is chosen.
+    """
+    told = memory_map if memory_map is not None and tells_domains(memory_map) else None
+    domains = told.domains if told is not None else ()
+    titles = {domain.number: domain.name for domain in domains}
+    if told is not None and domains and told.share_unclustered:
+        titles[UNCLUSTERED] = "Unclustered"
+    frequent = {title for title, n in Counter(titles.values()).items() if n > 1}
+    titles = {number: f"{title} (domain {number})" if title in frequent else title for number, title in titles.items()}
+    why = "gone since" if told is not None else "when the map is made"
+    return titles | {number: f"{_domain(number)}, {why}" for number in chosen if number not in titles}
 
 
 def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
-    """The ids of the experiences in any of these domains."""
-    if memory_map is None:
+    """The ids of the experiences in any of these domains; none while nobody can tell."""
+    if memory_map is None or not tells_domains(memory_map):
         return []
     wanted = set(domains)
     labels = memory_map.labels.tolist()
@@ -150,11 +172,18 @@ def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, 
     return {record_id: names[label] for record_id, label in labelled if record_id in wanted and label in names}
 
 
-def scope_sentence(scope: Scope, n_inside: int, n_all: int) -> str:
-    """`41 of 306 experiences in scope`; holds nothing that memories hold."""
-    inside = (
-        f"{n_inside:,} of {counted(n_all, 'experience')} in scope" if scope.is_narrow else counted(n_all, "experience")
-    )
+def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
+    """`41 of 306 experiences in scope`; holds nothing that memories hold.
+
+    Args:
+        n_inside: How many are in it; None while that cannot be told.
+        n_all: How many there are.
+    """
+    inside = counted(n_all, "experience")
+    if n_inside is None:
+        inside = f"{inside}; how many of them are in scope is known when the map is made"
+    elif scope.is_narrow:
+        inside = f"{n_inside:,} of {inside} in scope"
     if not scope.is_search:
         return inside
     return f"{inside}, ranked by {'meaning and words' if scope.by == BEST_MATCH else 'words'}"
@@ -166,3 +195,7 @@ def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
     if not named:
         return ""
     return f"The address also asked for {in_words(named)} that this store does not hold; left out here."
+
+
+def _domain(number: int) -> str:
+    return "Unclustered" if number == UNCLUSTERED else f"Domain {number}"

@@ -25,7 +25,7 @@ from pages.components.acts import Act, announce_act, announcing_problems, taken_
 from pages.components.editing import READ_ONLY
 from pages.components.hits import hit_card
 from pages.components.profiles import Chosen, Name, called, draw_weights, first_profile, warn_of_problems
-from pages.components.scope import URL, current_where, digest
+from pages.components.scope import URL, current_where, digest, draw_awaited
 
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 """Colours of how a hit has moved, by the first letter of the words for it."""
@@ -46,7 +46,7 @@ def draw_comparison(memory: MemorySystem) -> None:
         one = draw_profile(memory, "left", profiles, in_use.name)
     with right:
         other = draw_profile(memory, "right", profiles, in_use.name)
-    if not (query or "").strip():
+    if not (query or "").strip() or draw_awaited(memory):
         return
     with st.spinner("Searching …"):
         found = compared(memory, query or "", one.weights, other.weights)

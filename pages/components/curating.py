@@ -16,14 +16,16 @@ from atlas.views.experiences import placed_and_marked
 from atlas.views.health import BURIED, Health
 from atlas.views.listing import n_pages
 from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.scope import Scope
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import counted
 from pages.components.acts import say_problem
 from pages.components.duplicates import live_duplicates
 from pages.components.editing import READ_ONLY, change_marks
 from pages.components.mapping import page_map
+from pages.components.narrowing import go_to, narrow_to
 from pages.components.plans import propose
-from pages.components.scope import digest, n_experiences, narrow_to
+from pages.components.scope import digest, n_experiences
 from pages.components.selection import select
 from pages.components.tables import open_clicked, selectable_table
 
@@ -181,10 +183,10 @@ def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
             icon=":material/scatter_plot:",
             disabled=not members,
             on_click=narrow_to,
-            kwargs={"domains": [number]},
+            args=(Scope(domains=(number,) if number is not None else ()),),
         )
     if is_shown:
-        st.switch_page("pages/map.py")
+        go_to("pages/map.py")
 
 
 def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[str] | None:

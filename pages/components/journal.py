@@ -21,7 +21,7 @@ from atlas.views.journal import (
     search_entries,
 )
 from atlas.views.kinds import JOURNAL
-from atlas.views.scope import BEST_MATCH, offered
+from atlas.views.scope import BEST_MATCH, BY, offered
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import import_command
 from pages.components.cards import draw_cards, is_as_cards
@@ -30,7 +30,7 @@ from pages.components.hits import hit_card
 from pages.components.journal_editing import draw_write
 from pages.components.journal_timeline import draw_timeline
 from pages.components.listing import Lister, cards_of, draw_pages, draw_table, draw_trash_link, find
-from pages.components.scope import BY, URL
+from pages.components.scope import URL
 from pages.components.tables import opened_id
 
 LISTED = ("generation", "entry_type", "content", "importance", "tier", "n_links", "marks", "created_at")

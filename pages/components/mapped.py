@@ -14,8 +14,8 @@ from atlas.views.map_sheet import Colours, Sheet
 from atlas.views.state import StoreState, store_state
 from pages.components.listing import SEARCHING
 from pages.components.map import COLOURS, MARKS, draw_layer, draw_points, draw_talk
+from pages.components.narrowing import current_scope
 from pages.components.plotly_map import draw_plotly
-from pages.components.scope import current_scope
 from pages.components.selection import clear_selection, current_selection, select
 from pages.components.tables import open_experience, opened_id
 

@@ -13,10 +13,11 @@ from atlas.views.growth import growth_caption, growth_chart
 from atlas.views.health import FAILING, Health, health_lines
 from atlas.views.history import OperationRow
 from atlas.views.overview import Day, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.scope import Scope
 from atlas.views.strategy_overview import RatedRow, StrategyOverview
 from atlas.views.wording import counted
+from pages.components.narrowing import go_to, narrow_to
 from pages.components.operation import OPERATION_COLUMNS
-from pages.components.scope import narrow_to
 from pages.components.tables import clicked_row
 
 DOMAINS_SHOWN = 12
@@ -168,7 +169,7 @@ def draw_domains(found: Health) -> None:
 def _open_domain(numbers: tuple[int, ...], key: str) -> None:
     row = clicked_row(key, len(numbers))
     if row is not None:
-        narrow_to(domains=[numbers[row]])
+        narrow_to(Scope(domains=(numbers[row],)))
         _go_to("pages/map.py")
 
 
@@ -181,7 +182,7 @@ def go_on() -> None:
     """Go to the page that a click on a table asked for; no callback can do that itself."""
     if wanted := st.session_state.pop(_GO_TO, None):
         page, asked = wanted
-        st.switch_page(page, query_params=asked)
+        go_to(page, **asked)
 
 
 def draw_sources(groups: Groups) -> None:

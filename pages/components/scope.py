@@ -1,19 +1,20 @@
-"""The scope bar: beside every page, in the address, and the same on all of them."""
+"""The scope bar: beside every page, and the same on all of them."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.analysis.maps import MemoryMap
 from atlas.views.kinds import EXPERIENCE, Kind
 from atlas.views.scope import (
-    BEST_MATCH,
-    WORDS,
+    AWAITED,
+    BY,
     Scope,
     ScopeOptions,
     domain_titles,
@@ -23,35 +24,17 @@ from atlas.views.scope import (
     scope_options,
     scope_sentence,
 )
+from atlas.views.scope_address import FIRST_DAY, LAST_DAY
 from atlas.views.state import StoreState, store_state
 from atlas.views.wording import OUTCOMES
 from pages.components.mapping import page_map
+from pages.components.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
 
 URL: Literal["query-params"] = "query-params"
-BY = (BEST_MATCH, WORDS)
-FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
-_SCOPE, _DOMAINS, _DOMAINS_WRITTEN, _PAGE = "scope", "scope_domains", "scope_domains_written", "scope_page"
+_TITLES = "scope_titles"
 
-EMPTY: Mapping[str, Any] = {
-    "scope_text": "",
-    "scope_by": BEST_MATCH,
-    "scope_outcomes": [],
-    _DOMAINS: [],
-    "scope_tags": [],
-    "scope_sources": [],
-    "scope_agents": [],
-    "scope_since": None,
-    "scope_until": None,
-    "scope_pinned": False,
-}
-"""The keys of the boxes, and what they hold where nothing is asked for."""
-
-
-def current_scope() -> Scope:
-    """What the person has narrowed the memory to, as the scope bar of this run says."""
-    scope: Scope = st.session_state.get(_SCOPE, Scope())
-    return scope
+T = TypeVar("T")
 
 
 def current_where(memory: MemorySystem) -> dict[str, Any]:
@@ -60,38 +43,36 @@ def current_where(memory: MemorySystem) -> dict[str, Any]:
     return scope.where(page_map(memory) if scope.domains else None)
 
 
-def narrow_to(**chosen: Any) -> None:
-    """Set the scope from a button's callback; what is not named is cleared.
+def draw_awaited(memory: MemorySystem) -> bool:
+    """Say that nobody can tell yet what is in scope, where that is so, in place of acts on all of it; whether it is."""
+    scope = current_scope()
+    if not scope.domains or not scope.awaits(page_map(memory)):
+        return False
+    st.info(AWAITED, icon=":material/hourglass_empty:")
+    st.page_link("pages/map.py", label="Open the map to have it made", icon=":material/scatter_plot:")
+    return True
 
-    Args:
-        chosen: Values by the names of `Scope`'s fields: `outcomes=["failed"]`, `domains=[3]`, `text="…"`.
-    """
-    for key, empty in EMPTY.items():
-        st.session_state[key] = chosen.get(key.removeprefix("scope_"), empty)
 
-
-def draw_scope(memory: MemorySystem, page: str) -> None:
-    """The scope bar, for the sidebar.
-
-    Args:
-        page: The page that it stands beside.
-    """
-    asked = _asked_first()
-    options = _options(store_state(memory), _memory=memory)
-    above = st.container()
-    text = st.text_input("Search", key="scope_text", type="search", placeholder="Describe a task", bind=URL)
-    by = st.segmented_control(
-        "Search by", BY, default=BEST_MATCH, required=True, key="scope_by", label_visibility="collapsed", bind=URL
-    )
-    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", key="scope_outcomes", bind=URL)
-    domains = _draw_domains(memory, page)
-    more = _draw_more(options)
-    scope = Scope(text=text or "", by=by or BEST_MATCH, outcomes=tuple(outcomes), domains=domains, **more)
-    st.session_state[_SCOPE] = scope
+def draw_scope(memory: MemorySystem) -> None:
+    """The scope bar, for the sidebar."""
+    options, memory_map = _options(store_state(memory), _memory=memory), page_map(memory)
+    n_left_out = take_address(options, memory_map)
+    held, above = current_scope(), st.container()
+    key, first = _box("text", held.text)
+    text = st.text_input("Search", first, key=key, type="search", placeholder="Describe a task")
+    key, first = _box("by", held.by)
+    by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
+    key, some = _box("outcomes", held.outcomes)
+    outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=some, key=key)
+    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn anew
+        domains = _draw_domains(memory_map, held.domains)
+    more = _draw_more(options, held)
+    scope = Scope(text=text or "", by=by or held.by, outcomes=tuple(outcomes), domains=domains, **more)
+    hold(scope)
     is_empty = not (scope.is_narrow or scope.is_search)
     st.button("Clear", key="scope_clear", icon=":material/filter_alt_off:", on_click=narrow_to, disabled=is_empty)
     with above:
-        _draw_sentence(memory, scope, left_out_sentence(_left_out(asked)))
+        _draw_sentence(memory, scope, memory_map, left_out_sentence(n_left_out))
 
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
@@ -114,26 +95,33 @@ def _count(state: StoreState, asked: str, *, _memory: MemorySystem, _where: Mapp
     return _memory.experience.count(_where)
 
 
-def _draw_sentence(memory: MemorySystem, scope: Scope, left_out: str) -> None:
+def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | None, left_out: str) -> None:
     n_all = n_experiences(memory)
-    n_inside = n_experiences(memory, current_where(memory)) if scope.is_narrow else n_all
+    n_inside: int | None = n_all
+    if scope.awaits(memory_map):
+        n_inside = None
+    elif scope.is_narrow:
+        n_inside = n_experiences(memory, scope.where(memory_map))
     st.markdown(f"**{scope_sentence(scope, n_inside, n_all)}**")
     if left_out:
         st.warning(left_out, icon=":material/link_off:")
 
 
-def _draw_more(options: ScopeOptions) -> dict[str, Any]:
-    """The boxes that are asked for less often; folded away, unless one of them says something."""
-    keys = ("scope_tags", "scope_sources", "scope_agents", "scope_since", "scope_until", "scope_pinned")
-    is_open = any(st.session_state.get(key) or st.query_params.get(key) for key in keys)
+def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
+    """The boxes that are asked for less often; folded away, unless one of them says something at first."""
+    says = bool(held.tags or held.sources or held.agents or held.since or held.until or held.is_pinned)
+    is_open = st.session_state.setdefault(box_key("is_open"), says)
     with st.expander("More filters", expanded=is_open, key="scope_more"):
-        tags = _choice("Tag", options.tags, key="scope_tags")
-        sources = _choice("Source", options.sources, key="scope_sources")
-        agents = _choice("Agent", options.agents, key="scope_agents")
-        first, last = st.columns(2, gap="small")
-        since = first.date_input("From", None, FIRST_DAY, LAST_DAY, key="scope_since", format="YYYY-MM-DD", bind=URL)
-        until = last.date_input("Until", None, FIRST_DAY, LAST_DAY, key="scope_until", format="YYYY-MM-DD", bind=URL)
-        pinned = st.toggle("Pinned only", key="scope_pinned", bind=URL)
+        tags = _choice("Tag", options.tags, "tags", held.tags)
+        sources = _choice("Source", options.sources, "sources", held.sources)
+        agents = _choice("Agent", options.agents, "agents", held.agents)
+        left, right = st.columns(2, gap="small")
+        with left:
+            since = _day("From", "since", held.since)
+        with right:
+            until = _day("Until", "until", held.until)
+        key, first = _box("pinned", held.is_pinned)
+        pinned = st.toggle("Pinned only", first, key=key)
     return {
         "tags": tags,
         "sources": sources,
@@ -144,46 +132,44 @@ def _draw_more(options: ScopeOptions) -> dict[str, Any]:
     }
 
 
-def _choice(label: str, held: Mapping[Any, int], *, key: str) -> tuple[Any, ...]:
-    """A choice of several values; none means all. Boxes for what no experience says are left out."""
-    asked = [value for value in held if str(value) in st.query_params.get_all(key)] if _is_first() else []
-    options = offered(held, [*st.session_state.get(key, []), *asked])
-    if not options:
-        return ()
-    return tuple(st.multiselect(label, options, key=key, placeholder="All", bind=URL))
+def _box(name: str, held: T) -> tuple[str, T]:
+    """The key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
 
-
-def _draw_domains(memory: MemorySystem, page: str) -> tuple[int, ...]:
-    """The choice of domains. The address holds their numbers, so that a link outlives a domain's name.
-
-    A bound box would write the names. What Streamlit does for those is done by hand here: an address that says
-    something else than what was last written there wins, except on the way to another page, where it loses them.
+    Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
     """
-    memory_map = page_map(memory)
-    asked, written = st.query_params.get_all(_DOMAINS), st.session_state.get(_DOMAINS_WRITTEN, [])
-    is_new_page = st.session_state.get(_PAGE, page) != page
-    st.session_state[_PAGE] = page
-    titles = domain_titles(memory_map)
-    if asked != written and not (is_new_page and not asked):
-        st.session_state[_DOMAINS] = [number for number in titles if str(number) in asked]
-    chosen: Sequence[int] = st.session_state.get(_DOMAINS, [])
-    titles = domain_titles(memory_map, chosen)
+    key = box_key(name)
+    if key not in st.session_state:
+        st.session_state[f"{key}_at_first"] = held
+    first: T = st.session_state[f"{key}_at_first"]
+    return key, first
+
+
+def _choice(label: str, known: Mapping[Any, int], name: str, held: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A choice of several values; none means all. Boxes for what no experience says are left out."""
+    key, first = _box(name, held)
+    options = offered(known, [*first, *st.session_state.get(key, ())])
+    with st.container():
+        return tuple(st.multiselect(label, options, first, key=key, placeholder="All")) if options else ()
+
+
+def _day(label: str, name: str, held: date | None) -> date | None:
+    key, first = _box(name, held)
+    return st.date_input(label, first, FIRST_DAY, LAST_DAY, key=key, format="YYYY-MM-DD")
+
+
+def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[int, ...]:
+    """The choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
+    key, first = _box("domains", held)
+    chosen: Sequence[int] = st.session_state.get(key, first)
+    titles, drawn = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
+    if any(drawn.get(number, title) != title for number, title in titles.items()):
+        name_anew("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
+        key, first = _box("domains", tuple(chosen))
+    st.session_state[_TITLES] = titles
     if not titles:
         return ()
     name: Callable[[int], str] = lambda number: titles.get(number, "")  # noqa: E731
-    chosen = st.multiselect(
-        "Domain", list(titles), format_func=name, key=_DOMAINS, placeholder="All", persist_state="session"
-    )
-    _write_domains([str(number) for number in chosen])
-    return tuple(chosen)
-
-
-def _write_domains(numbers: list[str]) -> None:
-    st.session_state[_DOMAINS_WRITTEN] = numbers
-    if numbers and st.query_params.get_all(_DOMAINS) != numbers:
-        st.query_params[_DOMAINS] = numbers
-    elif not numbers:
-        st.query_params.pop(_DOMAINS, None)
+    return tuple(st.multiselect("Domain", [*titles], first, format_func=name, key=key, placeholder="All"))
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -194,37 +180,3 @@ def _tags(state: StoreState, noun: str, *, _memory: MemorySystem, _kind: Kind) -
 @st.cache_data(max_entries=8, show_spinner=False)
 def _options(state: StoreState, *, _memory: MemorySystem) -> ScopeOptions:
     return scope_options(_memory)
-
-
-def _is_first() -> bool:
-    """Whether no scope bar was drawn yet in this session, so that the address alone says what is asked for."""
-    return _SCOPE not in st.session_state
-
-
-def _asked_first() -> dict[str, list[str]]:
-    """What the address asks for, on the session's first run."""
-    return {key: st.query_params.get_all(key) for key in EMPTY} if _is_first() else {}
-
-
-def _left_out(asked: Mapping[str, list[str]]) -> dict[str, int]:
-    """How many of the values that an address asked for were not taken, by what they are."""
-    nouns = {
-        "scope_by": "way of searching",
-        "scope_outcomes": "outcome",
-        _DOMAINS: "domain",
-        "scope_tags": "tag",
-        "scope_sources": "source",
-        "scope_agents": "agent",
-        "scope_since": "date",
-        "scope_until": "date",
-    }
-    n_left_out: dict[str, int] = {}
-    for key, noun in nouns.items():
-        taken = {str(value) for value in _as_list(st.session_state.get(key))}
-        missing = [value for value in asked.get(key, []) if value and value not in taken]
-        n_left_out[noun] = n_left_out.get(noun, 0) + len(missing)
-    return n_left_out
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

@@ -25,10 +25,10 @@ def draw_sidebar(memory: MemorySystem, page: str) -> None:
             st.badge("Read only", icon=":material/lock:", color="gray")
         draw_live(memory)
         if n_experiences(memory) and kind_on(page) is EXPERIENCE and page not in UNSCOPED:
-            draw_scope(memory, page)
+            draw_scope(memory)
         elif n_experiences(memory):
             with st.expander("Scope of the experiences", key="sidebar_scope"):  # it does not narrow this page
-                draw_scope(memory, page)
+                draw_scope(memory)
         with st.expander("About this store", key="sidebar_store"):
             _draw_store(memory)
         _draw_model()

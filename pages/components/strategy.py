@@ -26,6 +26,7 @@ from pages.components.editing import draw_note, draw_pin, draw_tags
 from pages.components.facts import draw_facts
 from pages.components.journal_promoting import draw_ends
 from pages.components.listing import SEARCHING
+from pages.components.narrowing import go_to
 from pages.components.panel import draw_gone, draw_similar, draw_sources, panel_bar
 from pages.components.plans import draw_deleting
 from pages.components.purging import draw_purging
@@ -81,7 +82,7 @@ def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
 def go_on() -> None:
     """Open the experience that a click on a table asked for; no callback can do that itself."""
     if experience_id := st.session_state.pop(_GO_TO, None):
-        st.switch_page("pages/experiences.py", query_params={"id": experience_id})
+        go_to("pages/experiences.py", id=experience_id)
 
 
 def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:

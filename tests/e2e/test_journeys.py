@@ -93,6 +93,19 @@ def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
     expect(rows(page)).to_have_count(1)
 
 
+def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, kitchen):
+    address, _ = kitchen
+    page.goto(f"{address}/experiences")
+    with tall(page, 1800):  # so that nothing beside the page scrolls, which closes an open list of choices
+        page.get_by_text("More filters").click()
+        page.get_by_role("combobox", name="Source").click()
+        page.get_by_role("option", name="kitchen").click()
+    expect(page.get_by_text(re.compile("2 of [45] experiences in scope"))).to_be_visible()
+    expect(page).to_have_url(re.compile("scope_sources=kitchen"))
+    page.reload()
+    expect(rows(page)).to_have_count(2)
+
+
 def test_what_another_process_adds_is_found_after_a_reload(page: Page, kitchen):
     address, store = kitchen
     page.goto(f"{address}/experiences?scope_text=plants+need+rain")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
+from atlas.analysis.artefacts import CACHE, MapFile
+from atlas.analysis.maps import make_map
+from atlas.analysis.names import DomainNames
+from atlas.analysis.source import read_embedded
+from atlas.memory.experience import COLLECTION
+from atlas.views.map_source import AT_ONCE
+from atlas.views.scope import AWAITED
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import START, attempt, attempts, make_store
 from tests.ui.test_experiences import tasks
@@ -110,6 +118,128 @@ def test_a_domain_is_in_the_address_by_its_number_and_in_the_box_by_its_name(das
     assert sentence(again) == "15 of 60 experiences in scope"
 
 
+NARROWED = {"scope_outcomes": "failed", "scope_domains": "1"}
+
+
+@pytest.mark.parametrize("page", ["overview", "map", "concepts", "strategies", "journal", "ask", "curate", "history"])
+def test_another_page_is_narrowed_too_and_its_address_says_so(dashboard: Dashboard, tmp_path, page):
+    make_store(tmp_path, attempts(60))
+    app = dashboard(tmp_path, "experiences", **NARROWED)
+    go(app, page)
+    assert sentence(app) == "5 of 60 experiences in scope"
+    assert app.multiselect(key="scope_domains").value == [1]
+    assert asked(app) == NARROWED
+    app.button(key="scope_clear").click().run()
+    assert sentence(app) == "60 experiences"
+    assert asked(app) == {}
+
+
+def test_a_choice_is_taken_to_the_page_that_is_opened_at_once(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(12))
+    app = dashboard(tmp_path, "overview")
+    app.pills(key="scope_outcomes").select("failed")
+    go(app, "experiences")
+    assert sentence(app) == "4 of 12 experiences in scope"
+    assert asked(app) == {"scope_outcomes": "failed"}
+
+
+def test_an_address_that_is_behind_does_not_undo_a_choice(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(12))
+    app = dashboard(tmp_path, "experiences", scope_outcomes="failed", scope_sources="of nobody")
+    for behind in ({}, {"scope_outcomes": "failed", "scope_sources": "of nobody"}, {"scope_outcomes": "unknown"}):
+        app.multiselect(key="scope_sources").set_value(["north"])
+        app.query_params = dict(behind)
+        app.run()
+        assert sentence(app) == "2 of 12 experiences in scope"
+        assert asked(app) == {"scope_outcomes": "failed", "scope_sources": "north"}
+
+
+def test_a_link_says_all_of_the_scope_of_the_page_that_it_opens(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(12))
+    app = dashboard(tmp_path, "ask", scope_outcomes="failed")
+    go(app, "experiences", scope_text="report", scope_by="Words")
+    assert app.text_input(key="scope_text_1_0").value == "report"
+    assert sentence(app) == "12 experiences, ranked by words"
+    assert asked(app) == {"scope_text": "report", "scope_by": "Words"}
+    go(app, "history", history_tab="Trash")
+    assert sentence(app) == "12 experiences, ranked by words"
+    assert asked(app) == {"scope_text": "report", "scope_by": "Words"}
+
+
+def test_what_is_narrowed_survives_a_store_that_is_empty_for_a_while(dashboard: Dashboard, tmp_path):
+    ids = make_store(tmp_path, attempts(4))
+    app = dashboard(tmp_path, "experiences", scope_sources="north")
+    app.pills(key="scope_outcomes").select("failed").run()
+    assert sentence(app) == "0 of 4 experiences in scope"
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        memory.experience.delete(ids)
+        app.run()
+        assert not app.pills
+        memory.undo(memory.history(1)[0].id)
+    app.run()
+    assert app.pills(key="scope_outcomes").value == ["failed"]
+    assert app.multiselect(key="scope_sources").value == ["north"]
+    assert asked(app) == {"scope_outcomes": "failed", "scope_sources": "north"}
+
+
+def test_a_domain_that_is_renamed_stays_chosen(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(60))
+    app = dashboard(tmp_path, "experiences", scope_domains="1")
+    (was,) = [title for title in app.multiselect(key="scope_domains").options if title.startswith("data · ")]
+    memory_map = MapFile(tmp_path / CACHE, COLLECTION).load()
+    assert memory_map is not None
+    DomainNames(tmp_path, COLLECTION).rename(memory_map, 1, "Reports of data")
+    app.run()
+    box = app.multiselect(key="scope_domains_0_1")
+    assert box.value == [1]
+    assert "Reports of data" in box.options
+    assert was not in box.options
+    app.run()
+    assert sentence(app) == "15 of 60 experiences in scope"
+    assert asked(app) == {"scope_domains": "1"}
+
+
+def test_a_domain_holds_and_what_acts_on_all_in_scope_waits_until_the_map_is_made(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(AT_ONCE + 1))
+    app = dashboard(tmp_path, "experiences", scope_domains=["1", "-1"])
+    compared = {"evaluation_tab": "Compare profiles", "evaluation_query": "report"}
+    for page, query in (("experiences", {}), ("curate", {}), ("evaluation", compared)):
+        go(app, page, **query)
+        titles = ["Unclustered, when the map is made", "Domain 1, when the map is made"]
+        assert app.multiselect(key="scope_domains").options == titles
+        assert sentence(app).startswith("1,001 experiences; how many of them are in scope is known when")
+        assert AWAITED in [info.value for info in app.main.info]
+        assert not [button.label for button in app.main.button if re.search(r"all [\d,]+", button.label)]
+        assert not app.main.dataframe
+        assert asked(app) == {"scope_domains": ["-1", "1"]}
+    with atlas.open_memory(tmp_path, settings=atlas.Settings()) as memory:
+        made = make_map(read_embedded(memory.storage, COLLECTION), engine="pca", min_domain_size=50)
+        MapFile(tmp_path / CACHE, COLLECTION).save(made)
+    go(app, "experiences")
+    assert sentence(app) == f"{len(made.members(1)) + len(made.members(-1)):,} of 1,001 experiences in scope"
+    assert app.main.dataframe
+    assert asked(app) == {"scope_domains": ["-1", "1"]}
+
+
+def test_an_address_of_many_and_wild_values_is_harmless(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, attempts(12))
+    wild = [
+        "failed",
+        "failed",
+        "<img src=x onerror=alert(1)>",
+        "01",
+        "-2",
+        "1e999",
+        "9" * 400,
+        *map(str, range(90, 300)),
+    ]
+    app = dashboard(tmp_path, "experiences", scope_outcomes=wild, scope_domains=wild, scope_tags=wild)
+    assert not app.exception
+    assert "asked for 215 outcomes, 216 domains and 216 tags that" in app.sidebar.warning[0].value
+    assert sentence(app) == "4 of 12 experiences in scope"
+    assert asked(app) == {"scope_outcomes": "failed"}
+
+
 def test_every_row_says_its_domain(dashboard: Dashboard, tmp_path):
     make_store(tmp_path, attempts(60))
     table = dashboard(tmp_path, "experiences").dataframe[0].value
@@ -121,6 +251,17 @@ def mark(store, marks: dict[str, atlas.Marks]) -> None:
     """Say something of experiences."""
     with atlas.open_memory(store, settings=atlas.Settings()) as memory:
         memory.experience.mark(marks)
+
+
+def go(app: AppTest, page: str, **query: str) -> None:
+    """Open another page as the browser does: its address says what the link says, and nothing of before."""
+    app.query_params = dict(query)
+    app.switch_page(f"pages/{page}.py").run()
+
+
+def asked(app: AppTest) -> dict[str, object]:
+    """What the address says of the scope."""
+    return {key: value for key, value in app.query_params.items() if key.startswith("scope_")}
 
 
 def sentence(app: AppTest) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -14,7 +15,8 @@ from atlas.views.experience import Editable, experience_detail
 from atlas.views.experiences import Query, listed_page, placed_and_marked, similar_rows
 from atlas.views.listing import Listing, n_pages
 from atlas.views.live import changes_since, drawn_now
-from atlas.views.scope import Scope, domain_titles, known_tags, left_out_sentence, scope_options
+from atlas.views.scope import WORDS, Scope, ScopeOptions, domain_titles, known_tags, left_out_sentence, scope_options
+from atlas.views.scope_address import address_of, taken
 from tests.ui.stores import START, attempt, attempts
 
 
@@ -65,7 +67,50 @@ def test_a_domain_is_its_members_and_nothing_without_a_map(memory):
     assert Scope(domains=(0,)).where(drawn) == {"id": {"$in": [ids[0], ids[2]]}}
     assert Scope(domains=(UNCLUSTERED,)).where(drawn) == {"id": {"$in": [ids[1]]}}
     assert Scope(domains=(0,)).where(None) == {"id": {"$in": []}}
-    assert domain_titles(drawn, [0, 7]) == {0: "eggs (2)", UNCLUSTERED: "Unclustered (1)", 7: "Domain 7, gone since"}
+    assert domain_titles(drawn, [0, 7]) == {0: "eggs", UNCLUSTERED: "Unclustered", 7: "Domain 7, gone since"}
+
+
+def test_a_sketch_of_a_map_tells_no_domain(memory):
+    sketch = replace(a_map(memory.experience.store_many(attempts(3)), [UNCLUSTERED] * 3), domains=())
+    for memory_map in (sketch, None):
+        assert Scope(domains=(UNCLUSTERED,)).awaits(memory_map)
+        assert Scope(domains=(UNCLUSTERED,)).where(memory_map) == {"id": {"$in": []}}
+        assert domain_titles(memory_map, [UNCLUSTERED, 1]) == {
+            UNCLUSTERED: "Unclustered, when the map is made",
+            1: "Domain 1, when the map is made",
+        }
+    assert not Scope().awaits(None)
+
+
+def test_domains_of_one_name_are_told_apart(memory):
+    drawn = a_map(memory.experience.store_many(attempts(2)), [0, 1])
+    twice = replace(drawn, domains=(*drawn.domains, replace(drawn.domains[0], number=1)))
+    assert domain_titles(twice) == {0: "eggs (domain 0)", 1: "eggs (domain 1)"}
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [
+        Scope(),
+        Scope(text=" an egg & <b>", by=WORDS, outcomes=("failed", "unknown"), domains=(2, UNCLUSTERED)),
+        Scope(tags=("a", "b+c"), sources=(3, "three"), agents=("ann",), is_pinned=True),
+        Scope(since=date(2026, 3, 1), until=date(2026, 3, 2)),
+    ],
+)
+def test_an_address_says_all_of_a_scope(scope):
+    options = ScopeOptions(tags={"a": 1, "b+c": 1}, sources={3: 2, "three": 1}, agents={"ann": 1})
+    read = taken(address_of(scope), options, None)
+    assert {*read.scope.domains} == {*scope.domains}
+    assert replace(read.scope, domains=()) == replace(scope, domains=())
+    assert not any(read.n_left_out.values())
+
+
+def test_of_an_address_the_store_is_narrowed_to_what_it_holds():
+    numbers = ["1", "1", "01", " 2", "-2", "1e3", "²", "9" * 400, *map(str, range(99_990, 110_000))]
+    asked = {"scope_domains": numbers, "scope_tags": ["\udcff", "x" * 10**6], "scope_since": ["20260302", "2026-W10-1"]}
+    read = taken(asked, ScopeOptions(tags={}, sources={}, agents={}), None)
+    assert read.scope == Scope(domains=(1, *range(99_990, 100_000)))
+    assert {noun: n for noun, n in read.n_left_out.items() if n} == {"domain": 10_006, "tag": 2, "date": 2}
 
 
 def test_rows_say_their_domain_and_what_was_said_of_them(memory):
