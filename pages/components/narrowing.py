@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from atlas.analysis.maps import MemoryMap
+from atlas.views.map_source import MemoryMap
 from atlas.views.scope import Scope, ScopeOptions
 from atlas.views.scope_address import KEYS, Address, address_of, taken
 

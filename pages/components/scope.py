@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.analysis.maps import MemoryMap
 from atlas.views.kinds import EXPERIENCE, Kind
+from atlas.views.map_source import MemoryMap
 from atlas.views.scope import (
     AWAITED,
     BY,
