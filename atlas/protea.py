@@ -18,7 +18,7 @@ from atlas.importers.sink import MemorySink
 from atlas.infra.forking import InterProcessLock
 from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
 from atlas.memory.opening import open_memory
-from atlas.protocols.infra import Clock, Embedder, Encoder
+from atlas.protocols.infra import Clock, Embedder
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class MemoryStore:
         self,
         db_path: str | os.PathLike[str],
         *,
-        embedder: Embedder | Encoder | None = None,
+        embedder: Embedder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:

@@ -11,6 +11,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
+from atlas.infra.offering import offered
 
 M = TypeVar("M")
 
@@ -55,7 +56,7 @@ class Plugged:
 
     def __init__(self, memory: Any) -> None:
         """Raise `InvalidInput` where the object lacks a method that is needed."""
-        lacking = [name for name in self.needs if not callable(getattr(memory, name, None))]
+        lacking = [name for name in self.needs if not callable(offered(memory, name))]
         if lacking:
             raise InvalidInput(
                 f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
@@ -74,7 +75,7 @@ class Plugged:
     @property
     def counts_uses(self) -> bool:
         """Whether it can be told how an attempt went that used what it found."""
-        return callable(getattr(self.memory, "update_stats", None))
+        return callable(offered(self.memory, "update_stats"))
 
     async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Tell it how an attempt went."""
