@@ -12,6 +12,7 @@ from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
 from atlas.infra.offering import offered
+from atlas.memory.plain_usage import with_successes
 
 M = TypeVar("M")
 
@@ -91,10 +92,14 @@ class Plugged:
                 f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
                 f"got {given!r:.120}"
             )
-        return Retrieval(hits=[_hit(one) for one in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(hits=[_hit(self._known(one)) for one in items[:k]], n_hidden=0, threshold=0.0)
 
     def _question(self, task: Task) -> Any:
         return task
+
+    def _known(self, item: Any) -> Any:
+        """Return what it found with what follows from it."""
+        return item
 
 
 class PluggedExperience(Plugged):
@@ -121,6 +126,9 @@ class PluggedStrategies(Plugged):
     """Somebody else's strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
+
+    def _known(self, item: Strategy) -> Strategy:
+        return with_successes(item)
 
     async def awrite(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that it makes of an attempt, or None."""
