@@ -250,9 +250,10 @@ def _told_experience(experience: Experience) -> str:
 
 def _told_concept(concept: CodeConcept) -> str:
     head = _told("concept", concept.id, concept.name, {"Does": concept.description, "When": concept.guidance})
-    code = re.sub(r"^(\s*\n)+", "", concept.code.replace("\r\n", "\n")).rstrip()
+    code = re.sub(r"\A\s*\n", "", concept.code.replace("\r\n", "\n")).rstrip()
     lines = _bounded(code, CODE_CHARACTERS).split("\n") if code else []
-    return "\n".join([head, "  Code:", *(f"{FURTHER}{written_out(line)}".rstrip() for line in lines)])
+    told = (f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines)
+    return "\n".join([head, "  Code:", *told])
 
 
 def _told_entry(entry: JournalEntry) -> str:

@@ -22,7 +22,7 @@ from chromadb.config import Settings as ChromaSettings
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.core.types import Experience, Strategy, Task, Trajectory
+from atlas.core.types import Experience, Task, Trajectory
 from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.storage import ChromaVectorStore
@@ -38,6 +38,7 @@ from tests.contract.told import (
     Parts,
     Scripted,
     WordEmbedder,
+    Wording,
     attempt,
     concept,
     system_of,
@@ -222,14 +223,6 @@ def test_a_success_becomes_a_strategy_that_is_found_by_its_situation(parts):
     assert {one.id for one in bank.read(task())} == {one.id for one in written}
     assert bank.get(written[0].id).situation == FLIGHT
     assert (bank.get("nobody"), len(bank)) == (None, 2)
-
-
-class Wording(Abstracting):
-    """Puts it differently each time, as a language model does."""
-
-    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        made = await super().abstract(trajectory)
-        return made and replace(made, suggestion=f"look it up, answer {len(self.asked)}")
 
 
 def test_an_attempt_is_abstracted_once_also_by_an_abstractor_that_names_no_source(parts):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.infra.embeddings import Embedder
+from atlas.infra.vector_index import VectorIndex
 from atlas.memory.concepts import (
     ChromaConceptLibrary,
     CompositionStrategy,
@@ -25,6 +27,7 @@ from atlas.memory.storage import QueryResult, VectorStore
 from atlas.memory.strategies import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
+from tests.contract.test_specified_names import NAMES
 from tests.contract.told import FLIGHT, GRID, HOTEL, Abstracting, WordEmbedder, attempt, concept, task
 from tests.unit.memory.conftest import DictVectorStore
 
@@ -212,3 +215,10 @@ def test_a_derived_embedder_without_encode_is_told_so():
 
     with pytest.raises(InvalidInput, match="'Lacking'"):
         ChromaExperienceMemory(Lacking(), OwnStore())
+
+
+def test_every_protocol_that_somebody_can_plug_in_is_derived_from_here():
+    specified = {getattr(import_module(module), name) for module, names in NAMES.items() for name in names}
+    protocols = {one for one in specified if Protocol in getattr(one, "__bases__", ())} - {VectorIndex}
+    derived = {base for one in globals().values() if isinstance(one, type) for base in one.__bases__}
+    assert protocols <= derived
