@@ -64,6 +64,15 @@ def test_ids_may_be_named_as_a_context_block_shows_them():
     assert taken.used == {"experience": ("exp[1] x", "y_1")}
 
 
+@pytest.mark.parametrize("used", [["s1"], {"strategies": ["s1"]}])
+def test_an_id_that_is_no_text_costs_nothing_else(used):
+    attribution, trajectory = TrajectoryAttribution(), attempt("cancel a flight")
+    attribution.note(trajectory.task, {"strategies": (5, "s1")})
+    assert attribution.take(stating(trajectory, used)).used == {"strategies": ("s1",)}
+    attribution.note(trajectory.task, {"strategies": (5, "s12345678")})
+    assert attribution.take(stating(trajectory, {"strategies": ["s1234567"]})).used == {"strategies": ("s12345678",)}
+
+
 @pytest.mark.parametrize(
     ("used", "problem"),
     [

@@ -30,7 +30,8 @@ def test_each_text_is_embedded_once():
 
 def test_where_questions_are_embedded_as_documents_are_one_that_is_a_document_is_not_embedded_again():
     embedder = HashEmbedder()
-    plain = SimpleNamespace(model_name="plain", dimension=64, encode_batch=embedder.encode_batch)
+    members = {name: getattr(embedder, name) for name in ("encode", "encode_batch", "dimension")}
+    plain = SimpleNamespace(model_name="plain", **members)
     remembering = RememberingEmbedder(plain)
     np.testing.assert_array_equal(remembering.encode("d"), remembering.encode_query("d"))
     assert embedder.texts == ["d"]
