@@ -18,7 +18,7 @@ from atlas.importers.sink import MemorySink
 from atlas.infra.forking import InterProcessLock
 from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
 from atlas.memory.opening import open_memory
-from atlas.protocols.infra import Clock, Embedder, Encoder
+from atlas.protocols.infra import Clock, Embedder
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +27,9 @@ ROW = "protea_row"
 
 CLEARED = "protea_cleared"
 """What the store keeps once it was cleared: its entries are not those of Protea's file any more."""
+
+LAST = "protea_last"
+"""What the store keeps once it was cleared: the last number that was given before, as the entries may come back."""
 
 MORE_FOUND = 10
 """How many times as many entries are looked for as are wanted, since not all of them hold every keyword."""
@@ -43,7 +46,7 @@ class MemoryStore:
         self,
         db_path: str | os.PathLike[str],
         *,
-        embedder: Embedder | Encoder | None = None,
+        embedder: Embedder | None = None,
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -124,12 +127,13 @@ class MemoryStore:
         return len(self._journal)
 
     def clear(self) -> None:
-        """Delete all entries, as one operation, which `memory.undo` takes back; numbers begin again at 1.
+        """Delete all entries, as one operation, which `memory.undo` takes back; numbers go on.
 
         What a file of Protea's holds stays there, and does not come in again.
         """
         with self._numbering.held():
             self._journal.vector_store.keep(CLEARED, "yes")
+            self._journal.vector_store.keep(LAST, str(self._last_number()))
             self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
@@ -145,7 +149,8 @@ class MemoryStore:
     def _last_number(self) -> int:
         rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
         last = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
-        return last if isinstance(last, int) else 0
+        before = int(self._journal.vector_store.kept().get(LAST, "0"))
+        return max(before, last if isinstance(last, int) else 0)
 
     def _bring_over(self, file: Path, settings: Settings) -> None:
         try:

@@ -24,7 +24,7 @@ from atlas.importers.protea import read
 from atlas.importers.rows import Limits
 from atlas.infra.embeddings import SentenceTransformerEmbedder
 from atlas.memory.journal import COLLECTION, Journal
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import DIMENSION, Figure, clustered_vectors, interleaved
 
@@ -114,7 +114,7 @@ def _finds(journal: Journal, reflection: JournalEntry, crash_id: str) -> bool:
 
 def _journal(
     store: Store,
-    embedder: Embedder,
+    embedder: WholeEmbedder,
     entries: Sequence[JournalEntry],
     weights: Callable[[], RankingWeights] | RankingWeights = RankingWeights(),
 ) -> Journal:

@@ -19,7 +19,7 @@ from atlas.core.types import Experience
 from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 from atlas.views.kinds import EXPERIENCE, Kind
 from atlas.views.plans import PlanView
 
@@ -41,7 +41,7 @@ def opened(settings: Settings, *, read_only: bool = False, create: bool = False)
     )
 
 
-def chosen_embedder(model: str, settings: Settings) -> Embedder:
+def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
     """A model by its name, or the one that a new store would use."""
     choice = choose_model(
         model or settings.embedding_model,

@@ -10,12 +10,12 @@ import numpy as np
 
 from atlas.core.types import Vector, Vectors
 from atlas.core.windows import Span, mean_direction
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 
 logger = logging.getLogger(__name__)
 
 
-def encode_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
+def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vectors]:
     """The vectors that stand for each text; the model is called once for all of them, and embeds no window twice.
 
     Returns:
@@ -32,13 +32,13 @@ def encode_documents(embedder: Embedder, texts: Sequence[str]) -> list[Vectors]:
     return [_with_whole(np.stack([made[passage] for passage in cut])) for cut in passages]
 
 
-def encode_whole(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
     """One vector for each text, however long; shape (n, dim)."""
     vectors = [own[0] for own in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
 
 
-def best_passage(embedder: Embedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
+def best_passage(embedder: WholeEmbedder, document: str, vectors: Vectors, query: Vector) -> Span | None:
     """Which characters of a document are nearest to a query; some 6 ms for each 1,000 words of it.
 
     None where the document was read at once, and where its vectors are not such as `encode_documents` makes of it now:
@@ -54,7 +54,7 @@ def best_passage(embedder: Embedder, document: str, vectors: Vectors, query: Vec
     return spans[int(np.argmax(vectors[1:] @ query))] if len(spans) == len(vectors) - 1 else None
 
 
-def _windows(embedder: Embedder, text: str) -> list[Span]:
+def _windows(embedder: WholeEmbedder, text: str) -> list[Span]:
     cut = getattr(embedder, "windows", None)
     spans: list[Span] = cut(text) if cut else [(0, len(text))]
     return spans

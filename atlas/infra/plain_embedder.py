@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.protocols.infra import Embedder, Encoder
+from atlas.infra.offering import offered, offers
+from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
-"""Members of an `Embedder` beside `encode`."""
+"""Members of a `WholeEmbedder` beside `encode`."""
 
 OPTIONAL = ("windows", "count_tokens", "checksum")
 """What an embedder may offer besides, and nothing makes up for."""
@@ -22,20 +23,19 @@ MEASURED = "dimension"
 """A text that is embedded to see how long the vectors are."""
 
 
-def whole_embedder(given: Embedder | Encoder) -> Embedder:
+def whole_embedder(given: Embedder) -> WholeEmbedder:
     """Return an embedder with every member: itself where it has them, else one that makes up for those it lacks.
 
     Raises:
         InvalidInput: It has no `encode`, or one that has to be awaited.
     """
-    encode = getattr(given, "encode", None)
+    encode = offered(given, "encode")
     if not callable(encode) or inspect.iscoroutinefunction(encode) or isinstance(given, str):
         raise InvalidInput(
             f"an embedder should have a method encode(text) that returns a vector, but got {type(given).__name__!r}; "
             "give an object with one that is no coroutine, such as atlas.infra.embeddings.SentenceTransformerEmbedder()"
         )
-    # Not `hasattr`: the dimension of some models is known only once their weights are loaded.
-    if all(inspect.getattr_static(given, name, None) is not None for name in MEMBERS):
+    if all(offers(given, name) for name in MEMBERS):  # the dimension of some models needs their weights loaded
         return given  # type: ignore[return-value]
     return PlainEmbedder(given)
 
@@ -47,22 +47,22 @@ class PlainEmbedder:
     class, so that of two models of one class only the dimension tells which is which.
     """
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Embedder) -> None:
         self._encoder = encoder
         for name in OPTIONAL:
-            if hasattr(encoder, name):
-                setattr(self, name, getattr(encoder, name))
+            if (member := offered(encoder, name)) is not None:
+                setattr(self, name, member)
 
     @property
     def model_name(self) -> str:
         """The name that a store is bound to."""
         kind = type(self._encoder)
-        return str(getattr(self._encoder, "model_name", "") or f"{kind.__module__}.{kind.__qualname__}")
+        return str(offered(self._encoder, "model_name") or f"{kind.__module__}.{kind.__qualname__}")
 
     @cached_property
     def dimension(self) -> int:
         """Length of its vectors, for which a text is embedded where nothing says it."""
-        return int(getattr(self._encoder, "dimension", 0) or len(self.encode(MEASURED)))
+        return int(offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:
         """Return the vector of one document, shape (dim,)."""
@@ -70,14 +70,14 @@ class PlainEmbedder:
 
     def encode_batch(self, texts: list[str]) -> Vectors:
         """Return the vectors of several documents, shape (n, dim)."""
-        together = getattr(self._encoder, "encode_batch", None)
+        together = offered(self._encoder, "encode_batch")
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
         return _unit(together(texts)) if together else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
         """Return the vector of a question: the encoder's own way, where it has one."""
-        return _vector(getattr(self._encoder, "encode_query", self._encoder.encode)(text))
+        return _vector((offered(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:

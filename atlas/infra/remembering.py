@@ -8,13 +8,13 @@ import numpy as np
 
 from atlas.core.types import Vector, Vectors
 from atlas.infra.plain_embedder import whole_embedder
-from atlas.protocols.infra import Embedder, Encoder
+from atlas.protocols.infra import Embedder
 
 
 class RememberingEmbedder:
     """Another embedder, with every vector that it has made; they are held until it goes."""
 
-    def __init__(self, embedder: Embedder | Encoder) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = whole_embedder(embedder)
         self.model_name = self._embedder.model_name
         self._documents: dict[str, Vector] = {}

@@ -22,7 +22,7 @@ from atlas.infra.remembering import RememberingEmbedder
 from atlas.memory.context import BUDGET_TOKENS, counter_of
 from atlas.memory.replaying import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder, Encoder, Progress
+from atlas.protocols.infra import Embedder, Progress
 
 CONFIGURATIONS: Mapping[str, frozenset[str]] = {
     "full": frozenset(MEMORIES),
@@ -104,7 +104,7 @@ class Ablation:
 
 def ablate(
     trajectories: Sequence[Trajectory],
-    embedder: Embedder | Encoder,
+    embedder: Embedder,
     *,
     configurations: Sequence[str] = tuple(CONFIGURATIONS),
     settings: Settings,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.core.types import Task, Trajectory
-from atlas.memory.context import SHORT_ID
+from atlas.memory.context import SHORT_ID, shown_id
 
 MOST_TASKS = 1_000
 
@@ -63,7 +63,7 @@ class TrajectoryAttribution:
         """What an attempt used, which is then forgotten: what was retrieved for its task, unless it says otherwise.
 
         `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each
-        whole or at least as long as a context block shows it. An empty list says that nothing was used.
+        whole, as a context block shows it, or at least as long. An empty list says that nothing was used.
         """
         with self._lock:
             retrieved = self._retrieved.pop(_key(trajectory.task), {})
@@ -97,8 +97,15 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
     """Return the one retrieved id that begins so; what was given where none does, several do, or it is too short."""
-    found = [one for one in retrieved if one.startswith(begin)] if len(begin) >= SHORT_ID else []
-    return found[0] if len(found) == 1 else begin
+    found = [one for one in retrieved if _is_named(begin, one)]
+    return begin if begin in retrieved or len(found) != 1 else found[0]
+
+
+def _is_named(begin: str, record_id: str) -> bool:
+    """Whether an id may be meant: it begins so, or a context block shows it so; one that is no text never is."""
+    if not isinstance(record_id, str):
+        return False
+    return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
@@ -106,10 +113,10 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
-        found = [(name, i) for name, ids in retrieved.items() for i in ids if i.startswith(begin)]
-        exact = [(name, i) for name, i in found if i == begin] or (found if len(begin) >= SHORT_ID else [])
-        if len(exact) == 1:
-            name, record_id = exact[0]
+        held = [(name, i) for name, ids in retrieved.items() for i in ids]
+        found = [one for one in held if one[1] == begin] or [one for one in held if _is_named(begin, one[1])]
+        if len(found) == 1:
+            name, record_id = found[0]
             used.setdefault(name, []).append(record_id)
         else:
             unknown.append(begin)

@@ -16,6 +16,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.infra.offering import offered
 from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.protocols.infra import VectorStore, Where
@@ -42,7 +43,7 @@ def backing(
     """
     if isinstance(vector_store, LedgerVectorStore | PlainStore):
         return vector_store
-    methods = [getattr(vector_store, name, None) for name in METHODS]
+    methods = [offered(vector_store, name) for name in METHODS]
     if not all(map(callable, methods)) or not any(map(inspect.iscoroutinefunction, methods)):
         raise InvalidInput(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
@@ -134,7 +135,7 @@ class PlainStore(PlainRecords):
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """What the store itself finds, by whole words; refused where it knows no words."""
-        if not hasattr(self._store, "search_text"):
+        if not offered(self._store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return await self._store.search_text(text, k, where)
 
@@ -168,7 +169,7 @@ class PlainStore(PlainRecords):
 
     async def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """The value of every record that holds any word of a text, highest first, and what all words would tell."""
-        if text is None or not hasattr(self._store, "search_text"):
+        if text is None or not offered(self._store, "search_text"):
             return {}, 0.0
         n_asked = await self._store.count() if self._can_count else FIRST_ASKED
         found = await self._store.search_text(text, n_asked, where)
@@ -190,7 +191,7 @@ class PlainStore(PlainRecords):
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
-        if hasattr(self._store, "scan"):
+        if offered(self._store, "scan"):
             return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
         found = await self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 from atlas.core.types import Vectors
 from atlas.infra.passages import encode_documents
 from atlas.memory.backing import PlainStore
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.vector_store import LedgerVectorStore
 
 Backing = LedgerVectorStore | PlainStore
@@ -31,7 +31,7 @@ class Entry:
 
 
 async def columns(
-    entries: Sequence[Entry], store: Backing, embedder: Embedder, given: Mapping[str, Vectors]
+    entries: Sequence[Entry], store: Backing, embedder: WholeEmbedder, given: Mapping[str, Vectors]
 ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
     """Ids, embeddings, metadatas and documents; texts among `given` are not embedded."""
     documents = [entry.document for entry in entries]
@@ -57,7 +57,7 @@ async def first_vectors(ids: Sequence[str], store: Backing, dimension: int) -> V
 
 
 async def _embed(
-    documents: Sequence[str], store: Backing, embedder: Embedder, given: Mapping[str, Vectors]
+    documents: Sequence[str], store: Backing, embedder: WholeEmbedder, given: Mapping[str, Vectors]
 ) -> dict[str, Vectors]:
     """Vectors by text: given ones, those the store has already, and the model's for the rest, each text once."""
     known = {**await store.vectors_of([text for text in documents if text not in given]), **given}

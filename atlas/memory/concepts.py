@@ -22,7 +22,7 @@ from atlas.memory.concepts_async import COLLECTION, AsyncConceptLibrary, check_p
 from atlas.memory.retrieval import RetrievalMemory
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.versions import ItemVersion
-from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import (
     CompositionStrategy,
     CompressionStrategy,
@@ -53,7 +53,7 @@ class ChromaConceptLibrary(AsyncConceptLibrary, RetrievalMemory[CodeConcept]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         primitive_loader: PrimitiveLoader | None = None,
         composition_strategy: CompositionStrategy | None = None,

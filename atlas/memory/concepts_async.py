@@ -35,7 +35,7 @@ from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import Weights
 from atlas.memory.updating import SimpleAverageUpdater
 from atlas.memory.versions import ItemVersion, item_versions
-from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import CompositionStrategy, CompressionStrategy, PrimitiveLoader
 from atlas.storage.vector_store import LedgerVectorStore, Restored
 
@@ -62,7 +62,7 @@ class AsyncConceptLibrary(AsyncConceptLineage):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         composition_strategy: CompositionStrategy | None = None,
         compression_strategy: CompressionStrategy | None = None,

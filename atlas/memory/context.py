@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.core.hits import MemoryQueryResult
+from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
+from atlas.core.unseen import has_unseen, written_out
 from atlas.core.words import STOP_WORDS
 from atlas.infra.spending import CHARACTERS_PER_TOKEN
+from atlas.memory.gathering import joined
+from atlas.memory.gathering import told as described
 from atlas.memory.updating import credible_interval
+
+logger = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 2_000
 EACH = 8
@@ -46,11 +53,11 @@ lines. A fence around each text would add 3.4, 8.7, 8.5 and 3.9 %; one around ea
 leave a text that passes for another field of its memory.
 """
 
-_UNSEEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
-"""Characters that order a terminal about, turn the direction of what follows them, or are there but not seen."""
-
 SHORT_ID = 8
 """Characters of an id that are shown, where it is one of ours."""
+
+ID_CHARACTERS = 64
+"""Of any other id."""
 
 COST_POWER = 0.5
 """How much a memory's length counts against what it says: 0 for not at all, 1 for in full."""
@@ -83,7 +90,7 @@ class ContextBlock:
     """Retrieved memories for which there was no room, or which said nothing new."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
-    """What went wrong in memories that could not be asked, by their names."""
+    """What went wrong in memories that could not be asked, and with records that cannot be shown, by memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +128,7 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
     """
     if budget_tokens < 0:
         raise InvalidInput(f"budget_tokens should be 0 or more, but is {budget_tokens}")
-    parts = list(_parts(result, counter))
+    parts, errors = _parts(result, counter)
     chosen = _chosen(parts, counter, budget_tokens)
     text = _rendered(chosen)
     return ContextBlock(
@@ -131,7 +138,7 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
         counted_with=counter.name,
         shown={name: tuple(part.id for part in chosen if part.memory == name) for name in SECTIONS},
         n_left_out=len(parts) - len(chosen),
-        errors=dict(result.errors),
+        errors=joined(result.errors, errors),
     )
 
 
@@ -144,6 +151,17 @@ def record_text(n_succeeded: int, n: int) -> str:
         return "not tried yet"
     interval, tries = credible_interval(n_succeeded, n), "1 try" if n == 1 else f"{n:,} tries"
     return f"succeeded in {n_succeeded:,} of {tries} (95 %: {interval.low * 100:.0f}–{interval.high * 100:.0f} %)"
+
+
+def shown_id(record_id: str) -> str:
+    """Return an id as a block shows it, from which `used` of an attempt can be told: short, and on one line."""
+    if re.fullmatch(r"[0-9a-f]{32}", record_id):
+        return record_id[:SHORT_ID]
+    told = "".join(
+        one if one.isprintable() and one not in "[]" and not has_unseen(one) else "_"
+        for one in " ".join(record_id.split())
+    )
+    return _bounded(told, ID_CHARACTERS)
 
 
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[_Part]:
@@ -175,15 +193,26 @@ def _rendered(parts: Sequence[_Part]) -> str:
     return "\n\n".join([PREAMBLE, *sections]) if sections else ""
 
 
-def _parts(result: MemoryQueryResult, counter: TokenCounter) -> Iterator[_Part]:
-    for strategy in result.strategy_hits:
-        yield _part("strategies", strategy.item.id, strategy.relevance, _told_strategy(strategy.item), counter)
-    for attempt in result.experience_hits:
-        yield _part("experience", attempt.item.id, attempt.relevance, _told_experience(attempt.item), counter)
-    for concept in result.concept_hits:
-        yield _part("concepts", concept.item.id, concept.relevance, _told_concept(concept.item), counter)
-    for entry in result.journal_hits:
-        yield _part("journal", entry.item.id, entry.relevance, _told_entry(entry.item), counter)
+def _parts(result: MemoryQueryResult, counter: TokenCounter) -> tuple[list[_Part], dict[str, str]]:
+    """Return what each hit says, and by memory what is wrong with those of somebody else's that cannot be written."""
+    told: dict[str, tuple[Sequence[Hit[Any]], Callable[[Any], str]]] = {
+        "strategies": (result.strategy_hits, _told_strategy),
+        "experience": (result.experience_hits, _told_experience),
+        "concepts": (result.concept_hits, _told_concept),
+        "journal": (result.journal_hits, _told_entry),
+    }
+    parts, errors = list[_Part](), dict[str, str]()
+    for name, (hits, tell) in told.items():
+        failed = list[Exception]()
+        for hit in hits:
+            try:
+                parts.append(_part(name, hit.item.id, hit.relevance, tell(hit.item), counter))
+            except Exception as error:  # noqa: BLE001 - one record, in which somebody else may have put anything
+                failed.append(error)
+        if failed:
+            errors[name] = f"{len(failed)} of its records cannot be shown: {described(failed[0])}"
+            logger.warning("memory %r: %s", name, errors[name], exc_info=failed[0])
+    return parts, errors
 
 
 def _part(memory: str, record_id: str, relevance: float, told: str, counter: TokenCounter) -> _Part:
@@ -221,8 +250,10 @@ def _told_experience(experience: Experience) -> str:
 
 def _told_concept(concept: CodeConcept) -> str:
     head = _told("concept", concept.id, concept.name, {"Does": concept.description, "When": concept.guidance})
-    code = _lines(_bounded(concept.code, CODE_CHARACTERS))
-    return "\n".join([head, "  Code:", *(f"{FURTHER}{line}" for line in code)])
+    code = re.sub(r"\A\s*\n", "", concept.code.replace("\r\n", "\n")).rstrip()
+    lines = _bounded(code, CODE_CHARACTERS).split("\n") if code else []
+    told = (f"{FURTHER}{written_out(line)}" if line.strip() else FURTHER.rstrip() for line in lines)
+    return "\n".join([head, "  Code:", *told])
 
 
 def _told_entry(entry: JournalEntry) -> str:
@@ -231,9 +262,9 @@ def _told_entry(entry: JournalEntry) -> str:
 
 def _told(kind: str, record_id: str, title: str, fields: Mapping[str, str]) -> str:
     """Return a memory under a line that only we can write; what it says stands behind our words or behind `FURTHER`."""
-    shown_id = " ".join((record_id[:SHORT_ID] if re.fullmatch(r"[0-9a-f]{32}", record_id) else record_id).split())
-    told_id = "".join(one if one.isprintable() and one not in "[]" else "_" for one in shown_id)
-    told = [f"[{kind} {told_id}] {_line(_bounded(title, FIELD_CHARACTERS))}"]
+    heading = _line(_bounded(title, FIELD_CHARACTERS))
+    escape = "\\" if heading.startswith("[") else ""
+    told = [f"[{kind} {shown_id(record_id)}] {escape}{heading}".rstrip()]
     for name, text in fields.items():
         first, *further = _lines(_bounded(text.strip(), FIELD_CHARACTERS)) or [""]
         if first:
@@ -243,15 +274,11 @@ def _told(kind: str, record_id: str, title: str, fields: Mapping[str, str]) -> s
 
 def _lines(text: str) -> list[str]:
     """Return the lines of a stored text that say something, at whatever ends a line, with nothing unseen in them."""
-    return [_seen(line) for line in text.splitlines() if line.strip()]
+    return [written_out(line) for line in text.splitlines() if line.strip()]
 
 
 def _line(text: str) -> str:
-    return _seen(" ".join(text.split()))
-
-
-def _seen(line: str) -> str:
-    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), line)
+    return written_out(" ".join(text.split()))
 
 
 def _bounded(text: str, characters: int) -> str:

@@ -16,7 +16,7 @@ from atlas.memory.backing import PlainStore
 from atlas.memory.columns import Entry, columns
 from atlas.memory.newest import newest, place_after_all
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
-from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.stored import decoded_content, stored_instant
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -49,7 +49,7 @@ class AsyncConversations(AsyncRetrievalMemory[Turn]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         collection_name: str = COLLECTION,
         *,

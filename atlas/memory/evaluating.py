@@ -22,7 +22,7 @@ from atlas.memory.experience import COLLECTION, ChromaExperienceMemory
 from atlas.memory.opening import open_memory
 from atlas.memory.remembering import RememberingStore
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder, Encoder, Progress
+from atlas.protocols.infra import Embedder, Progress, WholeEmbedder
 
 Watch = Callable[[str], Progress]
 """Told what begins; gives what to tell of its progress."""
@@ -181,7 +181,7 @@ def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], An
 
 def evaluate_corpora(
     corpora: Sequence[JudgedCorpus],
-    embedder: Embedder | Encoder,
+    embedder: Embedder,
     *,
     settings: Settings,
     half: Half,
@@ -260,7 +260,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
 
 @contextmanager
 def _filled(
-    corpus: JudgedCorpus, embedder: Embedder, settings: Settings, on_progress: Progress
+    corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
     """A memory that holds a corpus and nothing else, and that is gone afterwards."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)

@@ -35,7 +35,7 @@ from atlas.memory.refinement import ExplainingStrategy, PassthroughRefineStrateg
 from atlas.memory.refinement_plan import Judging, RefinePlan, alike_sets
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.subjects import merge_subjects, prune_subjects
-from atlas.protocols.infra import Clock, Embedder, Encoder, Progress, VectorStore
+from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -61,7 +61,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         extractor: ExperienceExtractor = SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),

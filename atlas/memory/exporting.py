@@ -12,7 +12,7 @@ from atlas.core.exchange import Exported, ExportedExperience
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory import extraction
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.stored import stored_instant
 from atlas.storage.vector_store import Restored
 
@@ -45,7 +45,7 @@ def to_restored(exported: Exported) -> Restored:
     )
 
 
-def usable_vectors(exported: Sequence[ExportedExperience], embedder: Embedder) -> dict[str, Vectors]:
+def usable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
     """The vectors, by text, that the embedder could have made; the other texts have to be embedded anew."""
     return {
         item.experience.embedding_text: item.vectors

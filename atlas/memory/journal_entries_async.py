@@ -31,7 +31,7 @@ from atlas.memory.newest import newest
 from atlas.memory.records_async import retried
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.versions import item_versions
-from atlas.protocols.infra import Clock, Embedder, Encoder, LLMClient, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -64,7 +64,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: AnyStore,
         collection_name: str = COLLECTION,
         *,

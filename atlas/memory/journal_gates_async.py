@@ -20,7 +20,7 @@ from atlas.memory.journal_kinds import EntryType, EntryTypes
 from atlas.memory.journal_records import PLACED_AT, from_row, instant, to_entry, with_own
 from atlas.memory.newest import place_after_all
 from atlas.memory.retrieval_async import Row, Weights
-from atlas.protocols.infra import Clock, Embedder, Encoder, LLMClient
+from atlas.protocols.infra import Clock, Embedder, LLMClient
 
 REFUSED_COLLECTION = "atlas_journal_refused"
 
@@ -83,7 +83,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: AnyStore,
         refused_store: AnyStore | None = None,
         collection_name: str = COLLECTION,

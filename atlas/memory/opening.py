@@ -25,7 +25,7 @@ from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystem, MemorySystemImpl
 from atlas.memory.updating import EMASuccessUpdater
-from atlas.protocols.infra import Clock, Embedder, Encoder, LLMClient, Progress
+from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
 from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
@@ -34,7 +34,7 @@ from atlas.storage.store import EmbeddingModel, Store
 def open_memory(
     path: str | os.PathLike[str] | None = None,
     *,
-    embedder: Embedder | Encoder | None = None,
+    embedder: Embedder | None = None,
     llm: LLMClient | None = None,
     success_updater: SuccessRateUpdater | None = None,
     extractor: ExperienceExtractor | None = None,
@@ -96,7 +96,7 @@ def open_memory(
 
 def _memories(
     storage: Store,
-    embedder: Embedder,
+    embedder: WholeEmbedder,
     llm: LLMClient | None,
     extractor: ExperienceExtractor,
     success_updater: SuccessRateUpdater,
@@ -143,7 +143,7 @@ def reembed_store(settings: Settings, model: str, on_progress: Progress | None =
     return n_texts
 
 
-def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> Embedder:
+def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> WholeEmbedder:
     bound = storage.model
     if bound is not None:
         name = settings.embedding_model or bound.name

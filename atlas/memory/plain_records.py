@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
+from atlas.infra.offering import offered
 from atlas.infra.turns import turns_of
 from atlas.memory.replacing import Row, replace_records
-from atlas.protocols.infra import VectorStore, Where
+from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 
 FIRST_ASKED = 1_000
 """Records that a store which cannot count is first asked for, to list all."""
+
+BROWSING = ("count", "update", "search_text", "scan")
+"""What a `BrowsableVectorStore` has beside the specification's methods."""
 
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -29,9 +33,9 @@ class PlainRecords:
     """
 
     def __init__(self, vector_store: VectorStore, dimension: int) -> None:
-        self._store = vector_store
+        self._store = cast(BrowsableVectorStore, vector_store)  # asked for no more than it offers
         self._dimension = dimension
-        self._takes_windows = isinstance(vector_store, VectorStore)
+        self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
         self._turns = turns_of(vector_store)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
@@ -92,7 +96,7 @@ class PlainRecords:
 
     @property
     def _can_count(self) -> bool:
-        return callable(getattr(self._store, "count", None))
+        return callable(offered(self._store, "count"))
 
     @property
     def _axis(self) -> list[float]:
@@ -122,7 +126,7 @@ class PlainRecords:
         if not before:
             return
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
-        if inspect.iscoroutinefunction(getattr(self._store, "update", None)):
+        if inspect.iscoroutinefunction(offered(self._store, "update")):
             await self._store.update(ids, held, metadatas, documents)
             return
         columns = zip(ids, held, metadatas, documents, strict=True)

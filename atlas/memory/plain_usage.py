@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.types import Strategy
 from atlas.memory.updating import UNTRIED_RATE
 from atlas.protocols.strategies import SuccessRateUpdater
 
@@ -19,7 +21,14 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a record's metadata says of its uses, as fields of `Strategy`; nothing where it was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
-    return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, round(count * rate)), RATE: rate} if count else {}
+    return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
+
+
+def with_successes(strategy: Strategy) -> Strategy:
+    """Return somebody else's strategy with as many successes as its rate says, where it has uses and counts none."""
+    count, rate = strategy.usage_count, strategy.success_rate
+    is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
+    return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy
 
 
 def usage_in(metadata: Mapping[str, Any]) -> Usage:
@@ -39,3 +48,7 @@ def counted(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpda
     held = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
     rate, count = updater.update(held[RATE], held[COUNT], success)
     return {**metadata, COUNT: int(count), SUCCESSES: held[SUCCESSES] + success, RATE: float(rate)}
+
+
+def _successes(count: int, rate: float) -> int:
+    return round(count * rate)

@@ -11,6 +11,8 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
+from atlas.infra.offering import offered
+from atlas.memory.plain_usage import with_successes
 
 M = TypeVar("M")
 
@@ -55,7 +57,7 @@ class Plugged:
 
     def __init__(self, memory: Any) -> None:
         """Raise `InvalidInput` where the object lacks a method that is needed."""
-        lacking = [name for name in self.needs if not callable(getattr(memory, name, None))]
+        lacking = [name for name in self.needs if not callable(offered(memory, name))]
         if lacking:
             raise InvalidInput(
                 f"{_a(self.noun)} should have {' and '.join(self.needs)}, sync or async, "
@@ -74,7 +76,7 @@ class Plugged:
     @property
     def counts_uses(self) -> bool:
         """Whether it can be told how an attempt went that used what it found."""
-        return callable(getattr(self.memory, "update_stats", None))
+        return callable(offered(self.memory, "update_stats"))
 
     async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Tell it how an attempt went."""
@@ -90,10 +92,14 @@ class Plugged:
                 f"expected a list of {self.item.__name__} from the {method} of {type(self.memory).__name__!r}, "
                 f"got {given!r:.120}"
             )
-        return Retrieval(hits=[_hit(one) for one in items[:k]], n_hidden=0, threshold=0.0)
+        return Retrieval(hits=[_hit(self._known(one)) for one in items[:k]], n_hidden=0, threshold=0.0)
 
     def _question(self, task: Task) -> Any:
         return task
+
+    def _known(self, item: Any) -> Any:
+        """Return what it found with what follows from it."""
+        return item
 
 
 class PluggedExperience(Plugged):
@@ -120,6 +126,9 @@ class PluggedStrategies(Plugged):
     """Somebody else's strategy bank."""
 
     noun, item, needs, own_name = "strategy bank", Strategy, ("read", "write"), "strategy_bank"
+
+    def _known(self, item: Strategy) -> Strategy:
+        return with_successes(item)
 
     async def awrite(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that it makes of an attempt, or None."""

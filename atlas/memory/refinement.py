@@ -13,7 +13,7 @@ from atlas.core.types import Experience, Task, Vectors
 from atlas.infra.passages import encode_whole
 from atlas.infra.plain_embedder import whole_embedder
 from atlas.memory.ranking import maximal_marginal_relevance
-from atlas.protocols.infra import Embedder, Encoder
+from atlas.protocols.infra import Embedder
 
 KEPT_UNJUDGED = "it was not judged"
 
@@ -75,7 +75,7 @@ class HeuristicRefineStrategy:
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         *,
         duplicate_similarity: float = 0.95,
         diversity: float = 0.3,

@@ -18,7 +18,7 @@ from atlas.core.types import Trajectory
 from atlas.memory.context import BUDGET_TOKENS, TokenCounter, build_context
 from atlas.memory.opening import open_memory
 from atlas.memory.system import MemorySystem
-from atlas.protocols.infra import Embedder
+from atlas.protocols.infra import WholeEmbedder
 
 MEMORIES = ("experience", "concepts", "strategies")
 K = 5
@@ -163,7 +163,7 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 
 @contextmanager
 def scratch_memory(
-    memories: frozenset[str], embedder: Embedder, settings: Settings
+    memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
     """A memory system with these memories alone, over a store that is gone afterwards, and its clock."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)

@@ -17,7 +17,7 @@ from atlas.memory.backing import PlainStore, backing
 from atlas.memory.ranking import check_k
 from atlas.memory.records_async import AsyncRecordMemory, listed
 from atlas.memory.retrieving import Retriever
-from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore, Where
+from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -38,7 +38,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         collection_name: str,
         weights: Weights,
@@ -75,7 +75,7 @@ class AsyncRetrievalMemory(AsyncRecordMemory, ABC, Generic[T]):
         self,
         weights: Weights,
         *,
-        embedder: Embedder | None = None,
+        embedder: WholeEmbedder | None = None,
         store: LedgerVectorStore | PlainStore | None = None,
         reranked: bool = True,
     ) -> Self:

@@ -29,7 +29,7 @@ from atlas.memory.ranking import (
     rank,
 )
 from atlas.memory.reranking import RERANKED, Reranked, rerank
-from atlas.protocols.infra import Clock, Embedder, Where
+from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -45,7 +45,7 @@ class Retriever:
     """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
 
     store: LedgerVectorStore | PlainStore
-    embedder: Embedder
+    embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
     """Asked at every search: another process may have chosen others."""
 

@@ -16,6 +16,7 @@ from atlas.core.types import Strategy, Task, Trajectory, Vectors
 from atlas.infra.spending import operation
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import stored_at, to_restored
+from atlas.memory.marking import joined
 from atlas.memory.merging import check_groups
 from atlas.memory.records_async import retried
 from atlas.memory.strategy_merging import StrategyMergePlan, merge_of, plan_strategy_merge
@@ -61,8 +62,8 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         if already is not None:
             return already
         with operation():
-            abstracted = await self.abstractor.abstract(trajectory)
-            return None if abstracted is None else await self._joined_or_added(checked(abstracted, self._clock.now()))
+            abstracted = await self._abstracted(trajectory)
+            return None if abstracted is None else await self._joined_or_added(abstracted)
 
     async def aadd(self, strategy: Strategy) -> str:
         """Add a strategy as it is, such as one that a person wrote; its id.
@@ -97,8 +98,8 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
             for n_done, trajectory in enumerate(succeeded, start=1):
                 if trajectory.id not in known:
                     try:
-                        abstracted = await self.abstractor.abstract(trajectory)
-                        made += [checked(abstracted, self._clock.now())] if abstracted is not None else []
+                        abstracted = await self._abstracted(trajectory)
+                        made += [abstracted] if abstracted is not None else []
                     except AtlasError as error:  # one that a model cannot read should not cost all the others
                         problems.append(f"{trajectory.task.id}: {error}")
                 if on_progress:
@@ -232,6 +233,13 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
 
     # Steps of the above
 
+    async def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
+        """Return what the abstractor makes of an attempt, which becomes one of its sources if that is not said."""
+        made = await self.abstractor.abstract(trajectory)
+        if made is None:
+            return None
+        return checked(replace(made, sources=joined(made.sources, [trajectory.id])), self._clock.now())
+
     async def _known_sources(self) -> set[str]:
         """The attempts that strategies were abstracted from."""
         held = await self._store.column("sources")
@@ -266,15 +274,15 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
 
     async def _combined(self, held: Strategy, other: Strategy) -> Strategy | None:
         """A strategy with another one of an alike situation; None where a model says that they are two."""
-        joined = with_sources(held, other)
+        both = with_sources(held, other)
         if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
-            return joined
+            return both
         try:
             together = await self.abstractor.combined(held, other)
         except LLMError as error:
             logger.warning("strategy %s keeps another suggestion as a variant: %s", held.id, error)
-            return joined
-        return None if together is None else replace(together, id=held.id, sources=joined.sources)
+            return both
+        return None if together is None else replace(together, id=held.id, sources=both.sources)
 
     async def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy | None:
         moment = await self._store.moment()

@@ -19,7 +19,7 @@ from atlas.memory.marking import MarksChange
 from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
 from atlas.memory.strategy_records import TextOf, from_row, situation_of, to_entry
 from atlas.memory.updating import EMASuccessUpdater, credible_interval, lower_bound
-from atlas.protocols.infra import Clock, Embedder, Encoder, VectorStore
+from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -78,7 +78,7 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
 
     def __init__(
         self,
-        embedder: Embedder | Encoder,
+        embedder: Embedder,
         vector_store: VectorStore | LedgerVectorStore | PlainStore,
         abstractor: StrategyAbstractor,
         success_updater: SuccessRateUpdater = EMASuccessUpdater(),

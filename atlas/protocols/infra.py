@@ -32,8 +32,8 @@ class Clock(Protocol):
 
 
 @runtime_checkable
-class Encoder(Protocol):
-    """The least that a memory asks of an embedding model; what an `Embedder` has besides is made up for."""
+class Embedder(Protocol):
+    """All that a memory asks of an embedding model; what a `WholeEmbedder` has besides is made up for."""
 
     def encode(self, text: str) -> npt.ArrayLike:
         """Return the vector of one text: numbers, shape (dim,), not all zero."""
@@ -41,10 +41,10 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
-class Embedder(Protocol):
+class WholeEmbedder(Embedder, Protocol):
     """Turns texts into vectors of unit length. Synchronous; components call it in a thread.
 
-    A memory takes any `Encoder` in its place. It may have two methods more. `encode_query(text) -> (dim,)` embeds a
+    A memory makes one of any `Embedder`. It may have two methods more. `encode_query(text) -> (dim,)` embeds a
     question, of any length, where questions are embedded in another way than documents, or where long ones have to be
     cut; without it, `encode` does. `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in
     order and overlapping, each of which the model reads whole, one for a text that fits; without it, every text is
@@ -121,11 +121,7 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """One collection of records: their documents, vectors and metadata.
-
-    `add, query, delete` and `get` are all that a memory needs to store, search, get, edit and count uses. `count`
-    serves `len` and pruning. Without `update`, a record that changes is deleted and added. The rest serves browsing.
-    """
+    """One collection of records: their documents, vectors and metadata. All that a memory needs of a store."""
 
     async def add(
         self,
@@ -152,6 +148,15 @@ class VectorStore(Protocol):
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`: dicts of `id`, `metadata`, `document` and `embedding`."""
         ...
+
+
+@runtime_checkable
+class BrowsableVectorStore(VectorStore, Protocol):
+    """A store that can be counted, listed and searched by words too; a memory uses whatever a store has of these.
+
+    `count` serves `len` and pruning. Without `update`, a record that changes is deleted and added. A store with all of
+    them takes long texts as several vectors.
+    """
 
     async def count(self, where: Where | None = None) -> int:
         """How many records there are."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from atlas.core.types import Vectors
 from atlas.infra.passages import encode_documents
-from atlas.protocols.infra import Embedder, Progress
+from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.records import FLOAT, read_revision
 from atlas.storage.stored import parsed
@@ -19,7 +19,7 @@ BATCH = 256
 _IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
 
 
-def reembed(ledger: SqliteLedger, embedder: Embedder, on_progress: Progress | None = None) -> int:
+def reembed(ledger: SqliteLedger, embedder: WholeEmbedder, on_progress: Progress | None = None) -> int:
     """Embed all texts of a store with another model and bind the store to it; how many texts there were.
 
     The vectors are made first and swapped in one transaction; records that others add meanwhile are embedded inside it.
@@ -51,7 +51,7 @@ def _texts(connection: sqlite3.Connection) -> Iterator[str]:
         yield parsed(before, "document")["document"]
 
 
-def _embed(embedder: Embedder, texts: Sequence[str], vectors: dict[str, Vectors]) -> None:
+def _embed(embedder: WholeEmbedder, texts: Sequence[str], vectors: dict[str, Vectors]) -> None:
     vectors |= dict(zip(texts, encode_documents(embedder, texts), strict=True))
 
 

@@ -241,6 +241,30 @@ def test_a_context_is_built_of_them(system, parts):
     assert 0 < block.n_tokens <= block.budget_tokens
 
 
+@pytest.mark.parametrize(
+    ("known", "record"),
+    [
+        ({"usage_count": 10, "success_rate": 0.9}, "succeeded in 9 of 10 tries"),
+        ({"usage_count": 10, "success_rate": 0.0}, "succeeded in 0 of 10 tries"),
+        ({"usage_count": 10, "success_rate": 0.4, "n_succeeded": 5}, "succeeded in 5 of 10 tries"),
+        ({}, "not tried yet"),
+    ],
+)
+def test_a_record_is_told_from_the_rate_where_nobody_counted_successes(parts, known, record):
+    _, _, bank = parts
+    bank.held["s"] = Strategy(id="s", situation=REFUND, suggestion="look it up", **known)
+    text = MemorySystemImpl(None, None, bank).build_context(attempt().task).text
+    assert f"  Record: {record}" in text
+
+
+@pytest.mark.parametrize("rate", [None, "9 of 10", float("nan"), 90])
+def test_a_rate_that_is_none_costs_its_own_record_at_most(parts, rate):
+    _, _, bank = parts
+    bank.held["s"] = Strategy(id="s", situation=REFUND, suggestion="look it up", usage_count=10, success_rate=rate)
+    result = MemorySystemImpl(None, None, bank).query_sync(attempt().task)
+    assert ([one.id for one in result.strategies], result.errors) == (["s"], {})
+
+
 def test_they_are_given_back_as_they_are_and_have_nothing_that_only_ours_offer(system, parts):
     assert [system.experience_memory, system.concept_library, system.strategy_bank] == parts
     with pytest.raises(NotFound, match=r"the experience memory of this memory system is a '\w+', none of ATLAS's own"):

@@ -38,6 +38,7 @@ from tests.contract.told import (
     Parts,
     Scripted,
     WordEmbedder,
+    Wording,
     attempt,
     concept,
     system_of,
@@ -222,6 +223,23 @@ def test_a_success_becomes_a_strategy_that_is_found_by_its_situation(parts):
     assert {one.id for one in bank.read(task())} == {one.id for one in written}
     assert bank.get(written[0].id).situation == FLIGHT
     assert (bank.get("nobody"), len(bank)) == (None, 2)
+
+
+def test_an_attempt_is_abstracted_once_also_by_an_abstractor_that_names_no_source(parts):
+    abstractor, trajectory = Wording(), attempt()
+    bank = parts.strategies(abstractor)
+    first, again = bank.write(trajectory), bank.write(trajectory)
+    assert (again, len(bank), len(abstractor.asked)) == (first, 1, 1)
+    assert first.sources == (trajectory.id,)
+    assert "variants" not in bank.get(first.id).metadata
+
+
+def test_a_planned_write_names_its_sources_too(parts):
+    abstractor, given = Wording(), [attempt(), attempt(HOTEL)]
+    bank = parts.strategies(abstractor)
+    bank.apply_write(bank.plan_write(given))
+    assert {one.sources for one in bank.read(task())} == {(given[0].id,), (given[1].id,)}
+    assert bank.plan_write(given).n_known == 2
 
 
 @pytest.mark.parametrize("success", [False, None])

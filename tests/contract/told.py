@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -75,6 +75,14 @@ class Abstracting:
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
         self.asked.append(trajectory)
         return None if self.finds_nothing else Strategy(situation=trajectory.task.description, suggestion="look it up")
+
+
+class Wording(Abstracting):
+    """Puts it differently each time, as a language model does."""
+
+    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
+        made = await super().abstract(trajectory)
+        return made and replace(made, suggestion=f"look it up, answer {len(self.asked)}")
 
 
 class Scripted:

@@ -138,7 +138,7 @@ def test_a_file_that_may_not_be_written_is_taken_without_the_table(tmp_path, cap
     assert "protea.db has no table `memory`, and could not be given one: database is locked" in caplog.text
 
 
-def test_clearing_forgets_every_entry_as_one_operation_and_numbers_begin_again(memory_store):
+def test_clearing_forgets_every_entry_as_one_operation_and_numbers_go_on(memory_store):
     memory_store.clear()  # nothing to do
     for generation in (1, 2, 3):
         memory_store.add(generation, "task", f"User asked: task {generation}")
@@ -148,10 +148,12 @@ def test_clearing_forgets_every_entry_as_one_operation_and_numbers_begin_again(m
     assert memory_store.memory.experience.get(kept)
     (last, *_) = memory_store.memory.history(1)
     assert (last.kind, last.reason, last.counts["removed"]) == ("delete", "cleared", 3)
-    assert memory_store.add(9, "task", "User asked: anew") == 1
-    memory_store.clear()
+    assert memory_store.add(9, "task", "User asked: anew") == 4
     memory_store.memory.undo(last.id)
-    assert [row["id"] for row in memory_store.get_recent()] == [3, 2, 1]
+    assert sorted(row["id"] for row in memory_store.get_recent()) == [1, 2, 3, 4]
+    memory_store.clear()
+    memory_store.clear()
+    assert memory_store.add(9, "task", "User asked: again") == 5
 
 
 def test_what_was_cleared_does_not_come_in_again_with_its_file(tmp_path):

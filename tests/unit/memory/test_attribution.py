@@ -52,6 +52,27 @@ def test_memories_may_be_named_as_a_context_block_does():
     assert attribution.take(stating(trajectory, said)).used == {"strategies": ("s1", "s2"), "journal": ("e",)}
 
 
+def test_ids_may_be_named_as_a_context_block_shows_them():
+    attribution, trajectory = TrajectoryAttribution(), attempt("cancel a flight")
+    given = {"experience": ("exp[1] x", "y[1", "y]1"), "strategies": ("s" * 3_000, "s" * 2_000)}
+    attribution.note(trajectory.task, given)
+    taken = attribution.take(stating(trajectory, ["exp_1_ x", "y_1", "y[1", f"{'s' * 63}…"]))
+    assert taken.used == {"experience": ("exp[1] x", "y[1")}
+    assert taken.unknown == ("y_1", f"{'s' * 63}…")
+    attribution.note(trajectory.task, given)
+    taken = attribution.take(stating(trajectory, {"experience": ["exp_1_ x", "y_1"]}))
+    assert taken.used == {"experience": ("exp[1] x", "y_1")}
+
+
+@pytest.mark.parametrize("used", [["s1"], {"strategies": ["s1"]}])
+def test_an_id_that_is_no_text_costs_nothing_else(used):
+    attribution, trajectory = TrajectoryAttribution(), attempt("cancel a flight")
+    attribution.note(trajectory.task, {"strategies": (5, "s1")})
+    assert attribution.take(stating(trajectory, used)).used == {"strategies": ("s1",)}
+    attribution.note(trajectory.task, {"strategies": (5, "s12345678")})
+    assert attribution.take(stating(trajectory, {"strategies": ["s1234567"]})).used == {"strategies": ("s12345678",)}
+
+
 @pytest.mark.parametrize(
     ("used", "problem"),
     [

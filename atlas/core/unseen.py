@@ -1,0 +1,60 @@
+"""Characters of a text that nobody sees, written out as Python writes them, so that a reader knows of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+"""What orders a terminal about, ends a line, turns the direction of what follows it, or is there but not seen."""
+
+NON_JOINER, JOINER, AS_EMOJI, KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
+
+_MORE_EMOJI = "\u203c\u2049\u3030"
+"""Signs that may be emoji too, but that Unicode counts as punctuation."""
+
+_VIRAMA = 9
+"""The combining class of signs that bind a letter to the next one, or, with a joiner, end it."""
+
+
+def written_out(line: str) -> str:
+    """Return one line with every unseen character as its escape in Python, unless what stands beside it needs it.
+
+    That is a joiner or non-joiner between letters or, as the first, between emoji, and what chooses a sign's emoji.
+    """
+    return _UNSEEN.sub(_seen, line)
+
+
+def has_unseen(text: str) -> bool:
+    """Whether a text holds a character that nobody sees, needed or not."""
+    return _UNSEEN.search(text) is not None
+
+
+def _seen(found: re.Match[str]) -> str:
+    unseen, text, place = found[0], found.string, found.start()
+    before, after = text[max(0, place - 2) : place], text[place + 1 : place + 2]
+    needed = _chooses_emoji(before, after) if unseen == AS_EMOJI else _joins(unseen, before, after)
+    return unseen if needed else unseen.encode("unicode_escape").decode()
+
+
+def _chooses_emoji(before: str, after: str) -> bool:
+    return _is_emoji(before[-1:]) or (before[-1:] in set("0123456789#*") and after == KEYCAP)
+
+
+def _joins(unseen: str, before: str, after: str) -> bool:
+    if unseen not in (JOINER, NON_JOINER):
+        return False
+    if _is_letter(before[-1:]) and (_is_letter(after) or unicodedata.combining(before[-1:]) == _VIRAMA):
+        return True
+    return unseen == JOINER and _is_emoji(before.removesuffix(AS_EMOJI)[-1:]) and _is_emoji(after)
+
+
+def _is_letter(one: str) -> bool:
+    return one != "" and unicodedata.category(one)[0] in "LM" and not has_unseen(one)
+
+
+def _is_emoji(one: str) -> bool:
+    return one > "\x7f" and (unicodedata.category(one)[0] == "S" or one in _MORE_EMOJI)
