@@ -18,6 +18,7 @@ from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
+from atlas.memory.replacing import to_its_end
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.history import NO_MOMENT, Moment
@@ -112,9 +113,7 @@ class PlainStore(PlainRecords):
             before = await self._rows(ids)
             kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
             given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
-            await self._replace(before, embeddings, given, documents)
-            if dropped:
-                await self._store.delete(list(dropped))
+            await to_its_end(self._replace(before, embeddings, given, documents, dropped))
 
     async def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
         """Count a use in a record's metadata, with the rate that an updater gives; `NotFound` where it is not there.
@@ -128,7 +127,7 @@ class PlainStore(PlainRecords):
         async with self._turns:
             [row] = await self._rows([record_id])
             metadata = counted(row["metadata"], success, updater)
-            await self._replace([row], [row["embedding"]], [metadata], [row["document"]])
+            await to_its_end(self._replace([row], [row["embedding"]], [metadata], [row["document"]]))
 
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False

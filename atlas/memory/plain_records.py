@@ -12,7 +12,7 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.infra.turns import turns_of
-from atlas.memory.replacing import Row, replace_records
+from atlas.memory.replacing import Row, replace_records, to_its_end
 from atlas.protocols.infra import VectorStore, Where
 
 FIRST_ASKED = 1_000
@@ -54,7 +54,7 @@ class PlainRecords:
         async with self._turns:  # not while one of them is being replaced, which would bring it back
             n_present = len(await self.get(distinct))
             if n_present:
-                await self._store.delete(distinct)
+                await to_its_end(self._store.delete(distinct))
         return n_present
 
     async def n_records(self) -> int:
@@ -118,9 +118,20 @@ class PlainRecords:
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
+        dropped: Sequence[str] = (),
     ) -> None:
-        if not before:
-            return
+        if before:
+            await self._replace_rows(before, embeddings, metadatas, documents)
+        if dropped:
+            await self._store.delete(list(dropped))
+
+    async def _replace_rows(
+        self,
+        before: Sequence[Row],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
         if inspect.iscoroutinefunction(getattr(self._store, "update", None)):
             await self._store.update(ids, held, metadatas, documents)

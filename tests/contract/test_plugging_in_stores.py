@@ -215,33 +215,33 @@ def test_a_delete_that_fails_after_it_deleted_is_put_right_too():
     assert bank.get(written.id) == written
 
 
-def test_whoever_stops_waiting_loses_no_record():
-    class Hanging(FiveMethods):
-        hangs = False
+def test_what_was_begun_for_one_who_stops_waiting_is_ended_before_others_have_their_turn():
+    class Slow(FiveMethods):
+        is_slow = False
 
         async def add(self, ids, embeddings, metadatas, documents):
-            if self.hangs:
-                self.hangs = False
+            if self.is_slow:
                 self.reached.set()
-                await asyncio.Event().wait()
+                await self.may_go_on.wait()
             await super().add(ids, embeddings, metadatas, documents)
 
     async def use():
-        store = Hanging()
+        store = Slow()
         bank = bank_over(store)
         written = await bank.awrite(attempt())
-        store.hangs, store.reached = True, asyncio.Event()
+        store.is_slow, store.reached, store.may_go_on = True, asyncio.Event(), asyncio.Event()
         counting = asyncio.create_task(bank.aupdate_stats(written.id, True))
         waiting = asyncio.create_task(bank.aupdate_stats(written.id, True))
         async with asyncio.timeout(60):
             await store.reached.wait()
         counting.cancel()
+        store.may_go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await counting
         await waiting
         return await bank.aget(written.id)
 
-    assert asyncio.run(use()).usage_count == 1
+    assert asyncio.run(use()).usage_count == 2
 
 
 def test_a_store_whose_get_gives_no_embeddings_is_told_before_anything_is_deleted():
