@@ -95,8 +95,8 @@ class PlainStore(PlainRecords):
         return ids
 
     async def count(self, where: Where | None = None) -> int:
-        """How many records there are."""
-        return await self.n_records() if where is None else len(await self.scan(where))
+        """How many records pass a filter; a store that cannot count is asked for all of them."""
+        return await self.n_records() if where is None and self._can_count else len(await self.scan(where))
 
     async def update(
         self,

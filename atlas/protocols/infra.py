@@ -124,7 +124,7 @@ class VectorStore(Protocol):
     """One collection of records: their documents, vectors and metadata.
 
     `add, query, delete` and `get` are all that a memory needs to store, search, get, edit and count uses. `count`
-    serves `len` and pruning. Without `update`, a record that changes is deleted and added. The rest serves browsing.
+    serves `len`. Without `update`, a record that changes is deleted and added. The rest serves browsing.
     """
 
     async def add(
