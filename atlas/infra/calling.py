@@ -6,23 +6,25 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
 
 ENDING = (KeyboardInterrupt, SystemExit, asyncio.CancelledError)
 """What would stop everybody else who waits, or the event loop itself."""
 
 
-async def call(method: Callable[..., Any], *given: Any) -> Any:
+async def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
     """Return what somebody else's method gives: a coroutine is awaited here, what may block gets a thread.
 
     Raises:
         RuntimeError: It raised what would end more than itself, such as `SystemExit`.
     """
     try:
-        result = method(*given) if inspect.iscoroutinefunction(method) else await _in_a_thread(method, *given)
-        return await result if inspect.isawaitable(result) else result
+        result: Any = method(*given) if inspect.iscoroutinefunction(method) else await _in_a_thread(method, *given)
+        return cast("T", await result if inspect.isawaitable(result) else result)
     except ENDING as error:
         if _is_ours(error):
             raise

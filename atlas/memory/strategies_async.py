@@ -13,6 +13,7 @@ from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
+from atlas.infra.calling import call
 from atlas.infra.spending import operation
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import stored_at, to_restored
@@ -61,7 +62,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
         if already is not None:
             return already
         with operation():
-            abstracted = await self.abstractor.abstract(trajectory)
+            abstracted = await call(self.abstractor.abstract, trajectory)
             return None if abstracted is None else await self._joined_or_added(checked(abstracted, self._clock.now()))
 
     async def aadd(self, strategy: Strategy) -> str:
@@ -97,7 +98,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
             for n_done, trajectory in enumerate(succeeded, start=1):
                 if trajectory.id not in known:
                     try:
-                        abstracted = await self.abstractor.abstract(trajectory)
+                        abstracted = await call(self.abstractor.abstract, trajectory)
                         made += [checked(abstracted, self._clock.now())] if abstracted is not None else []
                     except AtlasError as error:  # one that a model cannot read should not cost all the others
                         problems.append(f"{trajectory.task.id}: {error}")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
-from atlas.core.types import Task
+from atlas.core.types import Strategy, Task
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder
 from tests.contract.plain import REFUND, FiveMethods, PlainExperience, attempt, concept
@@ -75,3 +77,38 @@ def test_a_record_that_is_being_replaced_when_nobody_waits_any_more_is_not_lost(
 
     changed = asyncio.run(use())
     assert (changed.name, changed.usage_count) == (("refund", 2) if what == "count" else ("pay", 1))
+
+
+class Steps:
+    """The pluggable steps as ordinary methods, each of which asks a memory of ours by its sync method."""
+
+    def __init__(self):
+        self.asked = ChromaConceptLibrary(HashEmbedder(), FiveMethods())
+
+    def compose(self, concepts):
+        return replace(concepts[0], id="", name=f"composed_{self.asked.count()}")
+
+    def compress(self, trajectories):
+        return [concept(name=f"compressed_{self.asked.count()}_of_{len(trajectories)}")]
+
+    def abstract(self, trajectory):
+        return Strategy(situation=trajectory.task.description, suggestion=f"look it up {self.asked.count()} times")
+
+    def refine(self, experiences, context=None):
+        return experiences[self.asked.count() :][::-1]
+
+
+def test_strategies_of_memories_may_be_sync():
+    steps = Steps()
+    library = ChromaConceptLibrary(
+        HashEmbedder(), FiveMethods(), composition_strategy=steps, compression_strategy=steps
+    )
+    ids = [library.add(concept(name=f"f{n}", code=f"def f{n}():\n    return {n}\n")) for n in range(2)]
+    assert library.compose(ids).name == "composed_0"
+    assert [one.name for one in library.compress([attempt()])] == ["compressed_0_of_1"]
+    bank = ChromaStrategyBank(HashEmbedder(), FiveMethods(), steps)
+    assert bank.write(attempt()).suggestion == "look it up 0 times"
+    assert bank.plan_write([attempt("cancel a flight")]).problems == ()
+    memory = ChromaExperienceMemory(HashEmbedder(), FiveMethods(), refine_strategy=steps)
+    experiences = [memory.get(memory.store(attempt(f"{REFUND} {n}"))) for n in range(2)]
+    assert memory.refine(experiences) == experiences[::-1]
