@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
-from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
+from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords, may_be_awaited
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.memory.replacing import to_its_end
 from atlas.protocols.infra import VectorStore, Where
@@ -43,8 +42,8 @@ def backing(
     """
     if isinstance(vector_store, LedgerVectorStore | PlainStore):
         return vector_store
-    methods = [getattr(vector_store, name, None) for name in METHODS]
-    if not all(map(callable, methods)) or not any(map(inspect.iscoroutinefunction, methods)):
+    has_all = all(callable(getattr(vector_store, name, None)) for name in METHODS)
+    if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"

@@ -133,7 +133,7 @@ class PlainRecords:
         documents: list[str],
     ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
-        if inspect.iscoroutinefunction(getattr(self._store, "update", None)):
+        if may_be_awaited(self._store, "update"):
             await self._store.update(ids, held, metadatas, documents)
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
@@ -143,6 +143,18 @@ class PlainRecords:
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows only where it knows of them."""
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
+
+
+def may_be_awaited(store: object, name: str) -> bool:
+    """Whether a store has a method that is a coroutine, or a decorated one, which may be.
+
+    An ordinary function under its own name is taken for a sync one.
+    """
+    method = getattr(store, name, None)
+    if not callable(method):
+        return False
+    function = inspect.unwrap(method)
+    return inspect.iscoroutinefunction(function) or getattr(function, "__name__", None) != name
 
 
 def plain(embedding: npt.ArrayLike) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,7 +16,7 @@ from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder
-from tests.contract.plain import REFUND, FiveMethods, PlainExperience, attempt, concept
+from tests.contract.plain import REFUND, FiveMethods, PlainExperience, SixMethods, attempt, concept
 
 N_THREADS = 16
 """More than an event loop has for what blocks, on a machine of few processors."""
@@ -112,3 +113,27 @@ def test_strategies_of_memories_may_be_sync():
     memory = ChromaExperienceMemory(HashEmbedder(), FiveMethods(), refine_strategy=steps)
     experiences = [memory.get(memory.store(attempt(f"{REFUND} {n}"))) for n in range(2)]
     assert memory.refine(experiences) == experiences[::-1]
+
+
+def bare(method):
+    """An ordinary decorator, which says nothing of what it decorates."""
+
+    def asked(*given):
+        return method(*given)
+
+    return asked
+
+
+def named(method):
+    return functools.wraps(method)(bare(method))
+
+
+@pytest.mark.parametrize("decorated", [bare, named])
+def test_a_stores_methods_may_be_decorated(decorated):
+    names = ("add", "query", "get", "delete", "count", "update")
+    made = type("Decorated", (SixMethods,), {name: decorated(getattr(SixMethods, name)) for name in names})
+    library = ChromaConceptLibrary(HashEmbedder(), made())
+    concept_id = library.add(concept())
+    library.update_stats(concept_id, True)
+    assert [(one.id, one.usage_count) for one in library.search(REFUND)] == [(concept_id, 1)]
+    assert len(library) == 1
