@@ -137,3 +137,27 @@ def test_a_stores_methods_may_be_decorated(decorated):
     library.update_stats(concept_id, True)
     assert [(one.id, one.usage_count) for one in library.search(REFUND)] == [(concept_id, 1)]
     assert len(library) == 1
+
+
+def test_what_fails_when_nobody_waits_any_more_is_logged_with_the_record(caplog):
+    class Full(InThreads):
+        async def add(self, *columns):
+            if self.deleting.is_set():
+                raise OSError("quota exceeded")
+            await super().add(*columns)
+
+    async def use():
+        store = Full()
+        library = ChromaConceptLibrary(HashEmbedder(), store)
+        concept_id = await library.aadd(concept())
+        counting = asyncio.create_task(library.aupdate_stats(concept_id, True))
+        await asyncio.to_thread(store.deleting.wait, 60)
+        counting.cancel()
+        store.may_delete.set()
+        with pytest.raises(asyncio.CancelledError):
+            await counting
+        return concept_id
+
+    concept_id = asyncio.run(use())
+    assert "a write that was cancelled went on, and failed: the vector store deleted records" in caplog.text
+    assert concept_id in caplog.text
