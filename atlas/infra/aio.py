@@ -6,6 +6,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from atlas.core.errors import BlockingCall
@@ -16,6 +17,7 @@ T = TypeVar("T")
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 _loop_pid = 0
+_thread: threading.Thread | None = None
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -37,9 +39,18 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def _background_loop() -> asyncio.AbstractEventLoop:
-    global _loop, _loop_pid
+    global _loop, _loop_pid, _thread
     with _lock:
-        if _loop is None or _loop_pid != os.getpid():  # a forked child has the parent's loop, but not its thread
+        # a forked child has the parent's loop, but not its thread
+        if _loop is None or _thread is None or not _thread.is_alive() or _loop_pid != os.getpid():
             _loop, _loop_pid = asyncio.new_event_loop(), os.getpid()
-            threading.Thread(target=_loop.run_forever, name="atlas-loop", daemon=True).start()
+            _thread = threading.Thread(target=_serve, args=(_loop,), name="atlas-loop", daemon=True)
+            _thread.start()
         return _loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop on, whatever one of its tasks does: what a task raised is its caller's."""
+    while not loop.is_closed():
+        with suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()

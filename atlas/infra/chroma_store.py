@@ -7,13 +7,13 @@ neither fault: it writes to a ledger, and uses ChromaDB as the index beside it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.protocols.infra import Where
 
@@ -58,11 +58,27 @@ class ChromaVectorStore:
         held = [row["id"] for row in await self.get(ids)]
         if held:
             raise InvalidInput(f"the record {held[0]!r} is there already; delete it first")
-        vectors = [np.asarray(embedding, np.float32) for embedding in embeddings]
-        for start in range(0, len(ids), BATCH):
-            one = slice(start, start + BATCH)
-            columns = {"embeddings": vectors[one], "metadatas": metadatas[one], "documents": documents[one]}
-            await asyncio.to_thread(self._collection.add, ids=ids[one], **columns)
+        await asyncio.to_thread(_write, self._collection.add, ids, embeddings, metadatas, documents)
+
+    async def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Replace records.
+
+        Raises:
+            NotFound: An id is not there.
+        """
+        rows = {row["id"]: row for row in await self.get(ids)}
+        for record_id in ids:
+            if record_id not in rows:
+                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
+        olds = [rows[record_id]["metadata"] or {} for record_id in ids]
+        given = [dict.fromkeys(old) | new for old, new in zip(olds, metadatas, strict=True)]  # None takes a key away
+        await asyncio.to_thread(_write, self._collection.update, ids, embeddings, given, documents)
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
         """Return the k records nearest to a vector, nearest first."""
@@ -100,6 +116,20 @@ class ChromaVectorStore:
             return int(await asyncio.to_thread(self._collection.count))
         found = await asyncio.to_thread(self._collection.get, where=_in_chroma(where), include=[])
         return len(found["ids"])
+
+
+def _write(
+    method: Callable[..., Any],
+    ids: list[str],
+    embeddings: Sequence[npt.ArrayLike],
+    metadatas: list[dict[str, Any]],
+    documents: list[str],
+) -> None:
+    """Hand records to a method of a collection, as many at once as ChromaDB takes."""
+    vectors = [np.asarray(embedding, np.float32) for embedding in embeddings]
+    for start in range(0, len(ids), BATCH):
+        one = slice(start, start + BATCH)
+        method(ids=ids[one], embeddings=vectors[one], metadatas=metadatas[one], documents=documents[one])
 
 
 def _in_chroma(where: Where | None) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -17,8 +16,9 @@ from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.infra.offering import offered
-from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords
+from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords, may_be_awaited
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
+from atlas.memory.replacing import to_its_end
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.history import NO_MOMENT, Moment
@@ -43,8 +43,8 @@ def backing(
     """
     if isinstance(vector_store, LedgerVectorStore | PlainStore):
         return vector_store
-    methods = [offered(vector_store, name) for name in METHODS]
-    if not all(map(callable, methods)) or not any(map(inspect.iscoroutinefunction, methods)):
+    has_all = all(callable(offered(vector_store, name)) for name in METHODS)
+    if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
         raise InvalidInput(
             f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
@@ -95,8 +95,8 @@ class PlainStore(PlainRecords):
         return ids
 
     async def count(self, where: Where | None = None) -> int:
-        """How many records there are."""
-        return await self.n_records() if where is None else len(await self.scan(where))
+        """How many records pass a filter; a store that cannot count is asked for all of them."""
+        return await self.n_records() if where is None and self._can_count else len(await self.scan(where))
 
     async def update(
         self,
@@ -113,9 +113,7 @@ class PlainStore(PlainRecords):
             before = await self._rows(ids)
             kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
             given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
-            await self._replace(before, embeddings, given, documents)
-            if dropped:
-                await self._store.delete(list(dropped))
+            await to_its_end(self._replace(before, embeddings, given, documents, dropped))
 
     async def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
         """Count a use in a record's metadata, with the rate that an updater gives; `NotFound` where it is not there.
@@ -129,7 +127,7 @@ class PlainStore(PlainRecords):
         async with self._turns:
             [row] = await self._rows([record_id])
             metadata = counted(row["metadata"], success, updater)
-            await self._replace([row], [row["embedding"]], [metadata], [row["document"]])
+            await to_its_end(self._replace([row], [row["embedding"]], [metadata], [row["document"]]))
 
     async def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False

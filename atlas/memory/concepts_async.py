@@ -14,6 +14,7 @@ from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
+from atlas.infra.calling import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.spending import operation
 from atlas.memory.backing import PlainStore
@@ -211,7 +212,7 @@ class AsyncConceptLibrary(AsyncConceptLineage):
         except (InvalidInput, NotFound) as reason:
             self._say_once(str(reason))
             return None
-        return await strategy.compose(concepts)
+        return await call(strategy.compose, concepts)
 
     async def acomposable(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
         """Return the concepts that `compose` gives its strategy, each once.
@@ -244,7 +245,8 @@ class AsyncConceptLibrary(AsyncConceptLineage):
             self._say_once("this library has no compression strategy; give it one as compression_strategy")
             return []
         with operation():
-            return await self.compression_strategy.compress([one for one in given if one.outcome.success is True])
+            succeeded = [one for one in given if one.outcome.success is True]
+            return await call(self.compression_strategy.compress, succeeded)
 
     # Carrying elsewhere
 

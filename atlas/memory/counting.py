@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import NotFound
 from atlas.core.types import Trajectory
 from atlas.memory.attribution import Attribution
 from atlas.memory.context import SHORT_ID
@@ -53,8 +53,6 @@ class UseCounter:
                     counted.used.setdefault(name, []).append(whole)
             except NotFound:  # deleted since it was retrieved
                 unknown.append(record_id)
-            except InvalidInput as error:  # a store that keeps no usage
-                failed.append({name: told(error)})
             except Exception as error:  # it costs this memory's part alone
                 logger.warning("the memory %r counted no use of %r", name, record_id, exc_info=True)
                 failed.append({name: told(error)})
@@ -74,7 +72,7 @@ class UseCounter:
         memory = self.memories.get(name)
         if memory is None:
             raise NotFound(f"this memory system has no {name!r}")
-        if isinstance(memory, Plugged) and not memory.counts_uses:
+        if not memory.counts_uses:
             return None
         record_id = await self._whole_id(memory, record_id)
         scoped = memory.within("store", operation_id=operation_id) if operation_id else memory

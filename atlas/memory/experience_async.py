@@ -20,6 +20,7 @@ from atlas.core.types import (
     Vectors,
     new_id,
 )
+from atlas.infra.calling import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.spending import operation
 from atlas.memory import extraction
@@ -185,7 +186,7 @@ class AsyncExperienceMemory(AsyncRetrievalMemory[Experience]):
 
     async def arefine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """What the refine strategy makes of the experiences; the memory itself is not changed."""
-        return await self._refine_strategy.refine(experiences, context)
+        return await call(self._refine_strategy.refine, experiences, context)
 
     # Pruning
 

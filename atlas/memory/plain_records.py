@@ -13,7 +13,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.infra.offering import offered
 from atlas.infra.turns import turns_of
-from atlas.memory.replacing import Row, replace_records
+from atlas.memory.replacing import Row, replace_records, to_its_end
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 
 FIRST_ASKED = 1_000
@@ -58,7 +58,7 @@ class PlainRecords:
         async with self._turns:  # not while one of them is being replaced, which would bring it back
             n_present = len(await self.get(distinct))
             if n_present:
-                await self._store.delete(distinct)
+                await to_its_end(self._store.delete(distinct))
         return n_present
 
     async def n_records(self) -> int:
@@ -122,11 +122,22 @@ class PlainRecords:
         embeddings: Sequence[npt.ArrayLike],
         metadatas: list[dict[str, Any]],
         documents: list[str],
+        dropped: Sequence[str] = (),
     ) -> None:
-        if not before:
-            return
+        if before:
+            await self._replace_rows(before, embeddings, metadatas, documents)
+        if dropped:
+            await self._store.delete(list(dropped))
+
+    async def _replace_rows(
+        self,
+        before: Sequence[Row],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
-        if inspect.iscoroutinefunction(offered(self._store, "update")):
+        if may_be_awaited(self._store, "update"):
             await self._store.update(ids, held, metadatas, documents)
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
@@ -136,6 +147,18 @@ class PlainRecords:
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows only where it knows of them."""
         return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
+
+
+def may_be_awaited(store: object, name: str) -> bool:
+    """Whether a store has a method that is a coroutine, or a decorated one, which may be.
+
+    An ordinary function under its own name is taken for a sync one.
+    """
+    method = offered(store, name)
+    if not callable(method):
+        return False
+    function = inspect.unwrap(method)
+    return inspect.iscoroutinefunction(function) or getattr(function, "__name__", None) != name
 
 
 def plain(embedding: npt.ArrayLike) -> list[Any]:

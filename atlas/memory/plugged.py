@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, ClassVar, Self, TypeVar
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
+from atlas.infra.calling import call
 from atlas.infra.offering import offered
 from atlas.memory.plain_usage import with_successes
 
 M = TypeVar("M")
-
-
-async def call(method: Callable[..., Any], *given: Any) -> Any:
-    """Return what somebody else's method gives: a coroutine is awaited here, what may block gets a thread."""
-
-    def answer() -> Any:
-        try:
-            return method(*given)
-        except StopIteration as error:  # whoever waits for the thread would wait for ever
-            raise RuntimeError(f"it raised {error!r}") from error
-
-    try:
-        result = method(*given) if inspect.iscoroutinefunction(method) else await asyncio.to_thread(answer)
-        return await result if inspect.isawaitable(result) else result
-    except (SystemExit, asyncio.CancelledError) as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
-            raise  # whoever asks has stopped waiting
-        raise RuntimeError(f"it raised {error!r}") from error  # else it would stop everybody else, or the loop itself
 
 
 class Plugged:

@@ -7,6 +7,7 @@ from typing import Any
 
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.infra import aio
+from atlas.memory.backing import PlainStore
 from atlas.memory.records_async import AsyncRecordMemory
 from atlas.protocols.infra import Where
 
@@ -111,5 +112,5 @@ class RecordMemory(AsyncRecordMemory):
         return aio.run(self.arestore(ids))
 
     def __len__(self) -> int:
-        """How many records there are."""
-        return self.count()
+        """How many records there are; `InvalidInput` for a plain vector store that cannot count."""
+        return aio.run(self._store.n_records() if isinstance(self._store, PlainStore) else self._store.count())

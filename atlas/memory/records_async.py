@@ -41,6 +41,11 @@ class AsyncRecordMemory:
         """The operation that `within` began."""
         return self._store.operation_id
 
+    @property
+    def counts_uses(self) -> bool:
+        """Whether it can be told how an attempt went that used one of its records."""
+        return self.success_updater is not None or not isinstance(self._store, PlainStore)
+
     # Looking over them
 
     async def abrowse(

@@ -13,6 +13,7 @@ from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
+from atlas.infra.calling import call
 from atlas.infra.spending import operation
 from atlas.memory.editing import Editable, check_changes
 from atlas.memory.exporting import stored_at, to_restored
@@ -235,7 +236,7 @@ class AsyncStrategyBank(AsyncStrategyOutcomes):
 
     async def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
         """Return what the abstractor makes of an attempt, which becomes one of its sources if that is not said."""
-        made = await self.abstractor.abstract(trajectory)
+        made = await call(self.abstractor.abstract, trajectory)
         if made is None:
             return None
         return checked(replace(made, sources=joined(made.sources, [trajectory.id])), self._clock.now())

@@ -154,7 +154,7 @@ class VectorStore(Protocol):
 class BrowsableVectorStore(VectorStore, Protocol):
     """A store that can be counted, listed and searched by words too; a memory uses whatever a store has of these.
 
-    `count` serves `len` and pruning. Without `update`, a record that changes is deleted and added. A store with all of
+    `count` serves `len`. Without `update`, a record that changes is deleted and added. A store with all of
     them takes long texts as several vectors.
     """
 

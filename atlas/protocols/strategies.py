@@ -1,4 +1,8 @@
-"""The pluggable steps of the memories: how to extract, refine, compress, compose, document, abstract and update."""
+"""The pluggable steps of the memories: how to extract, refine, compress, compose, document, abstract and update.
+
+The coroutines of those that refine, compress, compose, document and abstract may be ordinary methods too, each of which
+is called in a thread of its own.
+"""
 
 from __future__ import annotations
 

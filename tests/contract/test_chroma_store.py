@@ -8,7 +8,7 @@ import chromadb
 import pytest
 from chromadb.config import Settings
 
-from atlas.core.errors import InvalidInput
+from atlas.core.errors import InvalidInput, NotFound
 from atlas.infra import aio
 from atlas.memory.storage import ChromaVectorStore, QueryResult
 from tests.contract.conftest import axis
@@ -81,3 +81,19 @@ def test_a_collection_with_another_measure_is_refused(client):
     client.create_collection(name := f"squared-{uuid4().hex}")
     with pytest.raises(InvalidInput, match=r"should measure by 'cosine', but does so by 'l2'; choose another"):
         ChromaVectorStore(client, name)
+
+
+def test_a_record_is_replaced_as_a_whole_and_none_is_made(store):
+    aio.run(store.update(["b", "a"], [axis(5), axis(6)], [{"m": 5}, {"n": 6}], ["fifth", "sixth"]))
+    rows = aio.run(store.get(["a", "b", "c"]))
+    assert [(row["document"], row["metadata"]) for row in rows] == [
+        ("sixth", {"n": 6}),
+        ("fifth", {"m": 5}),
+        ("third", {"n": 3, "kind": "blue"}),
+    ]
+    assert rows[1]["embedding"] == pytest.approx(axis(5))
+    assert aio.run(store.query(axis(6), 1)).ids == ["a"]
+    with pytest.raises(NotFound, match="there is no record 'nobody'"):
+        aio.run(store.update(["a", "nobody"], [axis(7)] * 2, [{"n": 7}] * 2, ["seventh"] * 2))
+    assert aio.run(store.get(["a"]))[0]["document"] == "sixth"
+    assert aio.run(store.count()) == 3

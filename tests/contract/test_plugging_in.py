@@ -144,13 +144,17 @@ def test_what_is_no_answer_costs_its_own_part():
     assert "expected a Strategy or None" in MemorySystemImpl(None, None, bank).store(attempt())["errors"]["strategies"]
 
 
-@pytest.mark.parametrize("given", [SystemExit(2), asyncio.CancelledError(), StopIteration()])
-def test_one_that_raises_what_would_stop_the_program_or_the_loop_costs_its_own_part_too(given):
-    class Ending(PlainStrategies):
-        def read(self, task, k=5):
-            raise given
+@pytest.mark.parametrize("is_sync", [True, False])
+@pytest.mark.parametrize("given", [SystemExit(2), KeyboardInterrupt(), asyncio.CancelledError(), StopIteration()])
+def test_one_that_raises_what_would_stop_the_program_or_the_loop_costs_its_own_part_too(given, is_sync):
+    def end(*_):
+        raise given
 
-        update_stats = read
+    async def end_later(*_):
+        raise given
+
+    class Ending(PlainStrategies):
+        read = update_stats = end if is_sync else end_later
 
     experience = PlainExperience()
     system = MemorySystemImpl(experience, None, Ending())

@@ -13,6 +13,7 @@ from atlas.core.types import Strategy
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.plain_records import FIRST_ASKED
+from atlas.memory.refinement import HeuristicRefineStrategy
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.memory.updating import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
@@ -137,6 +138,10 @@ def test_experiences_whose_metadata_is_the_users_own_keep_it_and_are_not_counted
     with pytest.raises(InvalidInput, match="keeps no usage"):
         memory.record_use(experience_id, True)
     assert memory.usage([experience_id])[experience_id].n_uses == 0
+    system = MemorySystemImpl(memory)
+    retry = attempt(success=False)
+    assert system.query_sync(retry.task).ids["experience"] == (experience_id,)
+    assert set(system.store(retry)) == {"experience"}, "that nothing can be counted is no error"
     assert plain.metadata(experience_id)["usage_count"] == 7
 
 
@@ -215,33 +220,33 @@ def test_a_delete_that_fails_after_it_deleted_is_put_right_too():
     assert bank.get(written.id) == written
 
 
-def test_whoever_stops_waiting_loses_no_record():
-    class Hanging(FiveMethods):
-        hangs = False
+def test_what_was_begun_for_one_who_stops_waiting_is_ended_before_others_have_their_turn():
+    class Slow(FiveMethods):
+        is_slow = False
 
         async def add(self, ids, embeddings, metadatas, documents):
-            if self.hangs:
-                self.hangs = False
+            if self.is_slow:
                 self.reached.set()
-                await asyncio.Event().wait()
+                await self.may_go_on.wait()
             await super().add(ids, embeddings, metadatas, documents)
 
     async def use():
-        store = Hanging()
+        store = Slow()
         bank = bank_over(store)
         written = await bank.awrite(attempt())
-        store.hangs, store.reached = True, asyncio.Event()
+        store.is_slow, store.reached, store.may_go_on = True, asyncio.Event(), asyncio.Event()
         counting = asyncio.create_task(bank.aupdate_stats(written.id, True))
         waiting = asyncio.create_task(bank.aupdate_stats(written.id, True))
         async with asyncio.timeout(60):
             await store.reached.wait()
         counting.cancel()
+        store.may_go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await counting
         await waiting
         return await bank.aget(written.id)
 
-    assert asyncio.run(use()).usage_count == 1
+    assert asyncio.run(use()).usage_count == 2
 
 
 def test_a_store_whose_get_gives_no_embeddings_is_told_before_anything_is_deleted():
@@ -287,12 +292,24 @@ def test_a_store_that_cannot_count_does_everything_else_and_says_what_len_needs(
     strategy_id, concept_id = bank.write(attempt()).id, library.add(concept())
     assert [one.id for one in bank.read(attempt().task)] == [strategy_id]
     assert [one.id for one in library.search(REFUND)] == [concept_id]
-    assert bank.count({"title": REFUND}) == 1
+    assert (bank.count({"title": REFUND}), bank.count(), library.count()) == (1, 1, 1)
     for memory in (bank, library, ChromaExperienceMemory(HashEmbedder(), FourMethods())):
         with pytest.raises(
             InvalidInput, match=r"'FourMethods' has no `count`, which len\(\) needs; give it a coroutine"
         ):
             len(memory)
+
+
+def test_a_store_that_cannot_count_is_listed_to_prune_and_merge_its_records():
+    memory = ChromaExperienceMemory(HashEmbedder(), FourMethods())
+    ids = [memory.store(attempt(f"{REFUND} {n}")) for n in range(3)]
+    assert memory.plan_merge([ids]).n_removed == 2
+    assert memory.plan_refine(ids, HeuristicRefineStrategy(HashEmbedder())).n_total == 3
+    assert memory.prune({"max_count": 1}) == 2
+    assert memory.count() == 1
+    bank = bank_over(FourMethods())
+    written = [bank.add(Strategy(situation=f"{REFUND} {n}", suggestion="look it up")) for n in range(2)]
+    assert len(bank.plan_merge([written]).groups) == 1
 
 
 def test_a_store_that_cannot_count_lists_more_than_it_is_first_asked_for():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 
 import pytest
@@ -97,3 +98,64 @@ def test_an_object_has_one_lock_whatever_it_compares_as():
 async def _through(turns):
     async with turns:
         return "through"
+
+
+def test_one_whose_coroutine_is_thrown_away_while_it_waits_holds_nobody_up():
+    async def all_of_them():
+        turns = Turns()
+        async with turns:
+            waiting, given = _through(turns), _through(turns)
+            waiting.send(None)
+            given.send(None)
+            waiting.close()
+        given.close()  # it was given its turn, and does not know it yet
+        async with asyncio.timeout(10):
+            return await _through(turns)
+
+    assert asyncio.run(all_of_them()) == "through"
+
+
+def test_one_whose_loop_is_closed_while_it_waits_holds_nobody_up():
+    turns, loop = Turns(), asyncio.new_event_loop()
+
+    async def all_of_them():
+        async with turns:
+            await asyncio.to_thread(begin_waiting)
+        async with asyncio.timeout(10):
+            return await _through(turns)
+
+    def begin_waiting():
+        begun.append(loop.create_task(_through(turns)))
+        loop.run_until_complete(asyncio.sleep(0))
+        loop.close()
+
+    begun = []
+    assert asyncio.run(all_of_them()) == "through"
+    [abandoned] = begun
+    abandoned.get_coro().close()
+    assert asyncio.run(_through(turns)) == "through"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+def test_a_process_that_is_forked_while_one_is_in_waits_for_nobody():
+    thing = object()
+    turns = turns_of(thing)
+
+    async def fork():
+        async with turns:
+            child = os.fork()
+            if child == 0:
+                _enter_and_exit(turns)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert asyncio.run(fork()) == 0
+
+
+def _enter_and_exit(turns):
+    """End this process, with 0 if it is let in at once."""
+    try:
+        turns.__aenter__().send(None)
+    except StopIteration:
+        os._exit(0)
+    finally:
+        os._exit(1)

@@ -120,6 +120,16 @@ def test_a_documenter_cannot_give_a_name_that_a_program_uses_itself():
     assert all(rewriting.does_the_same for rewriting in proposal.rewritings)
 
 
+class SyncDocumenter:
+    def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
+        return replace(concept, description="Tells primes.")
+
+
+def test_a_documenter_may_be_sync():
+    (learned,) = propose(attempts(), documenter=SyncDocumenter()).learned
+    assert learned.concept.description == "Tells primes."
+
+
 def test_a_concept_that_the_library_has_is_found_again_and_not_proposed(found: Proposal):
     held = replace(found.learned[0].concept, id="held", name="told", code=_renamed(found, "told"))
     proposal = propose(attempts(), [held])
