@@ -27,6 +27,7 @@ from atlas.infra.forking import InterProcessLock
 from atlas.storage.database import Database
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.ledger_file import damaged
+from atlas.storage.leftovers import in_use
 from atlas.storage.mark_tables import await_files, check_table
 from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
 from atlas.storage.records import read_revision
@@ -94,7 +95,7 @@ def backup(store: Store, target: Path) -> BackupReport:
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
             copy = Path(scratch) / LEDGER
             store.marks.settle()
             store.ledger.database.copy_to(copy)
@@ -123,7 +124,7 @@ def restore(store: Store, source: Path) -> BackupReport:
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
             of domains cannot be replaced, after all else was restored.
     """
-    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
+    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(source, copy)
         backups, revived = read_backups(store.ledger), _revived(store.ledger, copy)

@@ -11,15 +11,16 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Vectors
 from atlas.storage import history
 from atlas.storage.backup import Backup, read_backups
-from atlas.storage.erasing import note_unfinished
+from atlas.storage.erasing import Left, note_unfinished
 from atlas.storage.history import RECORD, Moment
-from atlas.storage.leftovers import copies, strangers
+from atlas.storage.leftovers import copies, set_aside, strangers
 from atlas.storage.mark_tables import read_marks
 from atlas.storage.metadata import encode_marks
 from atlas.storage.quotes import Quote, Sought, quotes, sought
@@ -139,7 +140,9 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
             _replace_texts(connection, collection, reword(connection, collection, of_it))  # type: ignore[misc]
         # Another identity: whoever holds vectors, maps or plans of the ledger as it was drops them.
         connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
-        note_unfinished(connection, draft.id, [collection for collection, _ in keys])
+        aside = set_aside(store.path, (Path(path).name for path in plan.copies))
+        left = Left(collections=sorted({collection for collection, _ in keys}), set_aside=aside)
+        note_unfinished(connection, draft.id, left)
     return Purged(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())
 
 

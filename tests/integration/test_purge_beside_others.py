@@ -1,0 +1,105 @@
+"""A purge beside others: it keeps what they are working with, and what is not of the purge."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from itertools import count, takewhile
+from pathlib import Path
+
+import pytest
+
+from atlas.core.operations import Marks
+from atlas.storage.leftovers import in_use
+from atlas.storage.mark_tables import await_files
+from atlas.views.purging import purge_view
+from tests.integration.test_purge import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@contextmanager
+def reading(store):
+    """Somebody else reads the ledger as it is now."""
+    with closing(sqlite3.connect(store / "atlas.sqlite", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM records").fetchone()
+        yield
+
+
+def test_marks_of_others_that_are_on_their_way_keep_no_purge_from_being_done(store):
+    with opened(store) as memory:
+        leaked, kept = fill(memory, 2)
+        with memory.storage.ledger.database.write() as connection:  # of a name that no file can have
+            await_files(connection, "not a file's", [kept], memory.revision())
+        purge(memory, leaked)
+        assert rows(memory, "SELECT record_id FROM pending_marks") == [(kept,)]
+
+
+def test_purges_and_marks_at_once_stop_neither(store):
+    """What others are half way through writing is not removed."""
+    with opened(store) as memory, opened(store) as other:
+        *leaked, kept = fill(memory, 9)
+        is_done = threading.Event()
+
+        def mark() -> str:
+            for note in takewhile(lambda _: not is_done.is_set(), map(str, count())):
+                other.experience.change_marks([kept], note=note)
+            return note
+
+        with ThreadPoolExecutor(1) as pool:
+            last = pool.submit(mark)
+            try:
+                problems = [memory.apply_purge(memory.plan_purge([one])).problem for one in leaked]
+            finally:
+                is_done.set()
+            note = last.result()
+        assert memory.experience.marks([kept])[kept].note == note
+        assert problems == [""] * len(leaked)
+
+
+def test_a_backup_that_is_under_way_keeps_its_copy_and_the_purge_says_so(store):
+    with opened(store) as memory:
+        fill(memory, 2)
+        leaked = memory.experience.store(attempt(SECRET))
+        scratch = store / ".atlas-backup-x"
+        scratch.mkdir()
+        with in_use(scratch):
+            memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
+            done = memory.apply_purge(memory.plan_purge([leaked]))
+            assert "a backup or a restore that is under way" in done.problem
+            assert {*holding(store, *FORMS)} == {".atlas-backup-x/atlas.sqlite"}
+        assert memory.storage.finish_purges() == ""
+        assert holding(store, *FORMS) == {}
+        assert not scratch.exists()
+
+
+def test_a_purge_names_the_marks_files_that_it_removes_and_keeps_those_that_were_set_aside_later(store, tmp_path):
+    file = store / "experiences_meta.json"
+
+    def spoil(note: str) -> None:
+        file.write_text(file.read_text() + f'{{"note": "{note}"')
+        memory.storage.marks.settle()
+
+    with opened(store) as memory:
+        leaked, kept = fill(memory, 2)
+        memory.experience.change_marks([leaked], note=SECRET)
+        spoil("first")
+        plan = memory.plan_purge([leaked])
+        assert purge_view(memory, plan).removed == (str(store / "experiences_meta.unreadable-1.json"),)
+        spoil("after the plan")
+        with reading(store):
+            assert memory.apply_purge(plan).problem.startswith("another process")
+            names = {path.name for path in store.glob("*unreadable*")}
+            assert names == {"experiences_meta.unreadable-2.json"}
+            memory.experience.change_marks([kept], note="kept")
+            spoil("under the first name")
+            assert "under the first name" in (store / "experiences_meta.unreadable-1.json").read_text()
+        assert memory.storage.finish_purges() == ""
+        assert {path.name for path in store.glob("*unreadable*")} == {*names, "experiences_meta.unreadable-1.json"}
+        assert memory.experience.marks([kept])[kept] == Marks(note="kept")
