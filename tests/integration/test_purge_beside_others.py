@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from atlas.core.operations import Marks
+from atlas.storage.doctor import examine
 from atlas.storage.leftovers import in_use
 from atlas.storage.mark_tables import await_files
 from atlas.views.purging import purge_view
@@ -103,3 +104,35 @@ def test_a_purge_names_the_marks_files_that_it_removes_and_keeps_those_that_were
         assert memory.storage.finish_purges() == ""
         assert {path.name for path in store.glob("*unreadable*")} == {*names, "experiences_meta.unreadable-1.json"}
         assert memory.experience.marks([kept])[kept] == Marks(note="kept")
+
+
+def test_another_record_that_says_the_same_keeps_its_hash_through_a_deletion(store):
+    with opened(store) as memory:
+        leaked, same = (memory.experience.store(attempt("the same")) for _ in range(2))
+        memory.experience.record_use(same, True, task_id="t-the same")
+        [[said]] = rows(memory, "SELECT content_hash FROM records WHERE id = ?", leaked)
+        memory.experience.delete([same])
+        deletion = memory.history(1)[0]
+        purge(memory, leaked)
+        memory.undo(deletion.id)
+        assert rows(memory, "SELECT content_hash FROM records WHERE id = ?", same) == [(said,)]
+        assert rows(memory, "SELECT task_id FROM events") == [("t-the same",)]
+
+
+def test_the_rest_of_an_operation_can_be_undone_though_a_record_of_it_was_purged(store):
+    with opened(store) as memory:
+        leaked, *others = fill(memory, 4)
+        memory.experience.change_marks([leaked, *others], add_tags=["bulk"])
+        marked = memory.history(1)[0]
+        memory.experience.delete([leaked, *others])
+        deleted = memory.history(1)[0]
+        purge(memory, leaked)
+        undone = memory.undo(deleted.id)
+        assert undone.reason == f"took back delete {deleted.id[:8]}; without 1 record that was purged since"
+        assert {*memory.experience.ids()} == {*others}
+        assert memory.undo(marked.id, reason="mine").reason == "mine; without 1 record that was purged since"
+        assert {*memory.experience.marks(others).values()} == {Marks()}
+        memory.undo(undone.id)
+        assert memory.experience.ids() == []
+        assert memory.experience.get(leaked) is None
+        assert not any(finding.problem for finding in examine(memory.storage))
