@@ -17,6 +17,7 @@ from atlas.infra.forking import InterProcessLock
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.leftovers import Versions, remove_leftovers
 from atlas.storage.marks import MarksBook
+from atlas.storage.tombstones import has_pending_marks
 from atlas.storage.word_tables import make_word_table_anew
 
 logger = logging.getLogger(__name__)
@@ -37,11 +38,6 @@ READ_ELSEWHERE = (
 UNDER_WAY = (
     "a backup or a restore that is under way holds a copy of the store that may be of before the purge: when it is "
     "done, run: atlas doctor --fix"
-)
-
-_PENDING = (
-    "SELECT 1 FROM pending_marks p JOIN meta m ON m.name = 'purged:' || p.collection || ':' || p.record_id "
-    "WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1"
 )
 
 
@@ -103,7 +99,7 @@ def _finish(path: Path, ledger: SqliteLedger, marks: MarksBook, drop_index: Call
     if in_use:
         return UNDER_WAY
     with ledger.database.read() as connection:
-        if connection.execute(_PENDING, (json.dumps(list(left)),)).fetchone():
+        if has_pending_marks(connection, left):
             return "the marks files cannot be written yet; to go on: atlas doctor --fix"
     with ledger.database.write() as connection:
         connection.executemany("DELETE FROM meta WHERE name = ?", [(NAME + operation,) for operation in left])
