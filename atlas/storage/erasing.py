@@ -76,8 +76,6 @@ def finish(path: Path, ledger: SqliteLedger, marks: MarksBook, drop_index: Calla
         path: The store's directory.
         drop_index: Removes the files of a collection's index.
     """
-    if not unfinished(ledger):
-        return ""
     with InterProcessLock(path / "purge.lock").held(WAIT_SECONDS) as is_held:
         if not is_held:
             return "another process has been cleaning up after a purge for a minute; look again: atlas doctor"

@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import atlas
 from atlas.core.operations import Marks
+from atlas.core.settings import Settings
+from atlas.storage.backup import backup, restore
+from atlas.storage.doctor import examine
+from atlas.storage.erasing import unfinished
 from atlas.storage.leftovers import in_use
 from atlas.storage.mark_tables import await_files
+from atlas.testing import HashEmbedder
 from atlas.views.purging import purge_view
 from tests.integration.test_purge import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
 
@@ -136,3 +142,56 @@ def test_the_rest_of_an_operation_can_be_undone_though_a_record_of_it_was_purged
         assert {*memory.experience.marks(others).values()} == {Marks()}
         assert {*memory.experience.ids()} == {*others}
         assert memory.experience.get(leaked) is None
+
+
+@pytest.mark.parametrize("n", [3, 12], ids=["exact", "indexed"])
+def test_the_doctor_finds_nothing_to_mend_after_a_purge(store, n):
+    with opened(store) as memory:
+        leaked, *_ = fill(memory, n)
+        memory.storage.catch_up()
+        purge(memory, leaked)
+        assert [finding.problem for finding in examine(memory.storage) if finding.problem] == []
+
+
+def test_a_purge_names_the_backup_that_its_store_was_restored_from(store, tmp_path):
+    with opened(store) as memory, opened(tmp_path / "new") as new:
+        leaked, _ = fill(memory, 2)
+        backup(memory.storage, tmp_path / "all.zip")
+        restore(new.storage, tmp_path / "all.zip")
+        assert [made.path for made in new.plan_purge([leaked]).backups] == [str(tmp_path / "all.zip")]
+        known = memory.plan_purge([leaked]).backups
+        restore(memory.storage, tmp_path / "all.zip")
+        assert memory.plan_purge([leaked]).backups == known
+
+
+def test_what_a_purge_has_left_to_do_outlasts_a_restore(store, tmp_path):
+    with opened(store) as memory:
+        leaked = memory.experience.store(attempt(SECRET))
+        fill(memory, 2)
+        empty = tmp_path / "empty.zip"
+        with opened(tmp_path / "new") as new:
+            fill(new, 1)
+            backup(new.storage, empty)
+        scratch = store / ".atlas-backup-x"
+        scratch.mkdir()
+        with in_use(scratch):
+            memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
+            assert memory.apply_purge(memory.plan_purge([leaked])).problem
+            restore(memory.storage, empty)
+            assert unfinished(memory.storage.ledger)
+        assert memory.storage.finish_purges() == ""
+        assert holding(store, *FORMS) == {}
+
+
+def test_a_backup_is_done_though_it_cannot_be_noted(store, tmp_path, caplog):
+    with (
+        atlas.open_memory(store, embedder=HashEmbedder(32), settings=Settings(busy_timeout_seconds=0.05)) as memory,
+        closing(sqlite3.connect(store / "atlas.sqlite", isolation_level=None)) as other,
+    ):
+        fill(memory, 2)
+        memory.storage.marks.settle()
+        other.execute("BEGIN IMMEDIATE")
+        assert backup(memory.storage, tmp_path / "all.zip").n_records == 2
+        other.execute("ROLLBACK")
+    assert (tmp_path / "all.zip").exists()
+    assert "is not noted" in caplog.text
