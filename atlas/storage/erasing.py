@@ -88,10 +88,12 @@ def finish(path: Path, ledger: SqliteLedger, marks: MarksBook, drop_index: Calla
 def _finish(path: Path, ledger: SqliteLedger, marks: MarksBook, drop_index: Callable[[str], None]) -> str:
     left = unfinished(ledger)
     marks.settle()
-    in_use = _clean(path, ledger, marks, drop_index, left.values()) if any(map(_is_unclean, left.values())) else False
-    with ledger.database.write() as connection:
-        for operation_id in left:
-            note_unfinished(connection, operation_id, Left(set_aside={} if in_use else None))
+    in_use = False
+    if any(map(_is_unclean, left.values())):  # that need not be done twice
+        in_use = _clean(path, ledger, marks, drop_index, left.values())
+        with ledger.database.write() as connection:
+            for operation_id in left:
+                note_unfinished(connection, operation_id, Left(set_aside={} if in_use else None))
     if not ledger.database.empty_journal():
         return READ_ELSEWHERE
     if in_use:

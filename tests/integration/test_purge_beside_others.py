@@ -195,3 +195,16 @@ def test_a_backup_is_done_though_it_cannot_be_noted(store, tmp_path, caplog):
         other.execute("ROLLBACK")
     assert (tmp_path / "all.zip").exists()
     assert "is not noted" in caplog.text
+
+
+def test_the_cache_is_not_emptied_again_while_a_purge_waits_for_a_reader(store):
+    with opened(store) as memory:
+        leaked, *_ = fill(memory, 3)
+        with reading(store):
+            assert memory.apply_purge(memory.plan_purge([leaked])).problem.startswith("another process")
+            cached = store / "cache" / "made since"
+            cached.parent.mkdir(exist_ok=True)
+            cached.write_text("x")
+            assert memory.storage.finish_purges().startswith("another process")
+        assert memory.storage.finish_purges() == ""
+        assert cached.exists()
