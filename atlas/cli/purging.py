@@ -49,12 +49,17 @@ def _print(view: PurgeView, *, show_all: bool) -> None:
     if view.staying:
         print("These hold the same or name it, and stay; purge them too where they should not:")
         _print_rows(view.staying, "+", show_all=show_all)
-    if view.files:
-        print("These files may hold it, and stay:")
-        for path in view.files:
-            print(f"  + {safe(path)}")
+    _print_files(
+        view.removed, "-", "These older copies of the ledger and of marks, with what was marked by hand, go too:"
+    )
+    _print_files(view.files, "+", "These files may hold it, and stay:")
     for note in view.notes:
         print(note)
+
+
+def _print_files(paths: Sequence[str], sign: str, heading: str) -> None:
+    for line in (heading, *(f"  {sign} {safe(path)}" for path in paths)) if paths else ():
+        print(line)
 
 
 def _print_rows(rows: Sequence[PurgeRow], sign: str, *, show_all: bool) -> None:

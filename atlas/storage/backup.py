@@ -7,6 +7,7 @@ given to domains. Those that versions before schema 4 wrote also hold the marks,
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sqlite3
@@ -17,6 +18,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +27,18 @@ from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.database import Database
+from atlas.storage.erasing import Left, note_unfinished, unfinished
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.ledger_file import damaged
+from atlas.storage.leftovers import in_use
 from atlas.storage.mark_tables import await_files, check_table
 from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
 from atlas.storage.records import read_revision
 from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 from atlas.storage.store import LABEL, LEDGER, Store
 from atlas.storage.tombstones import every_purged, purged_by
+
+logger = logging.getLogger(__name__)
 
 _MADE = "backup:"
 """Before the file of each backup in the ledger's `meta` table, whose value says when it was made."""
@@ -82,6 +88,13 @@ def _note(ledger: SqliteLedger, backups: Sequence[Backup]) -> None:
         )
 
 
+def _note_made(ledger: SqliteLedger, target: Path) -> None:
+    try:
+        _note(ledger, [Backup(path=str(target.resolve()), made_at=ledger.clock.now().isoformat())])
+    except StoreError as error:  # the backup itself is done
+        logger.warning("that %s was made is not noted, so a purge will not name it: %s", target, error)
+
+
 def backup(store: Store, target: Path) -> BackupReport:
     """Write the whole store into one new file.
 
@@ -94,7 +107,7 @@ def backup(store: Store, target: Path) -> BackupReport:
         raise InvalidInput(f"{target} exists already; choose another name, or remove it first")
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".atlas-backup-") as scratch, in_use(Path(scratch)):
             copy = Path(scratch) / LEDGER
             store.marks.settle()
             store.ledger.database.copy_to(copy)
@@ -102,8 +115,7 @@ def backup(store: Store, target: Path) -> BackupReport:
             _pack(beside, copy, store.path / NAMES)
             beside.replace(target)
             if not store.read_only:
-                made_at = store.ledger.clock.now().isoformat()
-                _note(store.ledger, [Backup(path=str(target.resolve()), made_at=made_at)])
+                _note_made(store.ledger, target)
             return BackupReport(n_records=n_records, n_bytes=target.stat().st_size)
     except StoreUnavailable:  # of the store itself
         raise
@@ -123,18 +135,24 @@ def restore(store: Store, source: Path) -> BackupReport:
         StoreUnavailable: It cannot be read, or the disk has no room to unpack it; the store is unchanged. Or the names
             of domains cannot be replaced, after all else was restored.
     """
-    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch:
+    with tempfile.TemporaryDirectory(dir=store.path, prefix=".atlas-restore-") as scratch, in_use(Path(scratch)):
         copy = Path(scratch) / LEDGER
         names = _unpack(source, copy)
-        backups, revived = read_backups(store.ledger), _revived(store.ledger, copy)
+        backups, revived = [_restored(source), *read_backups(store.ledger)], _revived(store.ledger, copy)
         with store.marks.held():
-            _prepare(copy, store.marks.ids_in_files())
+            _prepare(copy, store.marks.ids_in_files(), unfinished(store.ledger))
             store.ledger.database.replace_with(copy)
     store.marks.settle()
     _note(store.ledger, backups)
     _replace_names(store.path / NAMES, names)
     _relabel(store)
     return BackupReport(n_records=_count_store(store), n_bytes=source.stat().st_size, revived=revived)
+
+
+def _restored(source: Path) -> Backup:
+    """A backup that a store is made of; when it was made is told by its file, where the store does not know."""
+    made_at = datetime.fromtimestamp(source.stat().st_mtime, UTC)
+    return Backup(path=str(source.resolve()), made_at=made_at.isoformat())
 
 
 def _pack(target: Path, ledger: Path, names: Path) -> None:
@@ -236,10 +254,11 @@ def _check_names(source: Path, connection: sqlite3.Connection) -> None:
         raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error
 
 
-def _prepare(ledger: Path, held: Mapping[str, Iterable[str]]) -> None:
+def _prepare(ledger: Path, held: Mapping[str, Iterable[str]], purges: Mapping[str, Left]) -> None:
     """Give the copy a new identity, so that every follower begins anew, and let all marks be pending.
 
-    So are those of the store's files that it does not know: settling takes them off.
+    So are those of the store's files that it does not know: settling takes them off. What purges of the store have left
+    to do in its files stays to be done.
     """
     with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
@@ -248,6 +267,8 @@ def _prepare(ledger: Path, held: Mapping[str, Iterable[str]]) -> None:
             await_files(connection, collection, [record_id], revision)
         for collection, ids in held.items():
             await_files(connection, collection, ids, revision)
+        for operation_id, left in purges.items():
+            note_unfinished(connection, operation_id, left)
 
 
 def _replace_names(path: Path, names: bytes | None) -> None:

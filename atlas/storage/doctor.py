@@ -176,7 +176,7 @@ def _look_at_index(store: Store) -> str:
 
 def _index_problem(store: Store, name: str) -> str:
     nearest = _nearest(store, name)
-    if store.read_only or nearest.index is None:
+    if store.read_only or nearest.index is None or (nearest.is_exact() and not nearest.index.exists()):
         return ""
     if flaw := nearest.flaw():
         return f"{name} {flaw}"

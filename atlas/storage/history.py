@@ -204,12 +204,12 @@ def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[s
 
 
 def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[Change]:
-    """An operation's changes, latest first."""
+    """An operation's changes, latest first, without those whose before-images were purged."""
     rows = connection.execute(
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "
-        "WHERE operation = ? ORDER BY seq DESC",
-        (operation_id,),
+        "WHERE operation = ? AND before IS NOT ? ORDER BY seq DESC",
+        (operation_id, GONE),
     )
     for seq, aspect, collection, record_id, state_before, state_after, before, vectors in rows.fetchall():
         yield Change(

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Vectors
 from atlas.storage import history
 from atlas.storage.backup import Backup, read_backups
-from atlas.storage.erasing import note_unfinished
+from atlas.storage.erasing import Left, note_unfinished
 from atlas.storage.history import RECORD, Moment
-from atlas.storage.leftovers import copies, strangers
+from atlas.storage.leftovers import copies, set_aside, strangers
 from atlas.storage.mark_tables import read_marks
 from atlas.storage.metadata import encode_marks
 from atlas.storage.quotes import Quote, Sought, quotes, sought
@@ -139,7 +140,9 @@ def apply_purge(store: Store, plan: PurgePlan, *, reason: str = "", reword: Rewo
             _replace_texts(connection, collection, reword(connection, collection, of_it))  # type: ignore[misc]
         # Another identity: whoever holds vectors, maps or plans of the ledger as it was drops them.
         connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
-        note_unfinished(connection, draft.id, [collection for collection, _ in keys])
+        aside = set_aside(store.path, (Path(path).name for path in plan.copies))
+        left = Left(collections=sorted({collection for collection, _ in keys}), set_aside=aside)
+        note_unfinished(connection, draft.id, left)
     return Purged(operation_id=draft.id, n_records=len(keys), problem=store.finish_purges())
 
 
@@ -151,13 +154,12 @@ def read_texts(connection: sqlite3.Connection, collection: str) -> Iterator[tupl
         yield image["document"], image["content"]
 
 
-def _images_of(connection: sqlite3.Connection, collection: str) -> Iterator[tuple[int, Image]]:
-    """Every before-image of the records of a collection, with the number of its change."""
-    rows = connection.execute(
-        "SELECT seq, before FROM changes WHERE collection = ? AND aspect = ? AND before <> ?",
+def _images_of(connection: sqlite3.Connection, collection: str = "") -> Iterator[tuple[int, Image]]:
+    """Every before-image of the records of a collection, or of all, with the number of its change."""
+    for seq, before in connection.execute(
+        "SELECT seq, before FROM changes WHERE ? IN ('', collection) AND aspect = ? AND before <> ?",
         (collection, RECORD, GONE),
-    ).fetchall()
-    for seq, before in rows:
+    ):
         yield seq, parsed(before)
 
 
@@ -226,39 +228,58 @@ def _forget_traces(
     every = list(chain.from_iterable(images.values()))
     for operation_id in _quoting_reasons(connection, sought(every, [])):
         connection.execute("UPDATE operations SET reason = ? WHERE id = ?", (REASON_GONE, operation_id))
-    for content_hash in {image.get("content_hash", "") for image in every} - {""}:
-        _forget_hash(connection, content_hash)
     for collection, record_id in images:
         connection.execute(
             "UPDATE events SET task_id = '' WHERE collection = ? AND record_id = ?", (collection, record_id)
         )
     said = [parsed(image["metadata"]) for image in every if "metadata" in image]
-    for task_id in {str(one.get("task_id", "")) for one in said} - {""}:
-        _forget_task(connection, task_id)
+    tasks = {str(one.get("task_id", "")) for one in said} - {""}
+    hashes = {image.get("content_hash", "") for image in every} - {""}
+    _forget_held_hashes(connection, hashes)
+    _forget_tasks(connection, tasks - _forget_in_history(connection, hashes, tasks))
     connection.execute("DELETE FROM attribute_keys WHERE key NOT IN (SELECT key FROM attributes)")
 
 
-def _forget_hash(connection: sqlite3.Connection, content_hash: str) -> None:
-    """Empty a hash where a record that stands for a purged one keeps it: of a short secret it could be guessed."""
-    for table, column in (("records", "metadata"), ("records", "content"), ("changes", "before")):
-        connection.execute(
-            f"UPDATE {table} SET {column} = replace({column}, ?1, '') WHERE instr({column}, ?1)", (content_hash,)
-        )
-    connection.execute(
-        "UPDATE OR REPLACE attributes SET value = '' WHERE value = ? "
-        "AND key IN (SELECT key FROM attribute_keys WHERE name = 'merged_hashes')",
-        (content_hash,),
+def _forget_held_hashes(connection: sqlite3.Connection, hashes: Iterable[str]) -> None:
+    """Empty hashes where a record that stands for a purged one keeps them: of a short secret one could be guessed."""
+    holds = (
+        "value IN (SELECT value FROM json_each(?)) AND key IN "
+        "(SELECT key FROM attribute_keys WHERE name = 'merged_hashes')"
     )
+    given = json.dumps(sorted(hashes))
+    for seq, *texts in connection.execute(
+        f"SELECT seq, metadata, content FROM records WHERE seq IN (SELECT seq FROM attributes WHERE {holds})", (given,)
+    ).fetchall():
+        emptied = (_without(text, hashes) for text in texts)
+        connection.execute("UPDATE records SET metadata = ?, content = ? WHERE seq = ?", (*emptied, seq))
+    connection.execute(f"UPDATE OR REPLACE attributes SET value = '' WHERE {holds}", (given,))
 
 
-def _forget_task(connection: sqlite3.Connection, task_id: str) -> None:
-    """Take a task's id, which may be made of its text, from the uses of others, unless another record has it too."""
-    quoted = json.dumps(task_id, ensure_ascii=False)
+def _forget_in_history(connection: sqlite3.Connection, hashes: Iterable[str], tasks: set[str]) -> set[str]:
+    """Empty hashes where an earlier state of a record keeps those of others; which of the tasks one was of."""
+    emptied, named = [], set()
+    for seq, image in _images_of(connection):
+        metadata = parsed(image["metadata"])
+        named |= {str(metadata.get("task_id", ""))} & tasks
+        if not set(metadata.get("merged_hashes") or ()).isdisjoint(hashes):
+            image |= {name: _without(image[name], hashes) for name in ("metadata", "content")}
+            emptied.append((json.dumps(image, ensure_ascii=False), seq))
+    connection.executemany("UPDATE changes SET before = ? WHERE seq = ?", emptied)
+    return named
+
+
+def _without(text: str, hashes: Iterable[str]) -> str:
+    for one in hashes:
+        text = text.replace(one, "")
+    return text
+
+
+def _forget_tasks(connection: sqlite3.Connection, tasks: Iterable[str]) -> None:
+    """Take the ids of tasks, which may be made of their texts, from the uses of others, unless a record has one too."""
     connection.execute(
-        "UPDATE events SET task_id = '' WHERE task_id = ?1 AND NOT EXISTS (SELECT 1 FROM attributes a JOIN "
-        "attribute_keys k ON k.key = a.key WHERE k.name = 'task_id' AND a.value = ?1) "
-        "AND NOT EXISTS (SELECT 1 FROM changes WHERE instr(before, ?2))",
-        (task_id, json.dumps(quoted, ensure_ascii=False)[1:-1]),
+        "UPDATE events SET task_id = '' WHERE task_id IN (SELECT value FROM json_each(?)) AND task_id NOT IN "
+        "(SELECT a.value FROM attributes a JOIN attribute_keys k ON k.key = a.key WHERE k.name = 'task_id')",
+        (json.dumps(sorted(tasks)),),
     )
 
 
@@ -278,11 +299,10 @@ def _replace_texts(
                 "INSERT INTO vectors VALUES (?, ?, ?)",
                 [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(vectors)],
             )
-    for seq, image in _images_of(connection, collection):
-        if image["document"] in replaced:
-            image["document"], vectors = replaced[image["document"]]
-            image["n_vectors"] = len(vectors)
-            connection.execute(
-                "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",
-                (json.dumps(image, ensure_ascii=False), vectors.astype(FLOAT).tobytes(), seq),
-            )
+    for seq, image in [one for one in _images_of(connection, collection) if one[1]["document"] in replaced]:
+        image["document"], vectors = replaced[image["document"]]
+        image["n_vectors"] = len(vectors)
+        connection.execute(
+            "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",
+            (json.dumps(image, ensure_ascii=False), vectors.astype(FLOAT).tobytes(), seq),
+        )

@@ -184,7 +184,14 @@ class Store:
 
     def finish_purges(self) -> str:
         """Do what purges have left to do; why that is not done yet, and what to do, empty where it is."""
-        return erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
+        if not erasing.unfinished(self.ledger):
+            return ""
+        problem = erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
+        for name in self.ledger.collections() if self.model else ():
+            nearest = self.collection(name).nearest
+            if nearest.is_behind(0):  # queries need the index that was dropped
+                nearest.catch_up()
+        return problem
 
     def close(self) -> None:
         """Write what waits, catch the index up, and let go of every file, also where the first two fail.
@@ -217,8 +224,7 @@ class Store:
     def _drop_index(self, name: str) -> None:
         held = self._collections.get(name)
         index = held.nearest.index if held is not None else None
-        (index or ChromaIndex(self.path / INDEX, name)).clear()
-        if (self.path / INDEX / name).exists():
+        if not (index or ChromaIndex(self.path / INDEX, name)).clear():
             raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
     def _make_collection(self, name: str, model: EmbeddingModel) -> Collection:

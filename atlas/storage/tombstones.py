@@ -6,8 +6,9 @@ another record.
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from atlas.core.errors import InvalidInput
 from atlas.storage.database import Database
@@ -38,6 +39,16 @@ def read_purged(database: Database, collection: str, ids: Sequence[str]) -> set[
         return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
 
 
+def has_pending_marks(connection: sqlite3.Connection, operation_ids: Iterable[str]) -> bool:
+    """Whether a marks file may still hold marks of what one of these operations purged."""
+    row = connection.execute(
+        f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{_NAME}' || p.collection || ':' || p.record_id "
+        "WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
+        (json.dumps(list(operation_ids)),),
+    ).fetchone()
+    return row is not None
+
+
 def count_purged(connection: sqlite3.Connection, collection: str) -> int:
     """How many records of a collection were purged."""
     beginning = f"{_NAME}{collection}"
@@ -55,14 +66,14 @@ def every_purged(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return [(collection, record_id) for collection, _, record_id in parts]
 
 
-def first_purged(connection: sqlite3.Connection, operation_id: str) -> tuple[str, str] | None:
-    """One of the records that an operation touched and that were purged, with the operation that purged it."""
-    row: tuple[str, str] | None = connection.execute(
-        f"SELECT c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{_NAME}' || c.collection || ':' "
-        "|| c.record_id WHERE c.operation = ? LIMIT 1",
+def purged_in(connection: sqlite3.Connection, operation_id: str) -> dict[tuple[str, str], str]:
+    """The records, by collection and id, that an operation touched and that were purged, with what purged each."""
+    rows = connection.execute(
+        f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{_NAME}' || c.collection "
+        "|| ':' || c.record_id WHERE c.operation = ?",
         (operation_id,),
-    ).fetchone()
-    return row
+    ).fetchall()
+    return {(collection, record_id): purge for collection, record_id, purge in rows}
 
 
 def refuse_purged(connection: sqlite3.Connection, collection: str, record_id: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from atlas.core.errors import UndoRefused
@@ -14,7 +15,7 @@ from atlas.storage.mark_tables import read_marks
 from atlas.storage.marks import MarksBook
 from atlas.storage.metadata import decode_marks
 from atlas.storage.records import LedgerWriter, record_from_image
-from atlas.storage.tombstones import first_purged
+from atlas.storage.tombstones import purged_in
 from atlas.storage.usage import take_back_uses
 
 
@@ -26,8 +27,8 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
 
     Raises:
         NotFound: No such operation.
-        UndoRefused: It was undone already, something that it touched has changed since or was purged, or a record
-            that would go was marked since.
+        UndoRefused: It was undone already, something that it touched has changed since, a record that would go was
+            marked since, or all that it touched was purged. Of what was purged, nothing is brought back.
     """
     marks.settle()
     with ledger.database.write() as connection:
@@ -37,10 +38,12 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
                 f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
                 f"to do it again: atlas undo {operation.undone_by[:8]}"
             )
-        _check_not_purged(connection, operation)
-        changes = list(history.read_changes(connection, operation.id))
+        purged = purged_in(connection, operation.id)
+        every = list(history.read_changes(connection, operation.id))
+        changes = [change for change in every if (change.collection, change.record_id) not in purged]
+        _check_anything_left(connection, operation, changes, purged)
         _check_unchanged_since(connection, operation, changes)
-        why = reason or f"took back {operation.kind} {operation.id[:8]}"
+        why = (reason or f"took back {operation.kind} {operation.id[:8]}") + _without(len(purged))
         draft = ledger.draft("undo", actor=actor, reason=why, undoes=operation.id)
         writer = LedgerWriter(connection, draft, ledger.clock.now())
         taker = _Taker(connection=connection, writer=writer)
@@ -85,11 +88,20 @@ class _Taker:
         )
 
 
-def _check_not_purged(connection: sqlite3.Connection, operation: Operation) -> None:
-    found = first_purged(connection, operation.id)
-    if found is None:
+def _without(n_purged: int) -> str:
+    """The end of an undo's reason, where records were purged since."""
+    if not n_purged:
+        return ""
+    return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
+
+
+def _check_anything_left(
+    connection: sqlite3.Connection, operation: Operation, changes: list[Change], purged: Mapping[tuple[str, str], str]
+) -> None:
+    if changes or not purged:
         return
-    record_id, purge = found[0], history.read_operation(connection, found[1])
+    (_, record_id), purge_id = next(iter(purged.items()))
+    purge = history.read_operation(connection, purge_id)
     since = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC, and"
     raise UndoRefused(
         f"{operation.kind} {operation.id[:8]} cannot be undone: "

@@ -54,6 +54,9 @@ class PurgeView:
     """Other records that say the same, or name one that goes."""
 
     notes: tuple[str, ...]
+    removed: tuple[str, ...]
+    """Files that would go besides: paths, which are untrusted text."""
+
     files: tuple[str, ...]
     """Files that stay and may hold it: paths, which are untrusted text."""
 
@@ -97,6 +100,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
         going=tuple(_going(memory, record) for record in plan.records),
         staying=tuple(_staying(memory, quote) for quote in plan.quotes),
         notes=tuple(_notes(plan)),
+        removed=plan.copies,
         files=tuple(_files(plan)),
         words=(WORD, *(beginnings if len(beginnings) == 1 else ())),
     )
@@ -115,9 +119,6 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
     yield "The index, the map, near-duplicates, plans and measurements are made anew when they are next asked for."
     if plan.n_reasons:
         yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
-    if plan.copies:
-        older = counted(len(plan.copies), "older copy")
-        yield f"{older} of the ledger or of marks in the store's directory would be removed."
     yield COPIES_ELSEWHERE
     yield FINAL
 

@@ -66,6 +66,9 @@ def _draw(memory: MemorySystem) -> None:
     _draw_rows(view.going, "What goes")
     if view.staying:
         _draw_rows(view.staying, "Others that hold the same or name it, and stay: purge them too where they should not")
+    if view.removed:
+        st.caption("Older copies of the ledger and of marks, with what was marked by hand, that go too")
+        st.code("\n".join(view.removed), language=None)
     if view.files:
         st.caption("Files that may hold it, and stay")
         st.code("\n".join(view.files), language=None)

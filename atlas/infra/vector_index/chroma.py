@@ -182,11 +182,15 @@ class ChromaIndex:
         with self._used():
             return int(self._to_read(self.seal()).count())
 
-    def clear(self) -> None:
-        """Forget everything, whatever state the files are in; nothing in a process that may not use them."""
+    def exists(self) -> bool:
+        """Whether there are any files, in whatever state."""
+        return self._directory.exists()
+
+    def clear(self) -> bool:
+        """Forget everything, whatever state the files are in; False in a process that may not use them."""
         with self.held() as is_held:
             if not is_held:
-                return
+                return False
             self.close()
             while self._directory.is_dir():
                 with suppress(FileNotFoundError):  # somebody else is deleting it, too
@@ -194,6 +198,7 @@ class ChromaIndex:
             for path in (self._directory.parent, self._directory):
                 if path.is_file():
                     path.unlink()
+        return True
 
     def close(self) -> None:
         """Let go of the files."""
