@@ -15,6 +15,7 @@ from atlas.core.filters import matches, parse_where
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
+from atlas.infra.bridge import run
 from atlas.infra.offering import offered
 from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords, may_be_awaited
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
@@ -77,7 +78,7 @@ class PlainStore(PlainRecords):
         """Keep a text beside the records."""
         self._kept[name] = text
 
-    async def add_unknown(
+    def add_unknown(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -88,17 +89,17 @@ class PlainStore(PlainRecords):
         alone_in: str = "",
     ) -> list[str]:
         """`add`, as it cannot tell what others store meanwhile. Marks are refused; of usage the numbers are kept."""
-        await self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
+        self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
         known = {i: as_metadata(one.usage) for i, one in restored.items()} if self._keeps_usage else {}
         given = [metadata | known.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
-        await self.add(ids, embeddings, given, documents)
+        self.add(ids, embeddings, given, documents)
         return ids
 
-    async def count(self, where: Where | None = None) -> int:
+    def count(self, where: Where | None = None) -> int:
         """How many records pass a filter; a store that cannot count is asked for all of them."""
-        return await self.n_records() if where is None and self._can_count else len(await self.scan(where))
+        return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
-    async def update(
+    def update(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -109,13 +110,13 @@ class PlainStore(PlainRecords):
         dropped: Sequence[str] = (),
     ) -> None:
         """Replace records, which keep their usage; `NotFound` where one is not there. Dropped ones go besides."""
-        async with self._turns:
-            before = await self._rows(ids)
+        with self._turns:
+            before = self._rows(ids)
             kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
             given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
-            await to_its_end(self._replace(before, embeddings, given, documents, dropped))
+            to_its_end(self._replace(before, embeddings, given, documents, dropped))
 
-    async def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
+    def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
         """Count a use in a record's metadata, with the rate that an updater gives; `NotFound` where it is not there.
 
         Raises:
@@ -124,20 +125,20 @@ class PlainStore(PlainRecords):
         """
         if updater is None:
             raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
-        async with self._turns:
-            [row] = await self._rows([record_id])
+        with self._turns:
+            [row] = self._rows([record_id])
             metadata = counted(row["metadata"], success, updater)
-            await to_its_end(self._replace([row], [row["embedding"]], [metadata], [row["document"]]))
+            to_its_end(self._replace([row], [row["embedding"]], [metadata], [row["document"]]))
 
-    async def search_text(
+    def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """What the store itself finds, by whole words; refused where it knows no words."""
         if not offered(self._store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
-        return await self._store.search_text(text, k, where)
+        return run(self._store.search_text(text, k, where))
 
-    async def candidates(
+    def candidates(
         self,
         embedding: npt.ArrayLike | None,
         text: str | None,
@@ -150,11 +151,11 @@ class PlainStore(PlainRecords):
 
         How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """
-        near = await self.query(embedding, n, where) if embedding is not None else NOTHING
-        held, information = await self._word_values(text, where)
+        near = self.query(embedding, n, where) if embedding is not None else NOTHING
+        held, information = self._word_values(text, where)
         metadatas = dict(zip(near.ids, near.metadatas, strict=True))
         similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
-        for row in await self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
+        for row in self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
             metadatas[row["id"]] = row["metadata"]
             similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
         return Candidates(
@@ -165,12 +166,12 @@ class PlainStore(PlainRecords):
             word_information=information,
         )
 
-    async def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
+    def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
         """The value of every record that holds any word of a text, highest first, and what all words would tell."""
         if text is None or not offered(self._store, "search_text"):
             return {}, 0.0
-        n_asked = await self._store.count() if self._can_count else FIRST_ASKED
-        found = await self._store.search_text(text, n_asked, where)
+        n_asked = run(self._store.count()) if self._can_count else FIRST_ASKED
+        found = run(self._store.search_text(text, n_asked, where))
         if not found.ids:
             return {}, 0.0
         distances = zip(found.ids, found.distances, strict=True)
@@ -179,7 +180,7 @@ class PlainStore(PlainRecords):
         n_held = max(1, sum(word in best for word in words))
         return values, max(values.values()) * max(1, len(words)) / n_held
 
-    async def scan(
+    def scan(
         self,
         where: Where | None = None,
         *,
@@ -190,8 +191,8 @@ class PlainStore(PlainRecords):
     ) -> list[dict[str, Any]]:
         """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
         if offered(self._store, "scan"):
-            return await self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
-        found = await self._every()
+            return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
+        found = self._every()
         found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
         rows: list[dict[str, Any]] = [
             {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
@@ -201,130 +202,130 @@ class PlainStore(PlainRecords):
         ordered = _in_order(passing, order_by, descending) if order_by else passing
         return ordered[offset : None if limit is None else offset + limit]
 
-    async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
+    def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """How many records hold each value of a metadata key, most frequent first."""
-        values = Counter(row["metadata"].get(key) for row in await self.scan(where))
+        values = Counter(row["metadata"].get(key) for row in self.scan(where))
         return {value: count for value, count in values.most_common() if value is not None}
 
-    async def ids(self, where: Where | None = None) -> list[str]:
+    def ids(self, where: Where | None = None) -> list[str]:
         """The ids of the records that pass a filter."""
-        return [row["id"] for row in await self.scan(where)]
+        return [row["id"] for row in self.scan(where)]
 
-    async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+    def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """The value of a metadata key, by id; it keeps no marks, and of usage the numbers."""
         name = COLUMNS.get(key, key) if self._keeps_usage else key
-        values = {row["id"]: row["metadata"].get(name) for row in await self.scan(where)}
+        values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
-    async def titles(self, ids: Sequence[str]) -> dict[str, str]:
+    def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """The titles of those of the records that are there."""
-        return {row["id"]: row["metadata"].get("title", "") for row in await self.get(list(ids))}
+        return {row["id"]: row["metadata"].get("title", "") for row in self.get(list(ids))}
 
-    async def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+    def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """How many records each day has, by outcome."""
         days: dict[str, Counter[str]] = {}
-        for row in await self.scan(where):
+        for row in self.scan(where):
             if created_at := row["metadata"].get("created_at"):
                 days.setdefault(created_at[:10], Counter())[row["metadata"].get("outcome", "unknown")] += 1
         return {day: dict(days[day]) for day in sorted(days)}
 
-    async def vectors(self) -> dict[str, Vectors]:
+    def vectors(self) -> dict[str, Vectors]:
         """The vectors of every record."""
-        rows = await self.get([row["id"] for row in await self.scan()])
+        rows = self.get([row["id"] for row in self.scan()])
         return {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32)) for row in rows}
 
-    async def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+    def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """The vector of each record as a whole, by id, of unit length."""
-        rows = await self.get(list(ids))
+        rows = self.get(list(ids))
         vectors = {row["id"]: np.atleast_2d(np.asarray(row["embedding"], np.float32))[0] for row in rows}
         return {record_id: vector / np.linalg.norm(vector) for record_id, vector in vectors.items()}
 
-    async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """None: it cannot look a text up."""
         return {}
 
-    async def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
+    def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Those of the content hashes that some record has, each with the id of one."""
-        held = {row["metadata"].get("content_hash"): row["id"] for row in await self.scan()}
+        held = {row["metadata"].get("content_hash"): row["id"] for row in self.scan()}
         return {content_hash: held[content_hash] for content_hash in hashes if content_hash in held}
 
-    async def present(self, ids: Sequence[str]) -> set[str]:
+    def present(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that some record has."""
-        return {row["id"] for row in await self.get(list(ids))}
+        return {row["id"] for row in self.get(list(ids))}
 
-    async def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """The records found; it reads no less than all of them."""
-        return await self.get(list(ids))
+        return self.get(list(ids))
 
-    async def purged(self, ids: Sequence[str]) -> set[str]:
+    def purged(self, ids: Sequence[str]) -> set[str]:
         """None is known."""
         return set()
 
-    async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+    def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """The numbers in the records' metadata, where those are kept."""
-        rows = await self.get(list(ids)) if self._keeps_usage else []
+        rows = self.get(list(ids)) if self._keeps_usage else []
         known = {row["id"]: usage_in(row["metadata"]) for row in rows}
         return {record_id: known.get(record_id, NO_USAGE) for record_id in ids}
 
-    async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
+    def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """Nothing is marked."""
         return {record_id: Marks() for record_id in ids}
 
-    async def similarities(self, n: int) -> tuple[Vector, Vector]:
+    def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Nothing is measured: what is usual with the model serves."""
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
 
-    async def versions(self, record_id: str) -> list[Version]:
+    def versions(self, record_id: str) -> list[Version]:
         """None: it keeps no history."""
         return []
 
-    async def moment(self) -> Moment:
+    def moment(self) -> Moment:
         """It has no history, so there is one moment."""
         return NO_MOMENT
 
-    async def delete_unchanged(
+    def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
         """Remove records; it cannot tell whether they have changed."""
-        return await self.delete(list(ids))
+        return self.delete(list(ids))
 
-    async def note_retrievals(self, ids: Sequence[str]) -> None:
+    def note_retrievals(self, ids: Sequence[str]) -> None:
         """Not kept."""
 
-    async def write_retrievals(self) -> None:
+    def write_retrievals(self) -> None:
         """Not kept."""
 
-    async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
+    def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
         """None is kept."""
         return {record_id: [] for record_id in ids}
 
-    async def mark(self, marks: Mapping[str, Marks]) -> None:
+    def mark(self, marks: Mapping[str, Marks]) -> None:
         """Refused, unless there are none: it has no place for them."""
         if marks:
             raise InvalidInput("this vector store keeps no marks; use the memory that atlas.open_memory gives")
 
-    async def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+    def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
         """Refused: it could not be undone."""
         raise _no_history("merge records")
 
-    async def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
+    def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
         """Nothing: it cannot tell whether they have changed."""
 
-    async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
+    def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Refused: what it deletes is gone."""
         raise _no_history("list what was deleted")
 
-    async def count_trash(self) -> int:
+    def count_trash(self) -> int:
         """None: what it deletes is gone."""
         return 0
 
-    async def restore(self, ids: Sequence[str]) -> int:
+    def restore(self, ids: Sequence[str]) -> int:
         """Refused: what it deletes is gone."""
         raise _no_history("bring records back")
 
-    async def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
+    def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
         """Refused, unless it changes nothing."""
-        await self.mark({record_id: change(Marks()) for record_id in ids if change(Marks()) != Marks()})
+        self.mark({record_id: change(Marks()) for record_id in ids if change(Marks()) != Marks()})
         return 0
 
 

@@ -25,12 +25,12 @@ class LiveCalibration:
     _measured: Calibration | None = None
     _at: Moment = NO_MOMENT
 
-    async def now(self) -> Calibration:
+    def now(self) -> Calibration:
         """The scale as it is for the store's present size."""
-        now = await self.store.moment()
+        now = self.store.moment()
         is_outgrown = now.change > GROWTH * self._at.change or now.ledger_id != self._at.ledger_id
         if self._measured is None or is_outgrown:
-            unrelated, near = await self.store.similarities(SAMPLED)
+            unrelated, near = self.store.similarities(SAMPLED)
             self._measured = calibrate(unrelated, near, USUAL.get(self.model, Calibration()))
             self._at = now
         return self._measured

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ class UseCounter:
     memories: Mapping[str, AnyMemory]
     storage: Store | None
 
-    async def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> Counted:
+    def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> Counted:
         """Count an attempt's outcome for what it used, as part of an operation; nothing where it is not known."""
         counted, success = Counted(), trajectory.outcome.success
         if success is None:
@@ -49,7 +48,7 @@ class UseCounter:
         unknown, failed = list(used.unknown), list[dict[str, str]]()
         for name, record_id in ((name, one) for name, ids in used.used.items() for one in ids):
             try:
-                if whole := await self._count(name, record_id, success, trajectory, operation_id):
+                if whole := self._count(name, record_id, success, trajectory, operation_id):
                     counted.used.setdefault(name, []).append(whole)
             except NotFound:  # deleted since it was retrieved
                 unknown.append(record_id)
@@ -62,7 +61,7 @@ class UseCounter:
         counted.errors = joined(*failed, *({"used": problem} for problem in problems))
         return counted
 
-    async def _count(
+    def _count(
         self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
     ) -> str | None:
         """Return the whole id of what was used, of which a context block shows the beginning.
@@ -74,14 +73,14 @@ class UseCounter:
             raise NotFound(f"this memory system has no {name!r}")
         if not memory.counts_uses:
             return None
-        record_id = await self._whole_id(memory, record_id)
+        record_id = self._whole_id(memory, record_id)
         scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
-        await scoped.arecord_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
+        scoped.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
         return record_id
 
-    async def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
+    def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
         """Return the id that begins as a context block shows it; itself where none does, or several do."""
         if self.storage is None or len(record_id) != SHORT_ID:
             return record_id
-        found = await asyncio.to_thread(self.storage.ledger.ids_beginning, memory.collection_name, record_id)
+        found = self.storage.ledger.ids_beginning(memory.collection_name, record_id)
         return found[0] if len(found) == 1 else record_id

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import itertools
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from dataclasses import replace
+from typing import Self
 
+from atlas.core.codec import dump
+from atlas.core.errors import PlanOutdated
+from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
-from atlas.infra import aio
+from atlas.infra.bridge import run
+from atlas.infra.spending import operation
+from atlas.infra.twin import twin
 from atlas.memory.backing import PlainStore
-from atlas.memory.journal_async import AsyncJournal
-from atlas.memory.journal_compacting import CompactPlan, Move, SummaryDraft
-from atlas.memory.journal_entries_async import COLLECTION, LIVE
-from atlas.memory.journal_gates_async import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
+from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, checked_limit, chosen, value_of
+from atlas.memory.journal_compacting import CompactPlan, Move, Subject, SummaryDraft, plan_compact
+from atlas.memory.journal_entries import COLLECTION, LIVE
+from atlas.memory.journal_gates import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
+from atlas.memory.journal_judging import SCORED, importance_of
 from atlas.memory.journal_linking import Edge, LinkGraph, LinkSuggestion
-from atlas.memory.retrieval import RetrievalMemory
-from atlas.protocols.infra import Progress, Where
+from atlas.memory.journal_links import LinkedEntries
+from atlas.memory.journal_records import SUMMARISED_AT, changed_row, from_row, instant, told_at
+from atlas.memory.journal_scoring import MIDDLING, SCORE, score_of
+from atlas.memory.journal_summarising import Summariser
+from atlas.memory.records import retried
+from atlas.memory.retrieval import Row
+from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.vector_store import LedgerVectorStore
 
 __all__ = [
@@ -35,12 +51,259 @@ __all__ = [
     "SummaryDraft",
 ]
 
+BATCH = 1_000
+"""Entries that are read whole at once."""
 
-class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
+N_CONSIDERED = 200
+"""Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
+many of each, as they come from an index, which takes no longer in a long journal."""
+
+DIRECTIVE, SUMMARY = "directive", "summary"
+
+BY_VALUE = (SCORED, SUMMARY)
+"""The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
+
+
+class Journal(LinkedEntries):
     """The log of an agent, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.
     """
+
+    # What to tell an agent
+
+    def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
+        """What an agent should know that is about to change itself, the most urgent first.
+
+        The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
+        so many of each; where a type has too few, or there is room for more, the entries of most value.
+
+        Args:
+            limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
+            token_budget: Of all texts together, roughly.
+        """
+        limit = checked_limit(limit, token_budget)
+        pool = self._pool()
+        return chosen(self._by_quota(EVOLUTION, pool), self._by_value(pool), limit, token_budget)
+
+    acontext_for_evolution = twin(context_for_evolution)
+
+    def context_for_task(
+        self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
+    ) -> list[JournalEntry]:
+        """What an agent should know at a task: the last directive, so many of each type about the task, then by value.
+
+        Args:
+            task: What it was asked.
+            count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
+        """
+        limit = checked_limit(limit, token_budget)
+        wanted = self.recent(1, self.types.counting_as(DIRECTIVE))
+        for entry_type, count in TASK.items():
+            where = {
+                "entry_type": {"$in": self.types.counting_as(entry_type)},
+                "tier": {"$in": list(LIVE)},
+            }
+            wanted += [
+                hit.item for hit in self.retrieve(task, count, where=where, count_retrieval=count_retrieval).hits
+            ]
+        return chosen(wanted, self._by_value(self._pool()), limit, token_budget)
+
+    acontext_for_task = twin(context_for_task)
+
+    def context_for_task_generation(
+        self, limit: int | None = None, *, token_budget: int | None = None
+    ) -> list[JournalEntry]:
+        """What an agent should know that looks for a task of its own: a summary, the latest tasks, then by value."""
+        limit = checked_limit(limit, token_budget)
+        pool = self._pool()
+        return chosen(self._by_quota(TASK_GENERATION, pool), self._by_value(pool), limit, token_budget)
+
+    acontext_for_task_generation = twin(context_for_task_generation)
+
+    # Forgetting
+
+    def plan_compact(
+        self,
+        keep_recent: int = 200,
+        keep_types: Mapping[str, int] | None = None,
+        on_progress: Progress | None = None,
+    ) -> CompactPlan:
+        """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
+
+        An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
+        of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
+        the sentences that say most of it. Each draft says which, and why where the model should have written it.
+
+        Args:
+            keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
+            keep_types: Of these types the latest so many stay as well.
+            on_progress: Told after each summary how many are written, and of how many.
+
+        Raises:
+            InvalidInput: A number to keep is negative.
+        """
+        self._recall()
+        moment = self._store.moment()
+        self._store.write_retrievals()
+        rows = self._store.scan(order_by="created_at", descending=True)
+        subjects = self._subjects(rows)
+        plan = plan_compact(
+            subjects,
+            self.types,
+            self.embedder.encode_batch,
+            self._clock.now(),
+            keep_recent=keep_recent,
+            keep_types=keep_types,
+            moment=moment,
+            on_progress=on_progress if self.llm is None else None,
+        )
+        if self.llm is None:
+            return plan
+        return replace(plan, summaries=self._told(plan.summaries, self.llm, on_progress))
+
+    aplan_compact = twin(plan_compact)
+
+    def check_compact(self, plan: CompactPlan) -> None:
+        """Raise `PlanOutdated` where `apply_compact` would refuse: an entry has changed, is gone, or is pinned now."""
+        concerned = plan.touched
+        n_gone = len(set(concerned) - self._store.present(concerned))
+        if n_gone:
+            raise PlanOutdated(
+                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
+            )
+        n_pinned = sum(marks.pinned for marks in self._store.marks(concerned).values())
+        if n_pinned:
+            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
+        self._store.check_unchanged(concerned, plan.moment)
+
+    acheck_compact = twin(check_compact)
+
+    def apply_compact(self, plan: CompactPlan) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
+
+        Raises:
+            PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
+        """
+        if plan.is_empty:
+            return None
+        reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
+        scoped = self if self.operation_id else self.within("compact", reason)
+        self.check_compact(plan)
+        rows = self._store.get([move.id for move in plan.moves])
+        tiers = {move.id: move.to_tier for move in plan.moves}
+        moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
+        if moved:
+            scoped._rewrite(moved, plan.moment, "compact", reason)
+        scoped.add_entries([self._summary(draft) for draft in plan.summaries])
+        return scoped.operation_id
+
+    aapply_compact = twin(apply_compact)
+
+    def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
+        """Forget what is worth least, as `plan_compact` says; what was done. Nothing goes, and `undo` takes it back."""
+
+        def plan_and_apply() -> CompactPlan:
+            plan = self.plan_compact(keep_recent, keep_types)
+            self.apply_compact(plan)
+            return plan
+
+        return retried(plan_and_apply)
+
+    acompact = twin(compact)
+
+    def _told(
+        self, drafts: Sequence[SummaryDraft], llm: LLMClient, on_progress: Progress | None
+    ) -> tuple[SummaryDraft, ...]:
+        """The drafts, as far as a language model writes them."""
+        summariser, number = Summariser(llm), itertools.count(1)
+
+        def told(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
+            written = run(summariser.written(draft, entries))
+            if on_progress:
+                on_progress(next(number), len(drafts))
+            return written
+
+        sources = [self.get_many(draft.source_ids) for draft in drafts]
+        with operation():
+            return tuple(asyncio.gather(*map(told, drafts, sources)))
+
+    def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
+        """What forgetting has to know of entries, in their order; of their vectors nothing."""
+        ids = [row["id"] for row in rows]
+        usage, marks = self._store.usage(ids), self._store.marks(ids)
+        linking = Counter(
+            target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
+        )
+        entries = [e for start in range(0, len(ids), BATCH) for e in self.get_many(ids[start : start + BATCH])]
+        summaries = _summary_of_each(entries)
+        return [
+            Subject(
+                entry=entry,
+                usage=usage[entry.id],
+                is_pinned=marks[entry.id].pinned,
+                n_linking=linking[entry.id],
+                summary=summaries.get(entry.id),
+            )
+            for entry in entries
+        ]
+
+    def _summary(self, draft: SummaryDraft) -> JournalEntry:
+        """The entry that stands for others, in the log where the last of them is."""
+        [last] = self.get_many(draft.source_ids[-1:])
+        return JournalEntry(
+            id=_summary_id(draft),
+            entry_type=SUMMARY,
+            content=draft.content,
+            generation=draft.last_generation,
+            created_at=last.created_at,
+            importance=importance_of(self.types[SUMMARY], draft.content),
+            metadata={
+                "of_type": draft.entry_type,
+                "first_generation": draft.first_generation,
+                "last_generation": draft.last_generation,
+                "written_by": draft.written_by,
+                SUMMARISED_AT: instant(self._clock.now()),
+                **({"not_by_model": draft.problem} if draft.problem else {}),
+            },
+            links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
+        )
+
+    def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """The latest of each type, of summaries those of most value, and of observations those of the best score."""
+        wanted: list[JournalEntry] = []
+        for name, count in quotas.items():
+            names = self.types.counting_as(name)
+            if name not in BY_VALUE:
+                wanted += self.recent(count, names)
+                continue
+            known = [*pool, *self._scored()] if name == SCORED else pool
+            best = self._by_value([entry for entry in known if entry.entry_type in names])
+            best = sorted(best, key=_score, reverse=True) if name == SCORED else best
+            wanted += list({entry.id: entry for entry in best}.values())[:count]
+        return wanted
+
+    def _scored(self) -> list[JournalEntry]:
+        """Observations of the best scores, however long ago they were written."""
+        types, tiers = self.types.counting_as(SCORED), list(LIVE)
+        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
+        rows = self._store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
+        buried = self._buried()
+        found = self.get_many([row["id"] for row in rows if row["id"] not in buried])
+        return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
+
+    def _pool(self) -> list[JournalEntry]:
+        """Among which entries those of most value are looked for; summaries are as far back as what they stand for."""
+        latest = [*self.recent(N_CONSIDERED), *self.recent(N_CONSIDERED, [SUMMARY])]
+        rows = self._store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
+        buried = self._buried()
+        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in buried]
+        important = self.get_many(live)
+        return list({entry.id: entry for entry in [*latest, *important]}.values())
+
+    def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        usage, now = self._usage_of(entries), self._clock.now()
+        return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
     def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
         return type(self)(
@@ -56,118 +319,22 @@ class Journal(AsyncJournal, RetrievalMemory[JournalEntry]):
             clock=self._clock,
         )
 
-    def add(
-        self,
-        entry_type: str,
-        content: str,
-        *,
-        generation: int,
-        importance: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        links: Sequence[Link | tuple[str, str]] = (),
-    ) -> str | None:
-        """Sync form of `aadd`."""
-        return aio.run(
-            self.aadd(entry_type, content, generation=generation, importance=importance, metadata=metadata, links=links)
-        )
 
-    def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
-        """Sync form of `aadd_entries`."""
-        return aio.run(self.aadd_entries(entries, reason))
+def _score(entry: JournalEntry) -> float:
+    score = score_of(entry.content, entry.metadata)
+    return MIDDLING if score is None else score
 
-    def edit(self, entry_id: str, **changes: Any) -> JournalEntry:
-        """Sync form of `aedit`."""
-        return aio.run(self.aedit(entry_id, **changes))
 
-    def rejected(self, limit: int = 20) -> Refusals:
-        """Sync form of `arejected`."""
-        return aio.run(self.arejected(limit))
+def _summary_id(draft: SummaryDraft) -> str:
+    """The same for all summaries of the same entries, so that processes which compact at once write one."""
+    return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
 
-    def accept(self, refused_id: str) -> str:
-        """Sync form of `aaccept`."""
-        return aio.run(self.aaccept(refused_id))
 
-    def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
-        """Sync form of `aget_recent`."""
-        return aio.run(self.aget_recent(limit, tiers=tiers))
+def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
+    """By the id of an entry, the latest of those that stand for it."""
+    return {link.target_id: e for e in sorted(entries, key=told_at) for link in e.links if link.type == "summarises"}
 
-    def get_by_type(self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
-        """Sync form of `aget_by_type`."""
-        return aio.run(self.aget_by_type(entry_type, limit, tiers=tiers))
 
-    def recent(
-        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
-    ) -> list[JournalEntry]:
-        """Sync form of `arecent`."""
-        return aio.run(self.arecent(limit, entry_types, tiers=tiers))
-
-    def search(
-        self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
-    ) -> list[JournalEntry]:
-        """Sync form of `asearch`."""
-        return aio.run(self.asearch(query, k, where=where, with_archived=with_archived))
-
-    def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Sync form of `alink`."""
-        return aio.run(self.alink(source_id, target_id, link_type))
-
-    def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Sync form of `aunlink`."""
-        return aio.run(self.aunlink(source_id, target_id, link_type))
-
-    def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Sync form of `alinked`."""
-        return aio.run(self.alinked(entry_id, depth))
-
-    def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
-        """Sync form of `asuggest_links`."""
-        return aio.run(self.asuggest_links(limit))
-
-    def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Sync form of `aaccept_link`."""
-        return aio.run(self.aaccept_link(suggestion))
-
-    def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Sync form of `arefuse_link`."""
-        aio.run(self.arefuse_link(suggestion))
-
-    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Sync form of `anote_promotion`."""
-        aio.run(self.anote_promotion(entry_ids, name))
-
-    def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
-        """Sync form of `acontext_for_evolution`."""
-        return aio.run(self.acontext_for_evolution(limit, token_budget=token_budget))
-
-    def context_for_task(
-        self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
-    ) -> list[JournalEntry]:
-        """Sync form of `acontext_for_task`."""
-        return aio.run(self.acontext_for_task(task, limit, token_budget=token_budget, count_retrieval=count_retrieval))
-
-    def context_for_task_generation(
-        self, limit: int | None = None, *, token_budget: int | None = None
-    ) -> list[JournalEntry]:
-        """Sync form of `acontext_for_task_generation`."""
-        return aio.run(self.acontext_for_task_generation(limit, token_budget=token_budget))
-
-    def plan_compact(
-        self,
-        keep_recent: int = 200,
-        keep_types: Mapping[str, int] | None = None,
-        on_progress: Progress | None = None,
-    ) -> CompactPlan:
-        """Sync form of `aplan_compact`."""
-        return aio.run(self.aplan_compact(keep_recent, keep_types, on_progress))
-
-    def check_compact(self, plan: CompactPlan) -> None:
-        """Sync form of `acheck_compact`."""
-        aio.run(self.acheck_compact(plan))
-
-    def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Sync form of `aapply_compact`."""
-        return aio.run(self.aapply_compact(plan))
-
-    def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
-        """Sync form of `acompact`."""
-        return aio.run(self.acompact(keep_recent, keep_types))
+def _targets(row: Row, link_type: str) -> Sequence[str]:
+    held: Sequence[str] = row["metadata"].get(link_type, ())
+    return held

@@ -86,7 +86,7 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
     return found
 
 
-async def renewed(
+def renewed(
     store: Backing, *, gone: Sequence[str] = (), changed: Mapping[str, JournalEntry] = MappingProxyType({})
 ) -> list[Entry]:
     """What a store should keep of the entries whose texts are other ones once some are deleted and some say others.
@@ -98,13 +98,13 @@ async def renewed(
         changed: Entries as they will be, by id; they are among the result where anything of them changes.
     """
     touched = {*gone, *changed}
-    held = {row["metadata"]["generation"] for row in await store.peek(list(touched))}
-    lines = await _read_lines(store, held | {entry.generation for entry in changed.values()})
+    held = {row["metadata"]["generation"] for row in store.peek(list(touched))}
+    lines = _read_lines(store, held | {entry.generation for entry in changed.values()})
     log = lines.log(without=set(gone), moved={entry.id: entry.generation for entry in changed.values()})
     followers = set(changed).union(*(_followers(one, touched) for one in (lines.log(), lines.added(), log)))
-    rows = await store.get([entry_id for entry_id in lines.generations if entry_id in followers - set(gone)])
+    rows = store.get([entry_id for entry_id in lines.generations if entry_id in followers - set(gone)])
     before = _before(log, [row["id"] for row in rows])
-    titles = await store.titles(list({one for neighbours in before.values() for one in neighbours}))
+    titles = store.titles(list({one for neighbours in before.values() for one in neighbours}))
     titles |= {entry.id: title_of(entry.content) for entry in changed.values()}
     made = []
     for row in rows:
@@ -117,12 +117,12 @@ async def renewed(
     return made
 
 
-async def _read_lines(store: Backing, generations: Set[int]) -> _Lines:
+def _read_lines(store: Backing, generations: Set[int]) -> _Lines:
     where = {"generation": {"$in": sorted(generations)}}
     if not generations:
         return _Lines(generations={}, written_at={})
-    ids = await store.ids(where)
-    held, written_at = await store.column("generation", where), await store.column("created_at", where)
+    ids = store.ids(where)
+    held, written_at = store.column("generation", where), store.column("created_at", where)
     there = [one for one in ids if held.get(one) in generations and one in written_at]  # others may delete meanwhile
     return _Lines(generations={one: held[one] for one in there}, written_at=written_at)
 

@@ -18,24 +18,24 @@ are: the latest of all come straight from an index, and most filters are passed 
 AT_LEAST = 50
 
 
-async def newest(store: LedgerVectorStore | PlainStore, where: Mapping[str, Any], limit: int) -> list[Row]:
+def newest(store: LedgerVectorStore | PlainStore, where: Mapping[str, Any], limit: int) -> list[Row]:
     """Rows without vectors and content, newest first; of one instant, what was added last is the newest."""
     if limit <= 0:
         return []
     n = LOOKED_THROUGH * max(limit, AT_LEAST)
-    rows = await store.scan(order_by="created_at", descending=True, limit=n)
+    rows = store.scan(order_by="created_at", descending=True, limit=n)
     passes = parse_where(where)
     passing = [row for row in _whole_instants(rows, n) if matches(passes, row["metadata"])]
     if len(rows) == n and len(passing) < limit:
-        instants = sorted((await store.column("created_at", where)).values(), reverse=True)[:limit]
-        passing = await store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
+        instants = sorted(store.column("created_at", where).values(), reverse=True)[:limit]
+        passing = store.scan({**where, "created_at": {"$gte": instants[-1]}}) if instants else []
     last_added_first = passing[::-1]
     return sorted(last_added_first, key=_instant, reverse=True)[:limit]
 
 
-async def place_after_all(store: LedgerVectorStore | PlainStore, at: str) -> str:
+def place_after_all(store: LedgerVectorStore | PlainStore, at: str) -> str:
     """What to sort a record by that is written at an instant: never before what is there, should the clock go back."""
-    latest = await store.scan(order_by="created_at", descending=True, limit=1)
+    latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 
 

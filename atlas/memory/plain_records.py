@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
+from atlas.infra.bridge import run
 from atlas.infra.offering import offered
 from atlas.infra.turns import turns_of
 from atlas.memory.replacing import Row, replace_records, to_its_end
@@ -38,11 +39,11 @@ class PlainRecords:
         self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
         self._turns = turns_of(vector_store)
 
-    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+    def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found; a store is not asked for none, which chromadb refuses."""
-        return await self._store.get(ids) if ids else []
+        return run(self._store.get(ids)) if ids else []
 
-    async def add(
+    def add(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -50,18 +51,18 @@ class PlainRecords:
         documents: list[str],
     ) -> None:
         """Hold new records, as plain lists of numbers; a store with the four methods alone gets one list a record."""
-        await self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents)
+        run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents))
 
-    async def delete(self, ids: list[str]) -> int:
+    def delete(self, ids: list[str]) -> int:
         """Remove records; how many there were just before."""
         distinct = list(dict.fromkeys(ids))
-        async with self._turns:  # not while one of them is being replaced, which would bring it back
-            n_present = len(await self.get(distinct))
+        with self._turns:  # not while one of them is being replaced, which would bring it back
+            n_present = len(self.get(distinct))
             if n_present:
-                await to_its_end(self._store.delete(distinct))
+                to_its_end(self._store.delete(distinct))
         return n_present
 
-    async def n_records(self) -> int:
+    def n_records(self) -> int:
         """Return how many records there are.
 
         Raises:
@@ -72,25 +73,25 @@ class PlainRecords:
                 f"the vector store {type(self._store).__name__!r} has no `count`, which len() needs; give it a "
                 "coroutine `count()` that says how many records it holds"
             )
-        return await self._store.count()
+        return run(self._store.count())
 
-    async def is_empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is no record."""
-        return not (await self._store.count() if self._can_count else (await self._store.query(self._axis, 1)).ids)
+        return not (run(self._store.count()) if self._can_count else run(self._store.query(self._axis, 1)).ids)
 
-    async def query(
+    def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
         """The k nearest records; it keeps no marks, so none is buried."""
-        return await self._store.query(plain(embedding), k, where)
+        return run(self._store.query(plain(embedding), k, where))
 
-    async def _every(self) -> QueryResult:
+    def _every(self) -> QueryResult:
         """Return all records: a store that cannot count is asked for more until it gives fewer than that."""
         if self._can_count:
-            n_records = await self._store.count()
-            return await self._store.query(self._axis, n_records) if n_records else NOTHING
+            n_records = run(self._store.count())
+            return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
         n_asked = FIRST_ASKED
-        while len((found := await self._store.query(self._axis, n_asked)).ids) == n_asked:
+        while len((found := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
             n_asked *= 4
         return found
 
@@ -103,9 +104,9 @@ class PlainRecords:
         """Any vector, to ask for the nearest of."""
         return [1.0] + [0.0] * (self._dimension - 1)
 
-    async def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return records as their store's `add` would take them again; `NotFound` where one is not there."""
-        found = {row["id"]: row for row in await self.get(list(ids))}
+        found = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in found:
                 raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
@@ -116,7 +117,7 @@ class PlainRecords:
                 )
         return [found[one] | {"embedding": self._held(found[one]["embedding"])} for one in ids]
 
-    async def _replace(
+    def _replace(
         self,
         before: Sequence[Row],
         embeddings: Sequence[npt.ArrayLike],
@@ -125,11 +126,11 @@ class PlainRecords:
         dropped: Sequence[str] = (),
     ) -> None:
         if before:
-            await self._replace_rows(before, embeddings, metadatas, documents)
+            self._replace_rows(before, embeddings, metadatas, documents)
         if dropped:
-            await self._store.delete(list(dropped))
+            run(self._store.delete(list(dropped)))
 
-    async def _replace_rows(
+    def _replace_rows(
         self,
         before: Sequence[Row],
         embeddings: Sequence[npt.ArrayLike],
@@ -138,11 +139,11 @@ class PlainRecords:
     ) -> None:
         ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
         if may_be_awaited(self._store, "update"):
-            await self._store.update(ids, held, metadatas, documents)
+            run(self._store.update(ids, held, metadatas, documents))
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
-        await replace_records(self._store, before, after)
+        replace_records(self._store, before, after)
 
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows only where it knows of them."""

@@ -80,33 +80,33 @@ class Promoter:
         self._experience = experience
         self._strategies = strategies
 
-    async def plan(self, entry_id: str) -> Promotion:
+    def plan(self, entry_id: str) -> Promotion:
         """What an entry would become; nothing is touched.
 
         Raises:
             NotFound: It is not there, or the system has no memory for what it would become.
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
-        graph = await self._journal.alinked(entry_id)
-        [entry] = await self._journal.aget_many([entry_id])
+        graph = self._journal.linked(entry_id)
+        [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
         if entry.entry_type in crashes:
-            promotion = await self._solved(entry, graph)
+            promotion = self._solved(entry, graph)
         elif entry.entry_type in reflections:
-            promotion = await self._considered(entry, graph)
+            promotion = self._considered(entry, graph)
         else:
             raise InvalidInput(
                 f"a {CRASH} that is linked to what fixed it, or a {REFLECTION}, can be promoted, but entry "
                 f"{entry_id!r} is of type {entry.entry_type}"
             )
-        if await self._is_there(promotion) and _name(promotion) in promotions_of(entry):
+        if self._is_there(promotion) and _name(promotion) in promotions_of(entry):
             raise InvalidInput(
                 f"entry {entry_id!r} was promoted already, to {promotion.target} {promotion.becomes.id!r}; "
                 "edit that one, or delete it first"
             )
         return promotion
 
-    async def apply(self, promotion: Promotion) -> str | None:
+    def apply(self, promotion: Promotion) -> str | None:
         """Do exactly what a plan says, as one operation; its id, for `undo`.
 
         Raises:
@@ -114,14 +114,14 @@ class Promoter:
         """
         ids = [entry.id for entry in promotion.entries]
         shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
-        if tuple(await self._journal.aget_many([entry.id for entry in shown])) != shown:
+        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
             raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
         journal = self._journal.within("promote", promotion.reason)
-        await self._write(promotion, journal.operation_id)
-        await journal.anote_promotion(ids, _name(promotion))
+        self._write(promotion, journal.operation_id)
+        journal.note_promotion(ids, _name(promotion))
         return journal.operation_id
 
-    async def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
+    def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
         fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
         fixes = _by_time([entry for entry in graph.entries if entry.id in fixed_by])
         if not fixes:
@@ -129,17 +129,17 @@ class Promoter:
                 f"crash {crash.id!r} is linked to nothing that fixed it; link it first, as 'fixed_by', or accept a "
                 "suggested link"
             )
-        task = await self._task_of(crash, graph)
+        task = self._task_of(crash, graph)
         return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
 
-    async def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
+    def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
         solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
         told = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
         about = _by_time([entry for entry in graph.entries if entry.id in (solved or told)])
-        task = None if about else await self._task_of(reflection, graph)
+        task = None if about else self._task_of(reflection, graph)
         return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
-    async def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
+    def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
         """The last task that an entry is linked to and came after, else that of its generation in its own log."""
         names = self._journal.types.counting_as(TASK)
         linked = [
@@ -154,26 +154,26 @@ class Promoter:
             "created_at": {"$lte": instant(_was_written(entry))},
             **({f"{METADATA}{LOG}": log} if log else {}),
         }
-        rows = await self._journal.abrowse(where, limit=N_LOOKED_AT)
+        rows = self._journal.browse(where, limit=N_LOOKED_AT)
         same = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
-        return next(iter(await self._journal.aget_many(same[:1])), None)
+        return next(iter(self._journal.get_many(same[:1])), None)
 
-    async def _is_there(self, promotion: Promotion) -> bool:
+    def _is_there(self, promotion: Promotion) -> bool:
         memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
         if memory is None:
             raise NotFound(f"this memory system has nowhere to keep a {promotion.target}")
-        return await memory.aget(promotion.becomes.id) is not None
+        return memory.get(promotion.becomes.id) is not None
 
-    async def _write(self, promotion: Promotion, operation_id: str | None) -> None:
+    def _write(self, promotion: Promotion, operation_id: str | None) -> None:
         """Add what was made; one that is there already, as whoever added it stopped before saying so, stays."""
-        if await self._is_there(promotion):
+        if self._is_there(promotion):
             return
         made = promotion.becomes
         if isinstance(made, Strategy) and self._strategies is not None:
-            await self._strategies.within("promote", promotion.reason, operation_id=operation_id).aadd(made)
+            self._strategies.within("promote", promotion.reason, operation_id=operation_id).add(made)
         elif isinstance(made, Experience) and self._experience is not None:
             experience = self._experience.within("promote", promotion.reason, operation_id=operation_id)
-            await experience.arestore_many([ExportedExperience(experience=made, marks=NO_MARKS, usage=NO_USAGE)])
+            experience.restore_many([ExportedExperience(experience=made, marks=NO_MARKS, usage=NO_USAGE)])
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:

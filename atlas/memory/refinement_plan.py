@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.core.types import Vectors
+from atlas.infra.bridge import run
 from atlas.memory.merging import MergeSubject
 from atlas.memory.refinement import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
 from atlas.storage.history import NO_MOMENT, Moment
@@ -164,11 +165,11 @@ class Judging:
         self._subjects = subjects
         self._n_sets = self._n_failed = 0
 
-    async def judge(self, given: Sequence[str]) -> None:
+    def judge(self, given: Sequence[str]) -> None:
         """Judge one more set."""
         self._n_sets += 1
         if self._n_failed < FAILURES_IN_A_ROW:
-            refined = await self._strategy.explain([self._subjects[record_id].experience for record_id in given])
+            refined = run(self._strategy.explain([self._subjects[record_id].experience for record_id in given]))
         else:
             refined = _unjudged(given, self._subjects)
         self._n_failed = self._n_failed + 1 if refined.failure else 0

@@ -24,7 +24,7 @@ class RememberingStore(LedgerVectorStore):
         self._found: dict[tuple[bool, str, int, bool], Candidates] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 
-    async def candidates(
+    def candidates(
         self,
         embedding: npt.ArrayLike | None,
         text: str | None,
@@ -35,14 +35,14 @@ class RememberingStore(LedgerVectorStore):
     ) -> Candidates:
         """What might be meant; one text has one vector here, so the text is what is remembered."""
         if text is None or where is not None or n > FEW:
-            return await super().candidates(embedding, text, n, where, with_buried=with_buried)
+            return super().candidates(embedding, text, n, where, with_buried=with_buried)
         asked = (embedding is not None, text, n, with_buried)
         if asked not in self._found:
-            self._found[asked] = await super().candidates(embedding, text, n, with_buried=with_buried)
+            self._found[asked] = super().candidates(embedding, text, n, with_buried=with_buried)
         return self._found[asked]
 
-    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+    def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`."""
         missing = [record_id for record_id in ids if record_id not in self._rows]
-        self._rows.update({row["id"]: row for row in (await super().get(missing) if missing else [])})
+        self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]

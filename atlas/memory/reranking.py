@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.hits import Hit
+from atlas.infra.bridge import run
 from atlas.protocols.strategies import Reranker
 
 RERANKED = 20
@@ -24,7 +25,7 @@ class Reranked:
     problems: tuple[str, ...] = ()
 
 
-async def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> Reranked:
+def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> Reranked:
     """The hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
 
     Nothing comes in that was not among the hits, and those that were not read stay below those that were.
@@ -37,7 +38,7 @@ async def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, s
     if not read:
         return Reranked(list(hits))
     try:
-        scores = [float(score) for score in await reranker.rerank(query, [documents[hit.item] for hit in read])]
+        scores = [float(score) for score in run(reranker.rerank(query, [documents[hit.item] for hit in read]))]
     except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
         return Reranked(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
     if problem := _problem(scores, len(read)):

@@ -2,25 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import numpy as np
+
+from atlas.core.codec import check_text
+from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval
-from atlas.infra import aio
-from atlas.memory.records import RecordMemory
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, T
-from atlas.protocols.infra import Where
+from atlas.core.settings import RankingWeights
+from atlas.infra.plain_embedder import whole_embedder
+from atlas.infra.twin import twin
+from atlas.memory.backing import PlainStore, backing
+from atlas.memory.ranking import check_k
+from atlas.memory.records import RecordMemory, listed
+from atlas.memory.retrieving import Retriever
+from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
+from atlas.protocols.strategies import Reranker, SuccessRateUpdater
+from atlas.storage.vector_store import LedgerVectorStore
+
+T = TypeVar("T")
+
+Weights = RankingWeights | Callable[[], RankingWeights]
+"""What to rank with, or whom to ask at every search: another process may have chosen others."""
+
+Row = Mapping[str, Any]
+"""A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
 
 
-class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
+class RetrievalMemory(RecordMemory, ABC, Generic[T]):
     """The records of one collection, as what they stand for. Each method has an async twin that says more."""
 
+    noun: ClassVar[str]
+    """What one of them is called, in errors."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        collection_name: str,
+        weights: Weights,
+        clock: Clock,
+        reranker: Reranker | None = None,
+        success_updater: SuccessRateUpdater | None = None,
+    ) -> None:
+        self.embedder = whole_embedder(embedder)
+        store = backing(vector_store, self.embedder.dimension, keeps_usage=success_updater is not None)
+        super().__init__(store, collection_name, clock)
+        self.success_updater = success_updater
+        self._weights = _asked(weights)
+        self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker)
+
+    @abstractmethod
+    def _read(self, rows: Sequence[Row]) -> list[T]:
+        """What rows stand for, in their order."""
+
+    @abstractmethod
+    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+        """This memory over another view of its store."""
+
+    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
+        """This memory, all of whose writes are one operation in the history, undone as a whole.
+
+        Args:
+            operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
+        """
+        made = self._over(self._store.within(kind, reason, operation_id))
+        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
+        return made
+
+    def ranked_with(
+        self,
+        weights: Weights,
+        *,
+        embedder: WholeEmbedder | None = None,
+        store: LedgerVectorStore | PlainStore | None = None,
+        reranked: bool = True,
+    ) -> Self:
+        """This memory, ranked with other weights; its clock and what it has measured of the store stay.
+
+        Args:
+            embedder: In place of its own, one that gives the same vectors.
+            store: In place of its own, one that gives the same records.
+            reranked: Whether its reranker has a part in it.
+        """
+        made = self._over(store or self._store)
+        made.embedder = embedder or self.embedder
+        made._weights = _asked(weights)
+        made._retriever = self._retriever.changed(
+            store=made._store,
+            embedder=made.embedder,
+            weights=made._weights,
+            reranker=self._retriever.reranker if reranked else None,
+        )
+        return made
+
+    @property
+    def vector_store(self) -> LedgerVectorStore | PlainStore:
+        """Where the records are."""
+        return self._store
+
+    @property
+    def weights(self) -> RankingWeights:
+        """What a search ranks with now."""
+        return self._weights()
+
     def get(self, record_id: str) -> T | None:
-        """Sync form of `aget`."""
-        return aio.run(self.aget(record_id))
+        """One of them, or None."""
+        found = self._read(self._store.get([record_id]))
+        return found[0] if found else None
+
+    aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
-        """Sync form of `aget_many`."""
-        return aio.run(self.aget_many(record_ids))
+        """Those that are there, in this order."""
+        return self._read(self._store.get(listed(record_ids)))
+
+    aget_many = twin(get_many)
 
     def search_hits(
         self,
@@ -31,10 +130,19 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """Sync form of `asearch_hits`."""
-        return aio.run(
-            self.asearch_hits(query, k, where=where, count_retrieval=count_retrieval, with_buried=with_buried)
+        """What `search` finds, each hit with its similarity and the signals that make up its rank value.
+
+        Args:
+            where: Only those that pass this filter, as if there were no others.
+            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
+            with_buried: Whether those that a person has buried are found too.
+        """
+        found = self.retrieve(
+            query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
         )
+        return found.hits
+
+    asearch_hits = twin(search_hits)
 
     def retrieve(
         self,
@@ -48,19 +156,39 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
-        """Sync form of `aretrieve`."""
-        return aio.run(
-            self.aretrieve(
-                query,
-                k,
-                where=where,
-                threshold=threshold,
-                distinct=distinct,
-                diversity=diversity,
-                count_retrieval=count_retrieval,
-                with_buried=with_buried,
-            )
+        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
+                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
+            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
+                is below the threshold stays out.
+
+        If the memory's reranker fails, the answer is that without it, and `problems` says so.
+        """
+        check_k(k)
+        withheld = set() if with_buried else self._withheld()
+        found = self._retriever.retrieve(
+            query,
+            k + len(withheld) if k > 0 else k,
+            where=self._among(where, with_buried),
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
         )
+        whole = self._whole([hit for hit in found.hits if hit.item not in withheld][: max(k, 0)])
+        if count_retrieval:
+            self._store.note_retrievals([record_id for record_id, _ in whole])
+        hits = [hit for _, hit in whole]
+        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold, problems=found.problems)
+
+    aretrieve = twin(retrieve)
+
+    def _withheld(self) -> set[str]:
+        """The ids of those that a search leaves out, unless it asks for buried ones; none, for most memories."""
+        return set()
 
     def search_words(
         self,
@@ -71,13 +199,65 @@ class RetrievalMemory(AsyncRetrievalMemory[T], RecordMemory):
         with_buried: bool = False,
         as_typed: bool = True,
     ) -> list[T]:
-        """Sync form of `asearch_words`."""
-        return aio.run(self.asearch_words(words, k, where=where, with_buried=with_buried, as_typed=as_typed))
+        """Those that hold any of these words in what they say, most telling first (BM25).
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
+                found that hold what stands between quotation marks, word for word; else all are words.
+        """
+        check_k(k)
+        check_text(words, "the query")
+        found = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
+        return self._read(self._store.get(found.ids))
+
+    asearch_words = twin(search_words)
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
-        """Sync form of `asimilar`."""
-        return aio.run(self.asimilar(record_id, k, with_buried=with_buried))
+        """The k nearest to one, without itself.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_k(k)
+        vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
+        hits = self._retriever.near(vector, k + 1, with_buried=with_buried)
+        whole = self._whole([hit for hit in hits if hit.item != record_id][:k])
+        return [hit for _, hit in whole]
+
+    asimilar = twin(similar)
 
     def passage(self, record_id: str, query: str) -> str | None:
-        """Sync form of `apassage`."""
-        return aio.run(self.apassage(record_id, query))
+        """The passage of its text that is nearest to a query, which is what made the text be found.
+
+        None where the text is one that the model reads at once.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_text(query, "the query")
+        return self._retriever.passage(self._row(record_id), query)
+
+    apassage = twin(passage)
+
+    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+        """The filter that a search goes by; a memory may leave out more than was asked, unless buried ones are too."""
+        return where
+
+    def _row(self, record_id: str) -> Row:
+        rows = self._store.get([record_id])
+        if not rows:
+            raise self._not_found(record_id)
+        return rows[0]
+
+    def _not_found(self, record_id: str) -> NotFound:
+        return NotFound(f"there is no {self.noun} {record_id!r}; it may have been deleted (see: atlas history)")
+
+    def _whole(self, hits: Sequence[Hit[str]]) -> list[tuple[str, Hit[T]]]:
+        """Ids, and the hits with what they stand for, without what was deleted meanwhile."""
+        rows = self._store.get([hit.item for hit in hits])
+        items = dict(zip([row["id"] for row in rows], self._read(rows), strict=True))
+        return [(hit.item, hit.of(items[hit.item])) for hit in hits if hit.item in items]
+
+
+def _asked(weights: Weights) -> Callable[[], RankingWeights]:
+    return (lambda: weights) if isinstance(weights, RankingWeights) else weights

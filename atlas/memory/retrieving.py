@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -67,7 +66,7 @@ class Retriever:
         made._calibration = self._calibration
         return made
 
-    async def retrieve(
+    def retrieve(
         self,
         query: str,
         k: int,
@@ -88,37 +87,37 @@ class Retriever:
         check_k(k)
         check_diversity(diversity)
         check_text(query, "the query")
-        weights = await asyncio.to_thread(self.weights)
+        weights = self.weights()
         least = weights.threshold if threshold is None else threshold
         check_threshold(least)
-        if not k or not query.strip() or await self.store.is_empty():
+        if not k or not query.strip() or self.store.is_empty():
             return Retrieval(hits=[], n_hidden=0, threshold=least)
-        vector = await asyncio.to_thread(self._encode, query)
+        vector = self._encode(query)
         n = overfetch(k)
         while True:
-            found = await self.store.candidates(vector, query, n, where, with_buried=with_buried)
-            candidates = await self._known(found)
-            every = await self._ranked(candidates, weights)
+            found = self.store.candidates(vector, query, n, where, with_buried=with_buried)
+            candidates = self._known(found)
+            every = self._ranked(candidates, weights)
             hits = [hit for hit in every if hit.relevance >= least]
             if distinct:
-                hits = await self._ranked(candidates, weights, threshold=least, distinct=True)
+                hits = self._ranked(candidates, weights, threshold=least, distinct=True)
             if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
                 break
             n *= 4  # so many were alike that they left no room for others
         if distinct:
-            every = await self._ranked(candidates, weights, distinct=True)
+            every = self._ranked(candidates, weights, distinct=True)
         n_hidden = sum(hit.relevance < least for hit in every[:k])
-        reranked = await self._reranked(hits, query)
-        hits = await self._diversified(reranked.hits, k, diversity)
+        reranked = self._reranked(hits, query)
+        hits = self._diversified(reranked.hits, k, diversity)
         return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least, problems=reranked.problems)
 
-    async def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
+    def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """The k nearest to a vector, by meaning alone."""
-        found = await self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
-        weights = await asyncio.to_thread(self.weights)
-        return (await self._ranked(await self._known(found), replace(weights, words=0.0)))[:k]
+        found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
+        weights = self.weights()
+        return self._ranked(self._known(found), replace(weights, words=0.0))[:k]
 
-    async def passage(self, row: Mapping[str, Any], query: str) -> str | None:
+    def passage(self, row: Mapping[str, Any], query: str) -> str | None:
         """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
 
         Args:
@@ -127,21 +126,21 @@ class Retriever:
         vectors, document = np.atleast_2d(row["embedding"]), row["document"]
         if len(vectors) == 1 or not query.strip():
             return None
-        vector = await asyncio.to_thread(self._encode, query)
-        span = await asyncio.to_thread(best_passage, self.embedder, document, vectors, vector)
+        vector = self._encode(query)
+        span = best_passage(self.embedder, document, vectors, vector)
         return document[slice(*span)] if span else None
 
-    async def _reranked(self, hits: list[Hit[str]], query: str) -> Reranked:
+    def _reranked(self, hits: list[Hit[str]], query: str) -> Reranked:
         if self.reranker is None:
             return Reranked(hits)
-        rows = await self.store.peek([hit.item for hit in hits[:RERANKED]])
-        return await rerank(hits, query, {row["id"]: row["document"] for row in rows}, self.reranker)
+        rows = self.store.peek([hit.item for hit in hits[:RERANKED]])
+        return rerank(hits, query, {row["id"]: row["document"] for row in rows}, self.reranker)
 
-    async def _diversified(self, hits: list[Hit[str]], k: int, diversity: float) -> list[Hit[str]]:
+    def _diversified(self, hits: list[Hit[str]], k: int, diversity: float) -> list[Hit[str]]:
         if not diversity:
             return hits
         among = hits[: overfetch(k)]
-        vectors = await first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+        vectors = first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
         return diversified(among, vectors, diversity)
 
     def _encode(self, query: str) -> Vector:
@@ -149,12 +148,12 @@ class Retriever:
         vector: Vector = encode(query[:QUERY_CHARACTERS])
         return vector
 
-    async def _known(self, found: Candidates) -> list[Candidate[str]]:
+    def _known(self, found: Candidates) -> list[Candidate[str]]:
         """What was found with what else the ranking asks for."""
-        usage, marks = await self.store.usage(found.ids), await self.store.marks(found.ids)
+        usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
         return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 
-    async def _ranked(
+    def _ranked(
         self,
         candidates: list[Candidate[str]],
         weights: RankingWeights,
@@ -162,5 +161,5 @@ class Retriever:
         threshold: float = 0.0,
         distinct: bool = False,
     ) -> list[Hit[str]]:
-        scale, now = await self._calibration.now(), self.clock.now()
+        scale, now = self._calibration.now(), self.clock.now()
         return rank(candidates, weights, scale, now, threshold=threshold, distinct=distinct)

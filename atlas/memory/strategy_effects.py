@@ -88,7 +88,7 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
     )
 
 
-async def aeffect(
+def effect(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
 ) -> StrategyEffect:
     """The effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
@@ -98,16 +98,16 @@ async def aeffect(
     Raises:
         NotFound: It is not there.
     """
-    strategy = await bank.aget(strategy_id)
+    strategy = bank.get(strategy_id)
     if strategy is None:
         raise NotFound(f"there is no strategy {strategy_id!r}; it may have been deleted (see: atlas history)")
-    tries = await bank.aattempts(strategy_id)
+    tries = bank.attempts(strategy_id)
     plain = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
-    found = await experience.ranked_with(plain, reranked=False).aretrieve(
+    found = experience.ranked_with(plain, reranked=False).retrieve(
         strategy.situation, k, count_retrieval=False, with_buried=True
     )
     ids = [hit.item.id for hit in found.hits]
-    return effect_among(tries, await aattempts(experience, {"id": {"$in": ids}}) if ids else [])
+    return effect_among(tries, aattempts(experience, {"id": {"$in": ids}}) if ids else [])
 
 
 def effect(

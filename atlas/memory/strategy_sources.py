@@ -85,11 +85,11 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
     return SuccessRate.of(counts)
 
 
-async def aattempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
+def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
     """The attempts that the experiences which pass a filter remember, each once, whichever of them stand for it."""
-    outcomes, tasks = await experience.acolumn("outcome", where), await experience.acolumn("task_id", where)
-    own = await experience.acolumn("trajectory_id", where)
-    merged = await _merged_attempts(experience, where)
+    outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
+    own = experience.column("trajectory_id", where)
+    merged = _merged_attempts(experience, where)
     kept = [Attempt(i, tasks.get(i, ""), outcome, own.get(i, "")) for i, outcome in outcomes.items()]
     return [*kept, *merged]
 
@@ -118,15 +118,15 @@ def _named_task(strategy: Strategy) -> str:
     return named if isinstance(named, str) and strategy.sources else ""
 
 
-async def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
+def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
     """Attempts whose own experiences were merged away."""
-    kept = await experience.aget_many(list(await experience.acolumn("merged_from", where)))
+    kept = experience.get_many(list(experience.column("merged_from", where)))
     merged = {
         record_id: Attempt(one.id, one.task.id, said["outcome"], said.get("trajectory_id", ""))
         for one in kept
         for record_id, said in merged_attempts(one.metadata).items()
     }
-    restored = await experience.atitles(list(merged))  # from the trash: they speak for themselves again
+    restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
     return [one for record_id, one in merged.items() if record_id not in restored]
 
 

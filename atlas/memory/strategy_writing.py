@@ -72,7 +72,7 @@ class Abstracted:
     """The id of a strategy of the bank that says when to apply it alike; empty where there is none."""
 
 
-async def grouped(
+def grouped(
     abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
     """Strategies to add, and those to change, each with the sources of all that are of its situation.
@@ -87,13 +87,13 @@ async def grouped(
     changed: dict[str, Strategy] = {}
     for one in abstracted:
         if one.near:
-            together = await combine(changed.get(one.near, held[one.near]), one.strategy)
+            together = combine(changed.get(one.near, held[one.near]), one.strategy)
             if together is not None:
                 changed[one.near] = together
                 continue
         nearest = int(np.argmax(np.stack(vectors) @ one.vector)) if vectors else 0
         if vectors and float(vectors[nearest] @ one.vector) >= same_situation:
-            together = await combine(added[nearest], one.strategy)
+            together = combine(added[nearest], one.strategy)
             if together is not None:
                 added[nearest] = together
                 continue

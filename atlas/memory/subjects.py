@@ -16,20 +16,20 @@ from atlas.storage.stored import decoded
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
-async def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
+def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
     """The records of a store, or those of some ids that are there; none is read whole.
 
     One that keeps no such time was stored when it was attempted.
     """
-    known = await (_of_all(store) if among is None else _of_some(store, among))
-    usage, marks = await store.usage(list(known)), await store.marks(list(known))
+    known = _of_all(store) if among is None else _of_some(store, among)
+    usage, marks = store.usage(list(known)), store.marks(list(known))
     pinned = {record_id for record_id, held in marks.items() if held.pinned}
     return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
 
 
-async def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
+def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
     """Those of the experiences that are there, by id, read whole."""
-    marks = await store.marks(ids)
+    marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(
             experience=from_metadata(row["metadata"]),
@@ -37,17 +37,17 @@ async def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeS
             marks=marks[row["id"]],
             content_hash=row["metadata"].get("content_hash", ""),
         )
-        for row in await store.get(list(ids))
+        for row in store.get(list(ids))
     }
 
 
-async def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
-    columns = [await store.column(name) for name in COLUMNS]
-    return {record_id: tuple(column.get(record_id) for column in columns) for record_id in await store.ids()}
+def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
+    columns = [store.column(name) for name in COLUMNS]
+    return {record_id: tuple(column.get(record_id) for column in columns) for record_id in store.ids()}
 
 
-async def _of_some(store: Backing, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in await store.peek(ids)]
+def _of_some(store: Backing, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.peek(ids)]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 
 

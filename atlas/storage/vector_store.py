@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -58,7 +57,7 @@ class LedgerVectorStore:
         """Keep a text beside the records, which is no operation; it is durable when this returns."""
         keep(self._ledger, self._name, name, text)
 
-    async def add(
+    def add(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -67,9 +66,9 @@ class LedgerVectorStore:
     ) -> None:
         """Write new records; they are durable, and found by every process, when this returns."""
         records = self._records(ids, embeddings, metadatas, documents)
-        await asyncio.to_thread(self._add, records)
+        self._add(records)
 
-    async def add_unknown(
+    def add_unknown(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -95,9 +94,9 @@ class LedgerVectorStore:
             replace(record, stored_at=restored[record.id].stored_at) if record.id in restored else record
             for record in self._records(ids, embeddings, metadatas, documents)
         ]
-        return await asyncio.to_thread(self._add_unknown, records, restored, alone_in)
+        return self._add_unknown(records, restored, alone_in)
 
-    async def update(
+    def update(
         self,
         ids: list[str],
         embeddings: Sequence[npt.ArrayLike],
@@ -115,47 +114,47 @@ class LedgerVectorStore:
         records = self._records(ids, embeddings, metadatas, documents)
         operation = self._operation or self._draft("edit")
         write = partial(self._ledger.update, self._name, records, operation, model=self._collection.model)
-        await asyncio.to_thread(write, unchanged_since=unchanged_since, dropped=dropped)
+        write(unchanged_since=unchanged_since, dropped=dropped)
 
-    async def delete(self, ids: list[str]) -> int:
+    def delete(self, ids: list[str]) -> int:
         """Remove records, keeping them in the history; how many there were."""
         operation = self._operation or self._draft("delete")
-        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation)
+        return self._ledger.remove(self._name, ids, operation)
 
-    async def get(self, ids: list[str]) -> list[dict[str, Any]]:
+    def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found, in the order of `ids`."""
-        found = await asyncio.to_thread(self._ledger.get, self._name, ids)
+        found = self._ledger.get(self._name, ids)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
-    async def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def peek(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """The records found, as `get` gives them, but without vectors and content."""
-        found = await asyncio.to_thread(self._ledger.get, self._name, ids, light=True)
+        found = self._ledger.get(self._name, ids, light=True)
         return [as_row(found[record_id]) for record_id in ids if record_id in found]
 
-    async def count(self, where: Where | None = None) -> int:
+    def count(self, where: Where | None = None) -> int:
         """How many records pass a filter."""
-        return await asyncio.to_thread(self._count, where)
+        return self._count(where)
 
-    async def is_empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether there is no record; it looks no further than the first."""
-        return not await asyncio.to_thread(self._ledger.holds_more_than, self._name, 0)
+        return not self._ledger.holds_more_than(self._name, 0)
 
-    async def query(
+    def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
         """The k nearest records that pass a filter, without content; exactly those of ranking all that pass by hand."""
         vector = as_vector(embedding, self._collection.dimension)
-        return await asyncio.to_thread(searching.by_vector, self._collection, vector, k, where, with_buried)
+        return searching.by_vector(self._collection, vector, k, where, with_buried)
 
-    async def similarities(self, n: int) -> tuple[Vector, Vector]:
+    def similarities(self, n: int) -> tuple[Vector, Vector]:
         """Cosines of pairs of some n records, and of each of them with the nearest record that says something else."""
-        return await asyncio.to_thread(similarities.sample, self._collection, n)
+        return similarities.sample(self._collection, n)
 
-    async def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
+    def first_vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
         """The vector of each record as a whole, by id."""
-        return await asyncio.to_thread(similarities.first_vectors, self._collection, ids)
+        return similarities.first_vectors(self._collection, ids)
 
-    async def search_text(
+    def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
         """The k records that share the most telling words with a text, best first.
@@ -163,9 +162,9 @@ class LedgerVectorStore:
         Args:
             as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
         """
-        return await asyncio.to_thread(searching.by_words, self._collection, text, k, where, with_buried, as_typed)
+        return searching.by_words(self._collection, text, k, where, with_buried, as_typed)
 
-    async def candidates(
+    def candidates(
         self,
         embedding: npt.ArrayLike | None,
         text: str | None,
@@ -181,9 +180,9 @@ class LedgerVectorStore:
             text: None to search by vector alone.
         """
         vector = None if embedding is None else as_vector(embedding, self._collection.dimension)
-        return await asyncio.to_thread(searching.candidates, self._collection, vector, text, n, where, with_buried)
+        return searching.candidates(self._collection, vector, text, n, where, with_buried)
 
-    async def scan(
+    def scan(
         self,
         where: Where | None = None,
         *,
@@ -193,98 +192,98 @@ class LedgerVectorStore:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Records in order, without vectors and content: `get` those that are looked at."""
-        return await asyncio.to_thread(self._scan, where, order_by, descending, limit, offset)
+        return self._scan(where, order_by, descending, limit, offset)
 
-    async def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
+    def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """How many records hold each value of a metadata key, most frequent first."""
-        return await asyncio.to_thread(self._count_by, key, where)
+        return self._count_by(key, where)
 
-    async def ids(self, where: Where | None = None) -> list[str]:
+    def ids(self, where: Where | None = None) -> list[str]:
         """The ids of the records that pass a filter, as they were added."""
-        return await asyncio.to_thread(columns.read_ids, self._ledger, self._name, where)
+        return columns.read_ids(self._ledger, self._name, where)
 
-    async def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+    def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
         """The value of a metadata key, of `marks.…` or of `usage.…`, by id, of the records that have it."""
         if key.startswith("marks."):
-            ids = await self.ids(where)
-            return await asyncio.to_thread(self._collection.marks.column, self._name, key, ids)
-        return await asyncio.to_thread(columns.read_column, self._ledger, self._name, key, where)
+            ids = self.ids(where)
+            return self._collection.marks.column(self._name, key, ids)
+        return columns.read_column(self._ledger, self._name, key, where)
 
-    async def titles(self, ids: Sequence[str]) -> dict[str, str]:
+    def titles(self, ids: Sequence[str]) -> dict[str, str]:
         """The titles of those of the records that are there."""
-        return await asyncio.to_thread(columns.read_titles, self._ledger, self._name, ids)
+        return columns.read_titles(self._ledger, self._name, ids)
 
-    async def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+    def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
         """How many records each day has, by outcome."""
-        return await asyncio.to_thread(columns.read_days, self._ledger, self._name, where)
+        return columns.read_days(self._ledger, self._name, where)
 
-    async def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+    def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
         """The vectors of those of the texts that the store has embedded already."""
-        return await asyncio.to_thread(self._ledger.vectors_of, documents)
+        return self._ledger.vectors_of(documents)
 
-    async def vectors(self) -> dict[str, Vectors]:
+    def vectors(self) -> dict[str, Vectors]:
         """The vectors of every record, by id, each of shape (n_windows, dim)."""
-        entries = await asyncio.to_thread(self._ledger.follow, self._name, 0)
+        entries = self._ledger.follow(self._name, 0)
         return {entry.id: entry.vectors for entry in entries if len(entry.vectors)}
 
-    async def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
+    def known_hashes(self, hashes: Sequence[str]) -> dict[str, str]:
         """Those of the content hashes that some record has, or stands for, each with the id of one."""
-        return await asyncio.to_thread(self._ledger.known_hashes, self._name, hashes)
+        return self._ledger.known_hashes(self._name, hashes)
 
-    async def present(self, ids: Sequence[str]) -> set[str]:
+    def present(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that some record has."""
-        return set(await asyncio.to_thread(self._ledger.get, self._name, ids, light=True))
+        return set(self._ledger.get(self._name, ids, light=True))
 
-    async def purged(self, ids: Sequence[str]) -> set[str]:
+    def purged(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids whose records were purged: no record may have them."""
-        return await asyncio.to_thread(read_purged, self._ledger.database, self._name, ids)
+        return read_purged(self._ledger.database, self._name, ids)
 
-    async def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+    def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
         """What agents did with each record; searches of the last half minute may be missing."""
-        return await asyncio.to_thread(usage.read_usage, self._ledger, self._name, ids)
+        return usage.read_usage(self._ledger, self._name, ids)
 
-    async def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
+    def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
         """Add one use of a record and how it went, of an attempt once; `NotFound` where it is not there."""
-        await asyncio.to_thread(self._record_use, record_id, success, task_id, trajectory_id)
+        self._record_use(record_id, success, task_id, trajectory_id)
 
-    async def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
+    def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Each use of each record, and of those that were merged into it, oldest first."""
-        return await asyncio.to_thread(usage.read_uses, self._ledger, self._name, ids)
+        return usage.read_uses(self._ledger, self._name, ids)
 
-    async def note_retrievals(self, ids: Sequence[str]) -> None:
+    def note_retrievals(self, ids: Sequence[str]) -> None:
         """Count what a search returned; it is written in batches, one of which may be due now."""
         retrievals = self._collection.retrievals
         if retrievals.note(self._name, ids):
-            await asyncio.to_thread(retrievals.flush)
+            retrievals.flush()
 
-    async def write_retrievals(self) -> None:
+    def write_retrievals(self) -> None:
         """Write what `note_retrievals` has counted in this process, so that `usage` knows of it."""
         if not self._ledger.database.read_only:
-            await asyncio.to_thread(self._collection.retrievals.flush)
+            self._collection.retrievals.flush()
 
-    async def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
+    def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
         """What people have said of each record."""
-        return await asyncio.to_thread(self._collection.marks.read, self._name, ids)
+        return self._collection.marks.read(self._name, ids)
 
-    async def mark(self, marks: Mapping[str, Marks]) -> None:
+    def mark(self, marks: Mapping[str, Marks]) -> None:
         """Say something of records, in place of what was said; `NotFound` where one is not there."""
         operation = self._operation or self._draft("mark")
-        await asyncio.to_thread(self._collection.marks.write, self._name, marks, operation)
+        self._collection.marks.write(self._name, marks, operation)
 
-    async def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
+    def change_marks(self, ids: Sequence[str], change: Callable[[Marks], Marks]) -> int:
         """Set records' marks to what a function makes of them; how many that changed."""
         operation = self._operation or self._draft("mark")
-        return await asyncio.to_thread(self._collection.marks.change, self._name, ids, change, operation)
+        return self._collection.marks.change(self._name, ids, change, operation)
 
-    async def versions(self, record_id: str) -> list[Version]:
+    def versions(self, record_id: str) -> list[Version]:
         """What a record said before each edit, the last first."""
-        return await asyncio.to_thread(read_versions, self._ledger, self._name, record_id)
+        return read_versions(self._ledger, self._name, record_id)
 
-    async def moment(self) -> Moment:
+    def moment(self) -> Moment:
         """This point in the history; give it to `delete_unchanged` or `update`."""
-        return await asyncio.to_thread(self._ledger.moment)
+        return self._ledger.moment()
 
-    async def delete_unchanged(
+    def delete_unchanged(
         self, ids: Sequence[str], moment: Moment, used: Mapping[str, Usage] = MappingProxyType({})
     ) -> int:
         """Remove records, unless one that was there at the moment has changed since; how many there were.
@@ -295,16 +294,16 @@ class LedgerVectorStore:
         Raises:
             PlanOutdated: One has changed or was used; nothing was removed.
         """
-        await self.write_retrievals()
+        self.write_retrievals()
 
         def check(connection: sqlite3.Connection) -> None:
             check_unchanged(connection, self._name, moment)
             usage.check_unused(self._ledger, self._name, used)
 
         operation = self._operation or self._draft("delete")
-        return await asyncio.to_thread(self._ledger.remove, self._name, ids, operation, check=check)
+        return self._ledger.remove(self._name, ids, operation, check=check)
 
-    async def merge(self, merges: Sequence[merging.Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+    def merge(self, merges: Sequence[merging.Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
         """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`.
 
         Args:
@@ -312,29 +311,29 @@ class LedgerVectorStore:
         """
         operation = self._operation or self._draft("merge")
         merge = partial(merging.merge, self._collection, merges, operation, unchanged_since=moment, dropped=dropped)
-        await asyncio.to_thread(merge)
+        merge()
 
-    async def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
+    def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a `moment`."""
 
         def check() -> None:
             with self._ledger.database.read() as connection:
                 check_records_unchanged(connection, self._name, ids, moment, with_marks=True)
 
-        await asyncio.to_thread(check)
+        check()
 
-    async def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
+    def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Deleted records, the last deleted first."""
-        return await asyncio.to_thread(trash.read_trash, self._ledger, self._name, limit, offset)
+        return trash.read_trash(self._ledger, self._name, limit, offset)
 
-    async def count_trash(self) -> int:
+    def count_trash(self) -> int:
         """How many deleted records there are."""
-        return await asyncio.to_thread(trash.count_trash, self._ledger, self._name)
+        return trash.count_trash(self._ledger, self._name)
 
-    async def restore(self, ids: Sequence[str]) -> int:
+    def restore(self, ids: Sequence[str]) -> int:
         """Bring deleted records back as they were; how many were not there."""
         operation = self._operation or self._draft("restore")
-        return await asyncio.to_thread(trash.restore, self._collection, ids, operation)
+        return trash.restore(self._collection, ids, operation)
 
     def _record_use(self, record_id: str, success: bool, task_id: str, trajectory_id: str) -> None:
         if not self._ledger.get(self._name, [record_id], light=True):

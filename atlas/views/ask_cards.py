@@ -11,7 +11,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, JournalEntry, Strategy
 from atlas.memory.context import record_text
 from atlas.memory.retrieval import RetrievalMemory
-from atlas.memory.strategy_outcomes_async import StrategyRate
+from atlas.memory.strategy_outcomes import StrategyRate
 from atlas.memory.system import MemorySystem
 from atlas.views.finding import card_of
 from atlas.views.highlighting import Source, matched_spans

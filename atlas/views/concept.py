@@ -10,7 +10,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import CodeConcept
-from atlas.memory.concepts_async import EDITABLE
+from atlas.memory.concepts import EDITABLE
 from atlas.memory.system import MemorySystem
 from atlas.views.concept_lineage import Lineage, lineage_of
 from atlas.views.concepts import rate_of

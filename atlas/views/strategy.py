@@ -10,8 +10,7 @@ from typing import Any
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
 from atlas.core.types import Outcome, Strategy
-from atlas.memory.strategies import StrategyRate
-from atlas.memory.strategies_async import EDITABLE
+from atlas.memory.strategies import EDITABLE, StrategyRate
 from atlas.memory.strategy_effects import StrategyEffect, Tries, effect
 from atlas.memory.strategy_sources import linked, tasks_without
 from atlas.memory.system import MemorySystem

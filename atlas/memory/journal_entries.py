@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -14,6 +13,7 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.clock import SystemClock
+from atlas.infra.twin import twin
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns
 from atlas.memory.editing import Editable, check_changes
@@ -28,8 +28,8 @@ from atlas.memory.journal_records import (
     written_at,
 )
 from atlas.memory.newest import newest
-from atlas.memory.records_async import retried
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.memory.records import retried
+from atlas.memory.retrieval import RetrievalMemory, Row, Weights
 from atlas.memory.versions import item_versions
 from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
@@ -57,7 +57,7 @@ EDITABLE: Editable = {
 AnyStore = VectorStore | LedgerVectorStore | PlainStore
 
 
-class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
+class JournalEntries(RetrievalMemory[JournalEntry]):
     """The lines of an agent's log, in a vector store."""
 
     noun = "journal entry"
@@ -117,7 +117,7 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
 
     # Writing
 
-    async def aadd_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
+    def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
         """Write whole entries past the gates as one operation, without those whose ids are there; the others' ids.
 
         Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
@@ -129,20 +129,22 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         made = {entry.id: written_at(entry, self._clock.now()) for entry in entries}
         for entry in made.values():
             to_entry(entry)
-        held = await self._store.present(list(made)) | await self._store.purged(list(made))
+        held = self._store.present(list(made)) | self._store.purged(list(made))
         scoped = self if self.operation_id else self.within("store", reason)
-        await scoped._gain_links([entry for entry in made.values() if entry.id in held])
+        scoped._gain_links([entry for entry in made.values() if entry.id in held])
         new = [entry for entry in made.values() if entry.id not in held]
         if not new:
             return []
-        moment, latest = await self._store.moment(), await self._latest()
+        moment, latest = self._store.moment(), self._latest()
         before = before_each(new, latest)
         records = [to_entry(entry, before[entry.id]) for entry in new]
-        added = await scoped._store.add_unknown(*await columns(records, self._store, self.embedder, {}))
-        await scoped._settle(added, [line.id for line in latest], moment)
+        added = scoped._store.add_unknown(*columns(records, self._store, self.embedder, {}))
+        scoped._settle(added, [line.id for line in latest], moment)
         return added
 
-    async def aedit(self, entry_id: str, **changes: Any) -> JournalEntry:
+    aadd_entries = twin(add_entries)
+
+    def edit(self, entry_id: str, **changes: Any) -> JournalEntry:
         """Change an entry, and embed it anew if what it says has changed; the changed one.
 
         Args:
@@ -155,9 +157,11 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
-        return await retried(lambda: self._edit(entry_id, changes))
+        return retried(lambda: self._edit(entry_id, changes))
 
-    async def adelete(self, ids: Sequence[str]) -> int:
+    aedit = twin(edit)
+
+    def delete(self, ids: Sequence[str]) -> int:
         """Delete entries; how many there were. They stay in the history, from which `undo` brings them back.
 
         Their beginnings are taken out of the texts of the entries just after them, which are embedded anew, as part of
@@ -167,9 +171,11 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             PlanOutdated: Others changed them each time before this could be done; nothing was done.
         """
         gone = list(dict.fromkeys(ids))
-        return await retried(lambda: self._delete(gone))
+        return retried(lambda: self._delete(gone))
 
-    async def arestore(self, ids: Sequence[str]) -> int:
+    adelete = twin(delete)
+
+    def restore(self, ids: Sequence[str]) -> int:
         """Bring deleted entries back, as one operation; how many. Those that are there stay as they are.
 
         They and the entries just after them are embedded with what stands before each now.
@@ -178,23 +184,27 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             NotFound: There never was an entry of one of the ids; nothing was done.
         """
         scoped = self if self.operation_id else self.within("restore")
-        n_restored = await scoped._store.restore(list(ids))
-        await scoped._renew_present(ids)
+        n_restored = scoped._store.restore(list(ids))
+        scoped._renew_present(ids)
         return n_restored
+
+    arestore = twin(restore)
 
     # Reading
 
-    async def aget_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
+    def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
         """The latest entries of all types, newest first, as Protea's `MemoryStore` gives them."""
-        return [as_protea(entry) for entry in await self.arecent(limit, tiers=tiers)]
+        return [as_protea(entry) for entry in self.recent(limit, tiers=tiers)]
 
-    async def aget_by_type(
-        self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE
-    ) -> list[dict[str, Any]]:
+    aget_recent = twin(get_recent)
+
+    def get_by_type(self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
         """The latest entries of a type, newest first, as Protea's `MemoryStore` gives them."""
-        return [as_protea(entry) for entry in await self.arecent(limit, [entry_type], tiers=tiers)]
+        return [as_protea(entry) for entry in self.recent(limit, [entry_type], tiers=tiers)]
 
-    async def arecent(
+    aget_by_type = twin(get_by_type)
+
+    def recent(
         self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
     ) -> list[JournalEntry]:
         """The latest entries, newest first; of those written at one instant, the last added is the newest.
@@ -209,11 +219,13 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         where: dict[str, Any] = {} if is_all else {"tier": {"$in": list(tiers)}}
         if entry_types is not None:
             where["entry_type"] = {"$in": list(entry_types)}
-        buried = set() if is_all or limit <= 0 else await self._buried()
-        rows = await newest(self._store, where, limit + len(buried))
-        return await self.aget_many([row["id"] for row in rows if row["id"] not in buried][: max(limit, 0)])
+        buried = set() if is_all or limit <= 0 else self._buried()
+        rows = newest(self._store, where, limit + len(buried))
+        return self.get_many([row["id"] for row in rows if row["id"] not in buried][: max(limit, 0)])
 
-    async def asearch(
+    arecent = twin(recent)
+
+    def search(
         self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
     ) -> list[JournalEntry]:
         """The k entries most relevant to what is asked, best first.
@@ -222,100 +234,102 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
             where: Such as `{"entry_type": "crash_log", "generation": {"$gte": 50}, "meta.file": "a.py"}`.
             with_archived: Whether archived entries are found too.
         """
-        return [hit.item for hit in await self.asearch_hits(query, k, where=where, with_buried=with_archived)]
+        return [hit.item for hit in self.search_hits(query, k, where=where, with_buried=with_archived)]
+
+    asearch = twin(search)
 
     # Steps of the above
 
-    async def _buried(self) -> set[str]:
+    def _buried(self) -> set[str]:
         """The ids of entries that a person has buried, so that agents do not find them."""
-        return set(await self._store.ids({"marks.buried": True}))
+        return set(self._store.ids({"marks.buried": True}))
 
-    async def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Archived entries are found where buried ones are asked for."""
-        if with_buried or not await self._store.count({"tier": TIERS[-1]}):
+        if with_buried or not self._store.count({"tier": TIERS[-1]}):
             return where
         return {"$and": [where or {}, {"tier": {"$in": list(SEARCHED)}}]}
 
-    async def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
+    def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]
 
     def _scoped(self, kind: str, reason: str) -> LedgerVectorStore | PlainStore:
         return self._store if self.operation_id else self._store.within(kind, reason)
 
-    async def _latest(self) -> list[Line]:
-        rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LATEST)
+    def _latest(self) -> list[Line]:
+        rows = self._store.scan(order_by="created_at", descending=True, limit=N_LATEST)
         return [line_of(row) for row in rows]
 
-    async def _settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
+    def _settle(self, added: Sequence[str], latest: Sequence[str], moment: Moment) -> None:
         """Tell new entries anew where others changed or deleted, while they were embedded, what stood before them."""
         try:
-            await self._store.check_unchanged(latest, moment)
+            self._store.check_unchanged(latest, moment)
         except PlanOutdated:
-            await self._renew_present(added)
+            self._renew_present(added)
 
-    async def _renew_present(self, ids: Sequence[str]) -> None:
+    def _renew_present(self, ids: Sequence[str]) -> None:
         """Embed entries, and those just after them, with what stands before each now."""
 
-        async def renew() -> None:
-            moment = await self._store.moment()
-            await self._renew(moment, "edit", changed={entry.id: entry for entry in await self.aget_many(ids)})
+        def renew() -> None:
+            moment = self._store.moment()
+            self._renew(moment, "edit", changed={entry.id: entry for entry in self.get_many(ids)})
 
-        await retried(renew)
+        retried(renew)
 
-    async def _gain_links(self, known: Sequence[JournalEntry]) -> None:
+    def _gain_links(self, known: Sequence[JournalEntry]) -> None:
         """Give entries that are there those of their links that they never had."""
         given = {entry.id: entry.links for entry in known if entry.links}
 
-        async def gain() -> None:
-            moment = await self._store.moment()
+        def gain() -> None:
+            moment = self._store.moment()
             changed = []
-            for row in await self._store.get(list(given)):
+            for row in self._store.get(list(given)):
                 entry = from_row(row)
-                new = await self._never_had(entry, given[entry.id])
+                new = self._never_had(entry, given[entry.id])
                 if new:
                     changed.append(changed_row(row, replace(entry, links=(*entry.links, *new))))
             if changed:
-                await self._rewrite(changed, moment, "link", "")
+                self._rewrite(changed, moment, "link", "")
 
         if given:
-            await retried(gain)
+            retried(gain)
 
-    async def _recall(self) -> Mapping[str, str]:
+    def _recall(self) -> Mapping[str, str]:
         """The texts that the store keeps; the types that other processes have registered meanwhile are known then."""
-        kept = await asyncio.to_thread(self._store.kept)
+        kept = self._store.kept()
         self.types.recall(kept)
         return kept
 
-    async def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
+    def _never_had(self, entry: JournalEntry, links: Sequence[Link]) -> list[Link]:
         """Those of the links that neither the entry has nor an earlier version of it had."""
         new = [link for link in dict.fromkeys(links) if link not in entry.links]
         if not new:
             return []
-        earlier = item_versions(await self._store.versions(entry.id), decode_entry)
+        earlier = item_versions(self._store.versions(entry.id), decode_entry)
         had = {link for version in earlier for link in version.item.links}
         return [link for link in new if link not in had]
 
-    async def _edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
+    def _edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
         """`aedit`, unless the entry changes between being read and being written."""
-        moment = await self._store.moment()
-        row = await self._row(entry_id)
+        moment = self._store.moment()
+        row = self._row(entry_id)
         before = from_row(row)
         if "metadata" in changes:
             changes = {**changes, "metadata": with_own(changes["metadata"], before.metadata)}
         changed = checked_entry(replace(before, **changes))
         if (changed.content, changed.generation) == (before.content, before.generation):
-            await self._rewrite([changed_row(row, changed)], moment, "edit", "")
+            self._rewrite([changed_row(row, changed)], moment, "edit", "")
         else:
-            await self._renew(moment, "edit", changed={entry_id: changed})
+            self._renew(moment, "edit", changed={entry_id: changed})
         return changed
 
-    async def _delete(self, ids: Sequence[str]) -> int:
-        moment = await self._store.moment()
-        n_present = len(await self._store.present(ids))
-        await self._renew(moment, "delete", gone=ids)
+    def _delete(self, ids: Sequence[str]) -> int:
+        moment = self._store.moment()
+        n_present = len(self._store.present(ids))
+        self._renew(moment, "delete", gone=ids)
         return n_present
 
-    async def _renew(
+    def _renew(
         self,
         moment: Moment,
         kind: str,
@@ -324,15 +338,15 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         changed: Mapping[str, JournalEntry] = MappingProxyType({}),
     ) -> None:
         """Delete and change entries, and what others hold of them."""
-        records = await renewed(self._store, gone=gone, changed=changed)
+        records = renewed(self._store, gone=gone, changed=changed)
         if records or gone:
-            given = await columns(records, self._store, self.embedder, {})
-            await self._scoped(kind, "").update(*given, unchanged_since=moment, dropped=gone)
+            given = columns(records, self._store, self.embedder, {})
+            self._scoped(kind, "").update(*given, unchanged_since=moment, dropped=gone)
 
-    async def _rewrite(self, rows: Sequence[Row], moment: Moment, kind: str, reason: str) -> str | None:
+    def _rewrite(self, rows: Sequence[Row], moment: Moment, kind: str, reason: str) -> str | None:
         """Write rows whose texts are as they were; the operation's id."""
         scoped = self._scoped(kind, reason)
-        await scoped.update(
+        scoped.update(
             [row["id"] for row in rows],
             [row["embedding"] for row in rows],
             [row["metadata"] for row in rows],
@@ -341,11 +355,11 @@ class AsyncJournalEntries(AsyncRetrievalMemory[JournalEntry]):
         )
         return scoped.operation_id
 
-    async def _check_there(self, ids: Sequence[str]) -> None:
-        present = await self._store.present(list(ids)) if ids else set()
+    def _check_there(self, ids: Sequence[str]) -> None:
+        present = self._store.present(list(ids)) if ids else set()
         for entry_id in ids:
             if entry_id not in present:
                 raise self._not_found(entry_id)
 
-    async def _usage_of(self, entries: Sequence[JournalEntry]) -> dict[str, Usage]:
-        return await self._store.usage([entry.id for entry in entries])
+    def _usage_of(self, entries: Sequence[JournalEntry]) -> dict[str, Usage]:
+        return self._store.usage([entry.id for entry in entries])

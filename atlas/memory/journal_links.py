@@ -10,8 +10,9 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS, check_link_type
 from atlas.core.types import JournalEntry, Link
+from atlas.infra.twin import twin
 from atlas.memory.columns import first_vectors
-from atlas.memory.journal_gates_async import AsyncGatedEntries
+from atlas.memory.journal_gates import GatedEntries
 from atlas.memory.journal_linking import CRASH, REFLECTION, Edge, LinkGraph, LinkSuggestion, suggest_fixes
 from atlas.memory.journal_records import (
     PROMOTED_TO,
@@ -21,16 +22,16 @@ from atlas.memory.journal_records import (
     promotions_of,
     refusals_of,
 )
-from atlas.memory.records_async import retried
+from atlas.memory.records import retried
 
 MOST_COMPARED = 2_000
 """Latest crashes, and latest reflections, among which links are looked for."""
 
 
-class AsyncLinkedEntries(AsyncGatedEntries):
+class LinkedEntries(GatedEntries):
     """A journal whose entries say what they have to do with one another."""
 
-    async def alink(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
+    def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
         """Say how one entry is related to another; the first with its links. Saying it again changes nothing.
 
         Args:
@@ -41,13 +42,15 @@ class AsyncLinkedEntries(AsyncGatedEntries):
             InvalidInput: There is no such type, or both are one.
         """
         check_link_type(link_type)
-        await self._check_there([source_id, target_id])
+        self._check_there([source_id, target_id])
         if source_id == target_id:
             raise InvalidInput(f"entry {source_id!r} should be linked to another one, not to itself")
         added = Link(link_type, target_id)
-        return await self._with_links(source_id, lambda links: [*links, added], "link")
+        return self._with_links(source_id, lambda links: [*links, added], "link")
 
-    async def aunlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
+    alink = twin(link)
+
+    def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
         """Take links from one entry to another back, those of a type or all; the first with those that it has left.
 
         Raises:
@@ -57,9 +60,11 @@ class AsyncLinkedEntries(AsyncGatedEntries):
         def others(links: Sequence[Link]) -> list[Link]:
             return [link for link in links if link.target_id != target_id or link_type not in (None, link.type)]
 
-        return await self._with_links(source_id, others, "unlink")
+        return self._with_links(source_id, others, "unlink")
 
-    async def alinked(self, entry_id: str, depth: int = 1) -> LinkGraph:
+    aunlink = twin(unlink)
+
+    def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
         """What can be reached from an entry over so many links, whichever way they point; deleted ones are left out.
 
         Raises:
@@ -68,16 +73,16 @@ class AsyncLinkedEntries(AsyncGatedEntries):
         """
         if depth < 1:
             raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
-        await self._row(entry_id)
+        self._row(entry_id)
         depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
         for level in range(1, depth + 1):
-            edges |= dict.fromkeys(await self._edges_of(waiting))
+            edges |= dict.fromkeys(self._edges_of(waiting))
             ends = [end for edge in edges for end in (edge.source_id, edge.target_id)]
             waiting = [end for end in dict.fromkeys(ends) if end not in depths]
             depths |= dict.fromkeys(waiting, level)
             if not waiting:
                 break
-        entries = await self.aget_many([found for found in depths if found != entry_id])
+        entries = self.get_many([found for found in depths if found != entry_id])
         edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # also among the farthest
         there = {entry_id, *(entry.id for entry in entries)}
         return LinkGraph(
@@ -86,29 +91,35 @@ class AsyncLinkedEntries(AsyncGatedEntries):
             edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= there),
         )
 
-    async def asuggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
+    alinked = twin(linked)
+
+    def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
         """Which later reflections may tell how which crashes were solved, the most alike first; nothing is written.
 
         Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
         out. `link` accepts one.
         """
         crashes, reflections = [
-            await self.arecent(MOST_COMPARED, self.types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
+            self.recent(MOST_COMPARED, self.types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
-        there = await self._store.present(list(set().union(*fixes.values())))
+        there = self._store.present(list(set().union(*fixes.values())))
         open_crashes = [crash for crash in crashes if not fixes[crash.id] & there]
         vectors = [
-            await first_vectors([entry.id for entry in entries], self._store, self.embedder.dimension)
+            first_vectors([entry.id for entry in entries], self._store, self.embedder.dimension)
             for entries in (open_crashes, reflections)
         ]
         return suggest_fixes(open_crashes, reflections, *vectors)[: max(limit, 0)]
 
-    async def aaccept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Make a suggested link; the entry that has it now."""
-        return await self.alink(suggestion.source_id, suggestion.target_id, suggestion.type)
+    asuggest_links = twin(suggest_links)
 
-    async def arefuse_link(self, suggestion: LinkSuggestion) -> None:
+    def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
+        """Make a suggested link; the entry that has it now."""
+        return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
+
+    aaccept_link = twin(accept_link)
+
+    def refuse_link(self, suggestion: LinkSuggestion) -> None:
         """Never suggest this link again.
 
         Raises:
@@ -119,9 +130,11 @@ class AsyncLinkedEntries(AsyncGatedEntries):
         def refusing(entry: JournalEntry) -> JournalEntry:
             return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
-        await retried(lambda: self._change(suggestion.source_id, refusing, "refuse a link"))
+        retried(lambda: self._change(suggestion.source_id, refusing, "refuse a link"))
 
-    async def anote_promotion(self, entry_ids: Sequence[str], name: str) -> None:
+    arefuse_link = twin(refuse_link)
+
+    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
         """Say of entries what they became a part of.
 
         Args:
@@ -135,32 +148,34 @@ class AsyncLinkedEntries(AsyncGatedEntries):
             return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
         for entry_id in entry_ids:
-            await retried(partial(self._change, entry_id, noting, "promote"))
+            retried(partial(self._change, entry_id, noting, "promote"))
 
-    async def _edges_of(self, ids: Sequence[str]) -> list[Edge]:
+    anote_promotion = twin(note_promotion)
+
+    def _edges_of(self, ids: Sequence[str]) -> list[Edge]:
         """The links from these entries and those to them."""
         naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
-        rows = [*await self._store.peek(ids), *await self._store.scan(naming)]
+        rows = [*self._store.peek(ids), *self._store.scan(naming)]
         among = set(ids)
         edges = [edge for row in rows for edge in _edges(row["id"], row["metadata"])]
         return [edge for edge in edges if edge.source_id in among or edge.target_id in among]
 
-    async def _with_links(
+    def _with_links(
         self, source_id: str, change: Callable[[Sequence[Link]], Sequence[Link]], kind: str
     ) -> JournalEntry:
         def changed(entry: JournalEntry) -> JournalEntry:
             return replace(entry, links=tuple(dict.fromkeys(change(entry.links))))
 
-        return await retried(lambda: self._change(source_id, changed, kind))
+        return retried(lambda: self._change(source_id, changed, kind))
 
-    async def _change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
+    def _change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
         """Write what becomes of an entry, unless nothing does."""
-        moment = await self._store.moment()
-        row = await self._row(entry_id)
+        moment = self._store.moment()
+        row = self._row(entry_id)
         before = from_row(row)
         changed = change(before)
         if changed != before:
-            await self._rewrite([changed_row(row, changed)], moment, kind, "")
+            self._rewrite([changed_row(row, changed)], moment, kind, "")
         return changed
 
 

@@ -13,10 +13,11 @@ from atlas.core.operations import Usage, Use
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Strategy
 from atlas.infra.clock import SystemClock
+from atlas.infra.twin import twin
 from atlas.memory.backing import PlainStore
 from atlas.memory.columns import columns
 from atlas.memory.marking import MarksChange
-from atlas.memory.retrieval_async import AsyncRetrievalMemory, Row, Weights
+from atlas.memory.retrieval import RetrievalMemory, Row, Weights
 from atlas.memory.strategy_records import TextOf, from_row, situation_of, to_entry
 from atlas.memory.updating import EMASuccessUpdater, credible_interval, lower_bound
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -70,7 +71,7 @@ class StrategyRate:
     """`by hand`, `by its outcomes`, or empty for one that is read."""
 
 
-class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
+class StrategyOutcomes(RetrievalMemory[Strategy]):
     """What to do in which situation, and how often that went well."""
 
     noun = "strategy"
@@ -139,34 +140,40 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
 
     # Outcomes
 
-    async def aupdate_stats(
-        self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = ""
-    ) -> None:
+    def update_stats(self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Say how an attempt went that this strategy was used for; `NotFound` where it is not there."""
-        await self.arecord_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
+        self.record_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
 
-    async def aattempts(self, strategy_id: str) -> list[Use]:
+    aupdate_stats = twin(update_stats)
+
+    def attempts(self, strategy_id: str) -> list[Use]:
         """Every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
 
         Raises:
             NotFound: It is not there.
         """
-        await self._row(strategy_id)
-        return (await self._store.uses([strategy_id]))[strategy_id]
+        self._row(strategy_id)
+        return self._store.uses([strategy_id])[strategy_id]
 
-    async def aattempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
+    aattempts = twin(attempts)
+
+    def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
         """The recorded attempts of each of several strategies, oldest first; none of one that is not there."""
-        return await self._store.uses(strategy_ids)
+        return self._store.uses(strategy_ids)
 
-    async def arate(self, strategy_id: str) -> StrategyRate:
+    aattempts_of = twin(attempts_of)
+
+    def rate(self, strategy_id: str) -> StrategyRate:
         """How well a strategy works, and how sure that is; `NotFound` where it is not there."""
-        await self._row(strategy_id)
-        return (await self.arates([strategy_id]))[strategy_id]
+        self._row(strategy_id)
+        return self.rates([strategy_id])[strategy_id]
 
-    async def arates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
+    arate = twin(rate)
+
+    def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
         """How well each strategy works that is there, by id."""
-        marks, rates = await self._store.marks(strategy_ids), {}
-        for strategy in await self.aget_many(strategy_ids):
+        marks, rates = self._store.marks(strategy_ids), {}
+        for strategy in self.get_many(strategy_ids):
             n_succeeded, n = strategy.n_succeeded, strategy.usage_count
             is_outworn = self.retirement.holds(n_succeeded, n) and not marks[strategy.id].pinned
             rates[strategy.id] = StrategyRate(
@@ -178,43 +185,51 @@ class AsyncStrategyOutcomes(AsyncRetrievalMemory[Strategy]):
             )
         return rates
 
-    async def aretired(self) -> dict[str, str]:
+    arates = twin(rates)
+
+    def retired(self) -> dict[str, str]:
         """What keeps each strategy from being read that is not: `by hand` or `by its outcomes`, by id."""
-        outworn = dict.fromkeys(await self._outworn(), BY_OUTCOMES)
-        return outworn | dict.fromkeys(await self._store.ids({"marks.buried": True}), BY_HAND)
+        outworn = dict.fromkeys(self._outworn(), BY_OUTCOMES)
+        return outworn | dict.fromkeys(self._store.ids({"marks.buried": True}), BY_HAND)
 
-    async def aretire(self, strategy_ids: Sequence[str]) -> int:
+    aretired = twin(retired)
+
+    def retire(self, strategy_ids: Sequence[str]) -> int:
         """Keep strategies from being read, as burying does, without deleting them; how many changed."""
-        return await self.achange_marks(strategy_ids, buried=True)
+        return self.change_marks(strategy_ids, buried=True)
 
-    async def aunretire(self, strategy_ids: Sequence[str]) -> int:
+    aretire = twin(retire)
+
+    def unretire(self, strategy_ids: Sequence[str]) -> int:
         """Let strategies be read again; those that their outcomes retired are pinned, which overrules that."""
-        ids, outworn = list(dict.fromkeys(strategy_ids)), await self._outworn()
+        ids, outworn = list(dict.fromkeys(strategy_ids)), self._outworn()
         pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
         scoped = self._store if self.operation_id else self._store.within("mark", "unretired")
         changed = 0
         for change, chosen in ((pin, [i for i in ids if i in outworn]), (unbury, [i for i in ids if i not in outworn])):
-            changed += await scoped.change_marks(chosen, change) if chosen else 0
+            changed += scoped.change_marks(chosen, change) if chosen else 0
         return changed
+
+    aunretire = twin(unretire)
 
     # Steps of the above
 
-    async def _read(self, rows: Sequence[Row]) -> list[Strategy]:
-        uses = await self._store.uses([row["id"] for row in rows])
+    def _read(self, rows: Sequence[Row]) -> list[Strategy]:
+        uses = self._store.uses([row["id"] for row in rows])
         return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
 
-    async def _columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        return await columns([to_entry(one, self._text_of) for one in strategies], self._store, self.embedder, {})
+    def _columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
+        return columns([to_entry(one, self._text_of) for one in strategies], self._store, self.embedder, {})
 
-    async def _withheld(self) -> set[str]:
-        return await self._outworn()
+    def _withheld(self) -> set[str]:
+        return self._outworn()
 
-    async def _outworn(self) -> set[str]:
+    def _outworn(self) -> set[str]:
         """The ids of those that their outcomes retire."""
-        n_uses = await self._store.column("usage.n_uses")
-        n_succeeded = await self._store.column("usage.n_successes")
+        n_uses = self._store.column("usage.n_uses")
+        n_succeeded = self._store.column("usage.n_successes")
         outworn = {i for i, n in n_uses.items() if self.retirement.holds(n_succeeded.get(i, 0), n)}
-        marks = await self._store.marks(list(outworn))
+        marks = self._store.marks(list(outworn))
         return {strategy_id for strategy_id in outworn if not marks[strategy_id].pinned}
 
 

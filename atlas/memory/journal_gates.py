@@ -13,13 +13,14 @@ from atlas.core.journal_codec import check_given, checked_entry
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.clock import SystemClock
+from atlas.infra.twin import twin
 from atlas.memory.backing import backing
-from atlas.memory.journal_entries_async import COLLECTION, AnyStore, AsyncJournalEntries
+from atlas.memory.journal_entries import COLLECTION, AnyStore, JournalEntries
 from atlas.memory.journal_judging import NOISE, REPEATED, Refusal, importance_of, noise, repeated
 from atlas.memory.journal_kinds import EntryType, EntryTypes
 from atlas.memory.journal_records import PLACED_AT, from_row, instant, to_entry, with_own
 from atlas.memory.newest import place_after_all
-from atlas.memory.retrieval_async import Row, Weights
+from atlas.memory.retrieval import Row, Weights
 from atlas.protocols.infra import Clock, Embedder, LLMClient
 
 REFUSED_COLLECTION = "atlas_journal_refused"
@@ -78,7 +79,7 @@ class Refusals:
     """The last ones, newest first."""
 
 
-class AsyncGatedEntries(AsyncJournalEntries):
+class GatedEntries(JournalEntries):
     """The lines of an agent's log, of which two gates keep out what tells nothing or nothing new."""
 
     def __init__(
@@ -127,7 +128,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
             raise InvalidInput(f"a gate should be one of {', '.join(GATES)}, but is {name!r}")
         self._store.keep(KEPT + name, ON if is_on else OFF)
 
-    async def aadd(
+    def add(
         self,
         entry_type: str,
         content: str,
@@ -149,9 +150,9 @@ class AsyncGatedEntries(AsyncJournalEntries):
             NotFound: An entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
-        kept = await self._recall()
+        kept = self._recall()
         kind, now = self.types[entry_type], self._clock.now()
-        place = await place_after_all(self._store, instant(now))
+        place = place_after_all(self._store, instant(now))
         entry = checked_entry(
             JournalEntry(
                 entry_type=entry_type,
@@ -164,34 +165,40 @@ class AsyncGatedEntries(AsyncJournalEntries):
             )
         )
         to_entry(entry)  # whatever cannot be kept is refused before a gate would
-        await self._check_there([link.target_id for link in entry.links])
-        refusal = await self._refusal(entry, kind, kept)
+        self._check_there([link.target_id for link in entry.links])
+        refusal = self._refusal(entry, kind, kept)
         if refusal is not None:
-            await self._keep_out(entry, refusal)
+            self._keep_out(entry, refusal)
             return None
-        return (await self.aadd_entries([entry]))[0]
+        return self.add_entries([entry])[0]
 
-    async def arejected(self, limit: int = 20) -> Refusals:
+    aadd = twin(add)
+
+    def rejected(self, limit: int = 20) -> Refusals:
         """What the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
         if self._refused is None:
             return Refusals(n_total=0, by_gate={}, latest=())
-        rows = await self._refused.scan(order_by="created_at", descending=True, limit=limit)
-        by_gate = await self._refused.count_by("gate")
+        rows = self._refused.scan(order_by="created_at", descending=True, limit=limit)
+        by_gate = self._refused.count_by("gate")
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
-    async def aaccept(self, refused_id: str) -> str:
+    arejected = twin(rejected)
+
+    def accept(self, refused_id: str) -> str:
         """Write what a gate kept out, as it would have been written then; its id. Undone, it is kept out again.
 
         Raises:
             NotFound: No such entry was kept out.
         """
-        rows = await self._refused.get([refused_id]) if self._refused else []
+        rows = self._refused.get([refused_id]) if self._refused else []
         if not rows or self._refused is None:
             raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
         scoped = self if self.operation_id else self.within("store", ACCEPTED)
-        added = await scoped.aadd_entries([from_row(rows[0])])
-        await self._refused.within("store", ACCEPTED, scoped.operation_id).delete([refused_id])
+        added = scoped.add_entries([from_row(rows[0])])
+        self._refused.within("store", ACCEPTED, scoped.operation_id).delete([refused_id])
         return added[0] if added else refused_id
+
+    aaccept = twin(accept)
 
     # Steps of the above
 
@@ -209,17 +216,17 @@ class AsyncGatedEntries(AsyncJournalEntries):
             return Gate(name=name, is_on=not keeps, said_by="caller")
         return Gate(name=name, is_on=said != OFF, said_by="store" if said in (ON, OFF) else "default")
 
-    async def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str]) -> Refusal | None:
+    def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str]) -> Refusal | None:
         """Why an entry should be kept out, if it should and can."""
         is_on = {gate.name: gate.is_on and kind.is_gated for gate in self._gates(kept)}
         found = noise(entry.content) if is_on[NOISE] else None
         if found is not None or not is_on[REPEATED]:
             return found
-        rows = await self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
+        rows = self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
         alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-        return repeated(entry, await self.aget_many(alike))
+        return repeated(entry, self.get_many(alike))
 
-    async def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
+    def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
         assert self._refused is not None
         metadata = {
             **to_entry(entry).metadata,
@@ -228,7 +235,7 @@ class AsyncGatedEntries(AsyncJournalEntries):
             "like_id": refusal.like_id,
         }
         direction = np.eye(1, self.embedder.dimension, dtype=np.float32)[0]  # nobody looks for it by meaning
-        await self._refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
+        self._refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
 
 
 def _refused_entry(row: Row) -> RefusedEntry:
