@@ -15,7 +15,6 @@ _PROBE = """
 import os, sys
 import numpy as np
 from pathlib import Path
-from atlas.infra import aio
 from atlas.storage.store import Store
 
 

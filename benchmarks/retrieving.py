@@ -16,7 +16,6 @@ import atlas
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
-from atlas.infra import aio
 from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
 from atlas.memory.experience import COLLECTION
 from atlas.protocols.infra import Where
@@ -140,11 +139,11 @@ def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> 
 
 
 def _by_vector(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
-    aio.run(memory.storage.vector_store(COLLECTION).query(query.vector, K, where))
+    memory.storage.vector_store(COLLECTION).query(query.vector, K, where)
 
 
 def _by_words(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
-    aio.run(memory.storage.vector_store(COLLECTION).search_text(query.text, K, where))
+    memory.storage.vector_store(COLLECTION).search_text(query.text, K, where)
 
 
 def _raw(chroma: Any, query: Query, where: Where | None) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from atlas.core.settings import Settings
 from atlas.core.types import Vectors
-from atlas.infra import aio
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import DIMENSION
 
@@ -24,7 +23,7 @@ def filled_store(directory: Path, vectors: Vectors) -> Store:
     for start in range(0, len(vectors), BATCH):
         part = vectors[start : start + BATCH]
         ids, metadatas, documents = _columns(start, len(part))
-        aio.run(collection.add(ids, list(part), metadatas, documents))
+        collection.add(ids, list(part), metadatas, documents)
     store.catch_up()
     return store
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import atlas
 from atlas.core.operations import Marks
-from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
 from atlas.storage.ledger import SqliteLedger
@@ -67,10 +66,8 @@ def _single_store() -> Figure:
     with tempfile.TemporaryDirectory() as scratch, filled_store(Path(scratch) / "atlas", vectors[:2_000]) as store:
         chroma = filled_chroma(Path(scratch) / "chroma", vectors[:2_000])
         ours = [
-            lambda i=i: aio.run(
-                store.vector_store("atlas_experiences").add(
-                    [f"{i}-{time.time_ns()}"], [vectors[i]], [{"n": i}], ["a task"]
-                )
+            lambda i=i: store.vector_store("atlas_experiences").add(
+                [f"{i}-{time.time_ns()}"], [vectors[i]], [{"n": i}], ["a task"]
             )
             for i in range(2_000, 2_000 + N_SINGLE)
         ]

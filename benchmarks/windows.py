@@ -12,7 +12,6 @@ import numpy as np
 import atlas
 from atlas.core.settings import Settings
 from atlas.core.types import Vectors
-from atlas.infra import aio
 from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
 from atlas.infra.passages import best_passage, encode_documents
 from atlas.storage.store import EmbeddingModel, Store
@@ -82,12 +81,12 @@ def _filled(directory: Path, vectors: Vectors) -> Store:
     store = Store.open(directory, settings=Settings())
     store.bind(EmbeddingModel("benchmark", DIMENSION))
     ids = [str(number) for number in range(len(vectors))]
-    aio.run(store.vector_store(COLLECTION).add(ids, list(vectors), [{} for _ in ids], ids))
+    store.vector_store(COLLECTION).add(ids, list(vectors), [{} for _ in ids], ids)
     return store
 
 
 def _queries(store: Store, queries: Vectors) -> list[Callable[[], object]]:
-    return [lambda query=query: aio.run(store.vector_store(COLLECTION).query(query, 10)) for query in queries]  # type: ignore[misc]
+    return [lambda query=query: store.vector_store(COLLECTION).query(query, 10) for query in queries]  # type: ignore[misc]
 
 
 def _passage(embedder: SentenceTransformerEmbedder) -> Figure:

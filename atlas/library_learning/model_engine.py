@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput, LLMError, LLMReplyInvalid
-from atlas.infra import aio
 from atlas.infra.asking import as_data, ask, model_name
+from atlas.infra.bridge import run
 from atlas.library_learning.codec import decode
 from atlas.library_learning.engines import Corpus, Pattern, Proposal, nothing_found
 from atlas.library_learning.limits import IsCancelled, Limits, StageProgress
@@ -132,7 +132,7 @@ class _Questions:
                 self.notes.append(f"{model_name(self._llm)} was asked {number} of {len(batches)} questions: time is up")
                 return
             try:
-                self.codes += aio.run(_proposed(self._llm, batch))
+                self.codes += run(_proposed(self._llm, batch))
                 n_answered += 1
             except LLMError as error:
                 if not n_answered and (number + 1 == len(batches) or not isinstance(error, LLMReplyInvalid)):

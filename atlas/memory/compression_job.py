@@ -10,7 +10,7 @@ from typing import Any
 from atlas.analysis.maps import OnProgress
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
 from atlas.library_learning.limits import IsCancelled, Limits
 from atlas.library_learning.strategies import (
@@ -79,7 +79,7 @@ def compressed_now(
     on_progress(0, 100, "reading attempts")
     ids = successful_ids(memory, where)
     strategy = strategy or strategy_of()
-    proposal = aio.run(
+    proposal = run(
         strategy.propose(
             read_attempts(memory, ids[:MAX_ATTEMPTS]),
             memory.concepts.get_many(memory.concepts.ids()),

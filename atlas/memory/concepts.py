@@ -86,6 +86,55 @@ class ChromaConceptLibrary(ConceptLineage):
     Each method has an async twin, with an `a` before its name, whose docstring says more.
     """
 
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        primitive_loader: PrimitiveLoader | None = None,
+        composition_strategy: CompositionStrategy | None = None,
+        compression_strategy: CompressionStrategy | None = None,
+        collection_name: str = COLLECTION,
+        *,
+        weights: Weights = RankingWeights(),
+        clock: Clock = SystemClock(),
+    ) -> None:
+        """Open a library.
+
+        Args:
+            primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
+
+        Raises:
+            InvalidInput: Something plugged in is not what it should be; the message says what is missing.
+        """
+        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
+        check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
+        check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
+        self.composition_strategy = self._finding(composition_strategy)
+        self.compression_strategy = compression_strategy
+        if primitive_loader is not None:
+            self.load_primitives(primitive_loader)
+
+    def _finding(self, strategy: CompositionStrategy | None) -> CompositionStrategy | None:
+        """A strategy; where it was not told whom to ask for what concepts call, one that asks this library."""
+        needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
+        if isinstance(strategy, needs_find) and strategy.find is nothing_found:
+            strategy = copy(strategy)
+            strategy.find = self.get
+        return strategy
+
+    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+        return type(self)(
+            self.embedder,
+            store,
+            None,  # they are there already
+            self.composition_strategy,
+            self.compression_strategy,
+            self.collection_name,
+            weights=self._weights,
+            clock=self._clock,
+        )
+
     # Adding
 
     def add(self, concept: CodeConcept) -> str:
@@ -152,7 +201,7 @@ class ChromaConceptLibrary(ConceptLineage):
 
     # Changing
 
-    def edit(self, concept_id: str, **changes: Any) -> CodeConcept:
+    def edit(self, /, concept_id: str, **changes: Any) -> CodeConcept:
         """Change a concept, and embed it anew if its name or description has changed; the changed one.
 
         Its earlier versions stay in the history; see `versions`.
@@ -410,59 +459,6 @@ class ChromaConceptLibrary(ConceptLineage):
                 f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
                 "Give this one another name, or edit that one"
             )
-
-    def __init__(
-        self,
-        embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
-        primitive_loader: PrimitiveLoader | None = None,
-        composition_strategy: CompositionStrategy | None = None,
-        compression_strategy: CompressionStrategy | None = None,
-        collection_name: str = COLLECTION,
-        *,
-        weights: Weights = RankingWeights(),
-        clock: Clock = SystemClock(),
-    ) -> None:
-        """Open a library.
-
-        Args:
-            primitive_loader: Its concepts are added now, where the library has them not; that embeds them.
-
-        Raises:
-            InvalidInput: Something plugged in is not what it should be; the message says what is missing.
-        """
-        super().__init__(
-            embedder,
-            vector_store,
-            self._finding(composition_strategy),
-            compression_strategy,
-            collection_name,
-            weights=weights,
-            clock=clock,
-        )
-        check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
-        if primitive_loader is not None:
-            self.load_primitives(primitive_loader)
-
-    def _finding(self, strategy: CompositionStrategy | None) -> CompositionStrategy | None:
-        """A strategy; where it was not told whom to ask for what concepts call, one that asks this library."""
-        needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
-        if isinstance(strategy, needs_find) and strategy.find is nothing_found:
-            strategy = copy(strategy)
-            strategy.find = self.get
-        return strategy
-
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            None,  # they are there already
-            self.composition_strategy,
-            self.compression_strategy,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-        )
 
 
 def check_plugged(protocol: type, given: object, name: str, method: str) -> None:

@@ -177,7 +177,7 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
 
     # Changing
 
-    def edit(self, experience_id: str, **changes: Any) -> Experience:
+    def edit(self, /, experience_id: str, **changes: Any) -> Experience:
         """Change an experience and embed it anew if what is embedded has changed; the changed one.
 
         Args:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +13,6 @@ from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import LINK_TYPES
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.bridge import run
-from atlas.infra.spending import operation
 from atlas.infra.twin import twin
 from atlas.memory.backing import PlainStore
 from atlas.memory.journal_choosing import EVOLUTION, TASK, TASK_GENERATION, Quotas, checked_limit, chosen, value_of
@@ -216,17 +213,8 @@ class Journal(LinkedEntries):
         self, drafts: Sequence[SummaryDraft], llm: LLMClient, on_progress: Progress | None
     ) -> tuple[SummaryDraft, ...]:
         """The drafts, as far as a language model writes them."""
-        summariser, number = Summariser(llm), itertools.count(1)
-
-        def told(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-            written = run(summariser.written(draft, entries))
-            if on_progress:
-                on_progress(next(number), len(drafts))
-            return written
-
         sources = [self.get_many(draft.source_ids) for draft in drafts]
-        with operation():
-            return tuple(asyncio.gather(*map(told, drafts, sources)))
+        return run(Summariser(llm).written_all(drafts, sources, on_progress))
 
     def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
         """What forgetting has to know of entries, in their order; of their vectors nothing."""

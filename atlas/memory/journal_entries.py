@@ -144,7 +144,7 @@ class JournalEntries(RetrievalMemory[JournalEntry]):
 
     aadd_entries = twin(add_entries)
 
-    def edit(self, entry_id: str, **changes: Any) -> JournalEntry:
+    def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
         """Change an entry, and embed it anew if what it says has changed; the changed one.
 
         Args:
@@ -173,8 +173,6 @@ class JournalEntries(RetrievalMemory[JournalEntry]):
         gone = list(dict.fromkeys(ids))
         return retried(lambda: self._delete(gone))
 
-    adelete = twin(delete)
-
     def restore(self, ids: Sequence[str]) -> int:
         """Bring deleted entries back, as one operation; how many. Those that are there stay as they are.
 
@@ -187,8 +185,6 @@ class JournalEntries(RetrievalMemory[JournalEntry]):
         n_restored = scoped._store.restore(list(ids))
         scoped._renew_present(ids)
         return n_restored
-
-    arestore = twin(restore)
 
     # Reading
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from atlas.core.types import JournalEntry
 from atlas.infra.asking import as_data, ask, model_name
 from atlas.memory.journal_compacting import SummaryDraft
 from atlas.memory.journal_extracting import in_lines
-from atlas.protocols.infra import LLMClient
+from atlas.protocols.infra import LLMClient, Progress
 
 CHARACTERS = 24_000
 """Of the entries of one summary in a prompt, about 8,000 tokens."""
@@ -62,6 +63,25 @@ class Summariser:
         self._llm = llm
         self._stopped = ""
         self._free = asyncio.Semaphore(AT_ONCE)
+
+    async def written_all(
+        self, drafts: Sequence[SummaryDraft], sources: Sequence[Sequence[JournalEntry]], on_progress: Progress | None
+    ) -> tuple[SummaryDraft, ...]:
+        """Return each draft as `written` gives it, in their order.
+
+        Args:
+            sources: The entries that each draft stands for.
+            on_progress: Told after each draft how many are written, and of how many.
+        """
+        number = itertools.count(1)
+
+        async def told(draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
+            written = await self.written(draft, entries)
+            if on_progress:
+                on_progress(next(number), len(drafts))
+            return written
+
+        return tuple(await asyncio.gather(*map(told, drafts, sources)))
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
         """The draft as the model writes it, else as it is, with why.

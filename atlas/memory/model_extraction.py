@@ -9,8 +9,8 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, LLMError
 from atlas.core.types import Trajectory
-from atlas.infra import aio
 from atlas.infra.asking import ask
+from atlas.infra.bridge import run
 from atlas.memory.extraction import SimpleExperienceExtractor
 from atlas.memory.telling import told_attempt
 from atlas.protocols.infra import LLMClient
@@ -55,7 +55,7 @@ class LLMSummarizingExtractor:
     def extract(self, trajectory: Trajectory) -> str:
         """The text to embed for similarity search."""
         try:
-            return aio.run(self._summary(trajectory))
+            return run(self._summary(trajectory))
         except LLMError as error:
             logger.warning("%s is embedded without a summary: %s", trajectory.task.id, error)
             self.failures.append(f"{trajectory.task.id}: {error}")

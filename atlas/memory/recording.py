@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from atlas.core.codec import check_json, to_text
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock
 from atlas.memory.system import MemorySystem
 
@@ -77,7 +77,7 @@ class Run:
 
         Where memories cannot be asked, it is what the others hold, and `problem` says why.
         """
-        return aio.run(self.acontext()) if self._block is None else self._block.text
+        return run(self.acontext()) if self._block is None else self._block.text
 
     async def acontext(self) -> str:
         """`context`, awaited."""
@@ -213,7 +213,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         run = self._end()
         try:
             _tell_parent(run, error)
-            run.stored = aio.run(self._memory.astore(self._attempt(run, error)))
+            run.stored = self._memory.store(self._attempt(run, error))
         except Exception as problem:  # noqa: BLE001 - whatever it is, the run's own answer or exception comes first
             _report(run, problem, error)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -234,8 +234,8 @@ def listed(ids: Sequence[str]) -> list[str]:
     return list(ids)
 
 
-def retried(attempt: Callable[[], Awaitable[T]]) -> T:
-    """What an attempt gives that nobody else's change came into."""
+def retried(attempt: Callable[[], T]) -> T:
+    """Run `attempt`, again for a few times while it raises PlanOutdated; return what it gives."""
     for _ in range(TRIES - 1):
         with suppress(PlanOutdated):
             return attempt()

@@ -183,7 +183,7 @@ class ChromaStrategyBank(StrategyOutcomes):
 
     # Changing
 
-    def edit(self, strategy_id: str, **changes: Any) -> Strategy:
+    def edit(self, /, strategy_id: str, **changes: Any) -> Strategy:
         """Change a strategy, and embed it anew if what is embedded has changed; the changed one.
 
         Args:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from atlas.analysis.statistics import Interval
 from atlas.core.errors import NotFound
 from atlas.core.operations import Use
-from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.ranking import NUDGES
 from atlas.memory.strategies import ChromaStrategyBank
-from atlas.memory.strategy_sources import Attempt, aattempts, rate_without
+from atlas.memory.strategy_sources import Attempt, attempts, rate_without
 from atlas.memory.updating import credible_interval
 
 SIMILAR = 500
@@ -107,11 +106,4 @@ def effect(
         strategy.situation, k, count_retrieval=False, with_buried=True
     )
     ids = [hit.item.id for hit in found.hits]
-    return effect_among(tries, aattempts(experience, {"id": {"$in": ids}}) if ids else [])
-
-
-def effect(
-    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
-) -> StrategyEffect:
-    """Sync form of `aeffect`."""
-    return aio.run(aeffect(bank, experience, strategy_id, k))
+    return effect_among(tries, attempts(experience, {"id": {"$in": ids}}) if ids else [])

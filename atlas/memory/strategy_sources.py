@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from atlas.analysis.statistics import SuccessRate
 from atlas.core.operations import Use
 from atlas.core.types import Outcome, Strategy, Trajectory
-from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.extraction import merged_attempts, to_trajectory
 from atlas.memory.strategies import ChromaStrategyBank
@@ -41,7 +40,7 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
     if not wanted:
         return {}
     where = {"$or": [_among("trajectory_id", wanted), _among("merged_trajectories", wanted)]}
-    found = aio.run(aattempts(experience, where if len(wanted) <= MANY else None))
+    found = attempts(experience, where if len(wanted) <= MANY else None)
     return {one.trajectory_id: one for one in found if one.trajectory_id in wanted}
 
 
@@ -57,7 +56,7 @@ def tasks_without(
     if not every:
         return {strategy.id: SuccessRate() for strategy in strategies}
     at_task = defaultdict(list)
-    for one in aio.run(aattempts(experience, _among("task_id", every) if len(every) <= MANY else None)):
+    for one in attempts(experience, _among("task_id", every) if len(every) <= MANY else None):
         at_task[one.task_id].append(one)
     tries = bank.attempts_of([one.id for one in strategies])
     return {

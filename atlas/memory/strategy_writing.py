@@ -5,7 +5,7 @@ From what an abstractor made of the attempts to a plan that shows what would be 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from atlas.storage.history import Moment
 MOST_VARIANTS = 5
 """Other suggestions that a strategy keeps."""
 
-Combine = Callable[[Strategy, Strategy], Awaitable[Strategy | None]]
+Combine = Callable[[Strategy, Strategy], Strategy | None]
 """Makes one of a strategy and another for an alike situation; None where they are two."""
 
 

@@ -13,7 +13,7 @@ from atlas.core.hits import MemoryQueryResult
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
-from atlas.infra import aio
+from atlas.infra.bridge import in_thread, run
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.context import (
@@ -211,7 +211,7 @@ class MemorySystemImpl:
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
         """Sync form of `query`."""
-        return aio.run(self.query(task, k, threshold=threshold, count_retrieval=count_retrieval))
+        return run(self.query(task, k, threshold=threshold, count_retrieval=count_retrieval))
 
     async def abuild_context(
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
@@ -230,7 +230,7 @@ class MemorySystemImpl:
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
         """Sync form of `abuild_context`."""
-        return aio.run(self.abuild_context(task, budget_tokens, k, threshold=threshold))
+        return run(self.abuild_context(task, budget_tokens, k, threshold=threshold))
 
     async def astore(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt, and count its outcome for what it used.
@@ -274,7 +274,7 @@ class MemorySystemImpl:
 
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Sync form of `astore`."""
-        return aio.run(self.astore(trajectory))
+        return run(self.astore(trajectory))
 
     async def aplan_promotion(self, entry_id: str) -> Promotion:
         """What an entry of the journal would become; nothing is touched.
@@ -286,11 +286,11 @@ class MemorySystemImpl:
             NotFound: It is not there, or this system has no memory for what it would become.
             InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
         """
-        return await self._promoter.plan(entry_id)
+        return await in_thread(self._promoter.plan, entry_id)
 
     def plan_promotion(self, entry_id: str) -> Promotion:
         """Sync form of `aplan_promotion`."""
-        return aio.run(self.aplan_promotion(entry_id))
+        return run(self.aplan_promotion(entry_id))
 
     async def aapply_promotion(self, promotion: Promotion) -> str | None:
         """Do exactly what a plan says, as one operation; its id, for `undo`.
@@ -298,11 +298,11 @@ class MemorySystemImpl:
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
-        return await self._promoter.apply(promotion)
+        return await in_thread(self._promoter.apply, promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
         """Sync form of `aapply_promotion`."""
-        return aio.run(self.aapply_promotion(promotion))
+        return run(self.aapply_promotion(promotion))
 
     @property
     def _promoter(self) -> Promoter:

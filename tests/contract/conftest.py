@@ -12,7 +12,7 @@ import pytest
 
 from atlas.core.hits import QueryResult
 from atlas.core.settings import Settings
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import MemoryVectorStore
 
@@ -29,7 +29,7 @@ class StoreUnderTest:
 
     def __getattr__(self, name: str) -> Any:
         method = getattr(self.vector_store, name)
-        return lambda *args, **kwargs: aio.run(method(*args, **kwargs))
+        return lambda *args, **kwargs: run(method(*args, **kwargs))
 
     def follow(self) -> None:
         """Hand everything written so far to the index on disk; nothing where there is none."""

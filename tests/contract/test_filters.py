@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
 from atlas.core.filters import matches, parse_where
-from atlas.infra import aio
 from atlas.storage.store import EmbeddingModel, Store
 from tests.contract.conftest import STORES, axis, make_store
 
@@ -215,11 +214,11 @@ numbered = itertools.count()
 )
 def test_sql_passes_exactly_what_the_filter_means(ledger_store, metadatas, wheres):
     vector_store = ledger_store.vector_store(f"c{next(numbered)}")
-    aio.run(vector_store.add(IDS, [axis(i) for i in range(len(IDS))], metadatas, [""] * len(IDS)))
-    held = {row["id"]: row["metadata"] for row in aio.run(vector_store.get(IDS))}
+    vector_store.add(IDS, [axis(i) for i in range(len(IDS))], metadatas, [""] * len(IDS))
+    held = {row["id"]: row["metadata"] for row in vector_store.get(IDS)}
     assert list(held.values()) == metadatas
     for where in wheres:
         tree = parse_where(where)
         by_hand = [record_id for record_id in IDS if matches(tree, {**held[record_id], "id": record_id})]
-        assert [row["id"] for row in aio.run(vector_store.scan(where))] == by_hand, where
-        assert sorted(aio.run(vector_store.query(axis(0), 9, where)).ids) == sorted(by_hand)
+        assert [row["id"] for row in vector_store.scan(where)] == by_hand, where
+        assert sorted(vector_store.query(axis(0), 9, where).ids) == sorted(by_hand)

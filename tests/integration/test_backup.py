@@ -16,7 +16,6 @@ from atlas.analysis.names import DomainNames
 from atlas.core.errors import InvalidInput, PlanOutdated, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.storage import backup as backups
 from atlas.storage.backup import NAMES, backup, restore
@@ -39,29 +38,29 @@ def opened(path) -> Store:
 def add(store: Store, *ids: str) -> None:
     collection = store.vector_store(COLLECTION)
     rows = [VECTORS[len(record_id) % 8] for record_id in ids]
-    aio.run(collection.add(list(ids), rows, [{"title": record_id} for record_id in ids], list(ids)))
+    collection.add(list(ids), rows, [{"title": record_id} for record_id in ids], list(ids))
 
 
 def ids_of(store: Store) -> list[str]:
-    return [row["id"] for row in aio.run(store.vector_store(COLLECTION).scan())]
+    return [row["id"] for row in store.vector_store(COLLECTION).scan()]
 
 
 def test_a_restore_brings_records_marks_and_history_back(tmp_path):
     with opened(tmp_path / "store") as store:
         add(store, "a", "bb", "ccc")
-        aio.run(store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",), pinned=True)}))
+        store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",), pinned=True)})
         report = backup(store, tmp_path / "backup.zip")
         assert report.n_records == 3
 
-        aio.run(store.vector_store(COLLECTION).delete(["a", "bb"]))
-        aio.run(store.vector_store(COLLECTION).mark({"ccc": Marks(note="made after the backup")}))
+        store.vector_store(COLLECTION).delete(["a", "bb"])
+        store.vector_store(COLLECTION).mark({"ccc": Marks(note="made after the backup")})
         assert restore(store, tmp_path / "backup.zip").n_records == 3
 
         assert ids_of(store) == ["a", "bb", "ccc"]
         marks = store.marks.read(COLLECTION, ["a", "ccc"])
         assert marks == {"a": Marks(tags=("kept",), pinned=True), "ccc": Marks()}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
-        assert aio.run(store.vector_store(COLLECTION).query(VECTORS[1], 1)).ids == ["a"]
+        assert store.vector_store(COLLECTION).query(VECTORS[1], 1).ids == ["a"]
 
 
 @pytest.mark.parametrize("text", ["{", '{"marks": {"a": {"note": "by hand"}, "bb": {"pinned": true}}}'])
@@ -98,7 +97,7 @@ def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
         restore(other, tmp_path / "backup.zip")
         assert other.model == EmbeddingModel("test", 8)
         assert ids_of(other) == ["a", "bb"]
-        assert aio.run(other.vector_store(COLLECTION).query(VECTORS[2], 1)).ids == ["bb"]
+        assert other.vector_store(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
 
 
 def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
@@ -106,11 +105,11 @@ def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
         add(store, "a")
         backup(store, tmp_path / "backup.zip")
         add(store, "bb")
-        assert aio.run(other.vector_store(COLLECTION).query(VECTORS[2], 1)).ids == ["bb"]
+        assert other.vector_store(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
         restore(store, tmp_path / "backup.zip")
-        assert aio.run(other.vector_store(COLLECTION).query(VECTORS[2], 2)).ids == ["a"]
+        assert other.vector_store(COLLECTION).query(VECTORS[2], 2).ids == ["a"]
         add(other, "ccc")
-        assert aio.run(store.vector_store(COLLECTION).query(VECTORS[3], 1)).ids == ["ccc"]
+        assert store.vector_store(COLLECTION).query(VECTORS[3], 1).ids == ["ccc"]
 
 
 def test_marks_on_their_way_to_their_file_are_in_the_backup(tmp_path):
@@ -332,10 +331,10 @@ def test_an_edit_does_not_outlive_a_restore(tmp_path):
         add(store, "a")
         backup(store, tmp_path / "backup.zip")
         collection = store.vector_store(COLLECTION)
-        moment = aio.run(collection.moment())
+        moment = collection.moment()
         restore(store, tmp_path / "backup.zip")
         with pytest.raises(PlanOutdated, match="nothing was done"):
-            aio.run(collection.update(["a"], [VECTORS[0]], [{}], ["new"], unchanged_since=moment))
+            collection.update(["a"], [VECTORS[0]], [{}], ["new"], unchanged_since=moment)
 
 
 def test_names_that_people_gave_to_domains_are_part_of_a_backup(tmp_path):

@@ -10,7 +10,6 @@ import pytest
 
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.storage.doctor import examine
 from atlas.storage.store import EmbeddingModel, Store
 
@@ -25,7 +24,7 @@ def store(tmp_path):
         ids = [f"r{i}" for i in range(8)]
         metadatas = [{"outcome": "failed", "n": i} for i in range(8)]
         documents = [f"the task of number {i}" for i in range(8)]
-        aio.run(opened.vector_store(COLLECTION).add(ids, list(vectors), metadatas, documents))
+        opened.vector_store(COLLECTION).add(ids, list(vectors), metadatas, documents)
         opened.catch_up()
         yield opened
 
@@ -81,7 +80,7 @@ def test_a_missing_index_is_built_anew_where_queries_need_it(store):
 
 
 def test_an_index_that_is_behind_catches_up(store):
-    aio.run(store.vector_store(COLLECTION).delete(["r1"]))
+    store.vector_store(COLLECTION).delete(["r1"])
     assert "1 revisions behind" in problems(store)["index"]
     problems(store, fix=True)
     assert problems(store) == {}

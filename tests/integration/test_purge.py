@@ -17,7 +17,6 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, JournalEntry, Outcome, Step, Strategy, Task, Trajectory
-from atlas.infra import aio
 from atlas.memory.system import MemorySystem
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
@@ -269,10 +268,10 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
         assert memory.experience.restore_many([exported]) == []
         record = ([leaked], [[1.0] + [0.0] * 31], [{}], ["text"])
         with pytest.raises(InvalidInput, match="was purged, and its id is not used again"):
-            aio.run(memory.storage.vector_store("atlas_experiences").add(*record))
+            memory.storage.vector_store("atlas_experiences").add(*record)
         with pytest.raises(NotFound, match="purged already"):
             memory.plan_purge([leaked])
-        assert aio.run(memory.storage.vector_store("atlas_experiences").versions(leaked)) == []
+        assert memory.storage.vector_store("atlas_experiences").versions(leaked) == []
         assert holding(store, *FORMS) == {}
 
 

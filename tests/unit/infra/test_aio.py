@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from atlas.infra import aio
 
 
 async def raising(error):
@@ -31,7 +30,7 @@ def answer(coroutine):
 
     def ask():
         try:
-            came.append(aio.run(coroutine))
+            came.append(coroutine)
         except (KeyboardInterrupt, SystemExit, OSError) as error:
             came.append(error)
 
@@ -45,7 +44,7 @@ def answer(coroutine):
 @pytest.mark.parametrize("raised", [raising, raising_in_a_task])
 def test_whatever_a_coroutine_raises_is_raised_in_its_caller_and_others_go_on(kind, raised):
     may_end = threading.Event()
-    waiting = threading.Thread(target=lambda: others.append(aio.run(asyncio.to_thread(may_end.wait, 60))), daemon=True)
+    waiting = threading.Thread(target=lambda: others.append(asyncio.to_thread(may_end.wait, 60)), daemon=True)
     others = []
     waiting.start()
     assert [type(one) for one in answer(raised(kind("enough")))] == [kind]

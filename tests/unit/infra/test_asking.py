@@ -7,8 +7,8 @@ import re
 import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
-from atlas.infra import aio
 from atlas.infra.asking import DATA_RULE, as_data, ask, model_name
+from atlas.infra.bridge import run
 from atlas.testing import ScriptedLLM
 
 KEEP = {
@@ -28,7 +28,7 @@ def known(answer):
 
 def asked(*answers):
     llm = ScriptedLLM(answers)
-    return llm, lambda: aio.run(ask(llm, "Choose.", "Which?", schema=KEEP, validate=known))
+    return llm, lambda: run(ask(llm, "Choose.", "Which?", schema=KEEP, validate=known))
 
 
 def test_a_good_answer_is_taken_at_once():
@@ -73,7 +73,7 @@ def test_a_model_that_is_not_there_is_not_asked_again():
 def test_an_error_in_our_own_code_is_not_taken_for_a_bad_answer():
     llm = ScriptedLLM([{"keep": ["a"]}])
     with pytest.raises(ZeroDivisionError):
-        aio.run(ask(llm, "", "", schema=KEEP, validate=lambda answer: 1 / 0))
+        run(ask(llm, "", "", schema=KEEP, validate=lambda answer: 1 / 0))
 
 
 def test_texts_are_delimited_by_what_none_of_them_can_hold():

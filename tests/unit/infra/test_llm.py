@@ -10,8 +10,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMError, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.infra.asking import ask
+from atlas.infra.bridge import run
 from atlas.infra.llm import AnthropicLLM, is_configured
 from atlas.infra.spending import operation
 from atlas.protocols.infra import LLMClient
@@ -38,7 +38,7 @@ def model(*replies, **settings):
 
 
 def complete(llm, prompt="who?", **options):
-    return aio.run(llm.complete("You name things.", prompt, **options))
+    return run(llm.complete("You name things.", prompt, **options))
 
 
 def test_it_is_a_language_model():
@@ -102,7 +102,7 @@ def test_questions_asked_at_once_all_learn_that_a_model_cannot_be_forced():
         return await asyncio.gather(*[llm.complete("s", "p", schema=NAME) for _ in range(2)])
 
     with model(*[unforced] * 4) as (llm, _):
-        assert aio.run(both(llm)) == [{"name": "Ada"}] * 2
+        assert run(both(llm)) == [{"name": "Ada"}] * 2
 
 
 def test_a_server_that_answers_in_json_instead_of_calling_the_tool_is_understood():
@@ -197,7 +197,7 @@ def test_a_reply_that_is_no_answer_is_never_taken_for_one(reply, said):
 
 def test_asking_gets_an_answer_of_the_right_form_at_the_second_attempt():
     with model(message(call({"name": 7})), message(call({"name": "Ada"}))) as (llm, server):
-        answer = aio.run(ask(llm, "You name things.", "who?", schema=NAME, validate=lambda value: value["name"]))
+        answer = run(ask(llm, "You name things.", "who?", schema=NAME, validate=lambda value: value["name"]))
         assert answer == "Ada"
     assert "7 is not of type 'string'" in server.requests[1]["messages"][0]["content"]
 
@@ -240,7 +240,7 @@ def test_each_operation_has_a_budget_of_its_own_and_so_has_each_question_outside
 
         asyncio.run(thrice())
         with pytest.raises(LLMBudgetExceeded, match="may take 300 tokens and has taken 240"):
-            aio.run(thrice())
+            run(thrice())
         assert len(server.requests) == 8
 
 
@@ -277,15 +277,15 @@ def test_questions_asked_at_once_share_one_budget():
             asked = [llm.complete("s", "p", max_tokens=300) for _ in range(2)]
             return await asyncio.gather(*asked, return_exceptions=True)
 
-        answers = aio.run(both())
+        answers = run(both())
         assert sorted(type(answer).__name__ for answer in answers) == ["LLMBudgetExceeded", "str"]
         assert len(server.requests) == 1
 
 
 def test_a_long_beginning_is_cached_and_a_short_one_is_not():
     with model(HELLO, HELLO) as (llm, server):
-        aio.run(llm.complete("short", "p"))
-        aio.run(llm.complete("long " * 400, "p"))
+        run(llm.complete("short", "p"))
+        run(llm.complete("long " * 400, "p"))
     assert ["cache_control" in request["system"][0] for request in server.requests] == [False, True]
 
 

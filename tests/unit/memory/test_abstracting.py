@@ -9,7 +9,7 @@ import pytest
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.importers import detect
 from atlas.importers.rows import Limits
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.memory.abstracting import SITUATION_CHARACTERS, TITLE_CHARACTERS, TemplateStrategyAbstractor
 from atlas.memory.generalising import Generaliser
 from atlas.memory.gist import steps_of
@@ -46,7 +46,7 @@ REFLECTED = Trajectory(
 
 
 def abstract(trajectory):
-    return aio.run(TemplateStrategyAbstractor().abstract(trajectory))
+    return run(TemplateStrategyAbstractor().abstract(trajectory))
 
 
 def household(*thoughts):

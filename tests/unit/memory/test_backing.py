@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.infra import aio
 from atlas.memory.backing import PlainStore, backing
 from atlas.testing import MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
@@ -18,13 +17,13 @@ VECTORS = np.eye(4, dtype=np.float32)
 def filled(store) -> PlainStore:
     plain = PlainStore(store, 4)
     metadatas = [{"n": n} for n in range(4)]
-    aio.run(plain.add(list(TEXTS), list(VECTORS), metadatas, list(TEXTS.values())))
+    plain.add(list(TEXTS), list(VECTORS), metadatas, list(TEXTS.values()))
     return plain
 
 
 def candidates(store: PlainStore, *args, **options) -> dict[str, tuple[float, float]]:
     """Similarity and word value by id."""
-    got = aio.run(store.candidates(*args, **options))
+    got = store.candidates(*args, **options)
     assert [metadata["n"] for metadata in got.metadatas] == [list(TEXTS).index(i) for i in got.ids]
     pairs = zip(got.similarities, got.words, strict=True)
     return {
@@ -37,7 +36,7 @@ def test_candidates_by_vector_and_by_words_have_both_values():
     plain = filled(MemoryVectorStore())
     assert candidates(plain, VECTORS[2] * 3, "cancel the flight", 1) == {"c": (1, 0), "a": (0, 2)}
     assert candidates(plain, VECTORS[0], "cancel the flight", 2) == {"a": (1, 2), "b": (0, 1)}
-    assert aio.run(plain.candidates(VECTORS[0], "cancel the flight", 2)).word_information == pytest.approx(3)
+    assert plain.candidates(VECTORS[0], "cancel the flight", 2).word_information == pytest.approx(3)
 
 
 def test_a_filter_holds_for_both_channels():
@@ -49,7 +48,7 @@ def test_a_store_that_knows_no_words_gives_the_nearest():
     plain = filled(DictVectorStore())
     assert candidates(plain, VECTORS[1], "cancel flight", 1) == {"b": (1, 0)}
     assert candidates(plain, None, "cancel flight", 1) == {}
-    assert aio.run(plain.candidates(VECTORS[1], "cancel", 1)).word_information == 0
+    assert plain.candidates(VECTORS[1], "cancel", 1).word_information == 0
 
 
 def test_either_channel_may_be_left_out():
@@ -61,10 +60,10 @@ def test_either_channel_may_be_left_out():
 
 def test_a_store_that_cannot_list_is_filtered_ordered_and_counted_all_the_same():
     plain = filled(DictVectorStore())
-    assert aio.run(plain.ids({"n": {"$gt": 1}})) == ["c", "d"]
-    assert aio.run(plain.count({"n": {"$lt": 3}})) == 3
-    assert aio.run(plain.column("n", {"id": {"$in": ["b", "nobody"]}})) == {"b": 1}
-    rows = aio.run(plain.scan(order_by="n", descending=True, limit=2, offset=1))
+    assert plain.ids({"n": {"$gt": 1}}) == ["c", "d"]
+    assert plain.count({"n": {"$lt": 3}}) == 3
+    assert plain.column("n", {"id": {"$in": ["b", "nobody"]}}) == {"b": 1}
+    rows = plain.scan(order_by="n", descending=True, limit=2, offset=1)
     assert [row["id"] for row in rows] == ["c", "b"]
 
 

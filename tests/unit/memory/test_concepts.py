@@ -11,7 +11,6 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
-from atlas.infra import aio
 from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
 from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
 from atlas.memory.primitives.arc import ARCPrimitiveLoader
@@ -612,11 +611,11 @@ def test_a_pipeline_asks_the_library_that_it_was_given_to_for_what_its_parts_cal
 def drop_needs(store, **changes):
     """Make the records of concepts what an earlier ATLAS wrote, with other contents where given."""
     records = store.vector_store(COLLECTION)
-    rows = aio.run(records.get(aio.run(records.ids())))
+    rows = records.get(records.ids())
     metadatas = [
         {name: value for name, value in row["metadata"].items() if name != "needs"}
         | {"content": json.dumps(json.loads(row["metadata"]["content"]) | changes)}
         for row in rows
     ]
     embeddings, documents = [row["embedding"] for row in rows], [row["document"] for row in rows]
-    aio.run(records.update([row["id"] for row in rows], embeddings, metadatas, documents))
+    records.update([row["id"] for row in rows], embeddings, metadatas, documents)

@@ -9,7 +9,6 @@ import pytest
 
 import atlas
 from atlas.analysis.source import read_embedded, reread
-from atlas.infra import aio
 from atlas.infra.passages import encode_documents
 from atlas.memory.experience import COLLECTION
 from atlas.memory.refinement import HeuristicRefineStrategy
@@ -46,7 +45,7 @@ def memory(request, tmp_path):
 
 
 def vectors_of(memory):
-    return aio.run(memory.storage.vector_store(COLLECTION).vectors())
+    return memory.storage.vector_store(COLLECTION).vectors()
 
 
 def assert_sound(memory):

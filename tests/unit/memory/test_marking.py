@@ -11,7 +11,6 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.memory.experience import COLLECTION
 from atlas.storage import searching
 from atlas.storage.store import EmbeddingModel, Store
@@ -106,27 +105,27 @@ def test_a_search_finds_k_that_are_not_buried_wherever_there_are_k(tmp_path, mon
     with Store.open(tmp_path / "store", settings=Settings(exact_max_rows=exact_max_rows)) as store:
         store.bind(EmbeddingModel("test", 8))
         things = store.vector_store(COLLECTION)
-        aio.run(things.add(ids, list(vectors), [{"even": i % 2 == 0} for i in range(400)], ids))
+        things.add(ids, list(vectors), [{"even": i % 2 == 0} for i in range(400)], ids)
         store.catch_up()
         nearest = np.argsort(-(vectors @ query))
         buried = {ids[i] for i in nearest[:n_buried]}  # the worst case: all of the nearest
-        aio.run(things.change_marks(sorted(buried), lambda marks: Marks(buried=True)))
+        things.change_marks(sorted(buried), lambda marks: Marks(buried=True))
         for k in (1, 5, 50):
             expected = [ids[i] for i in nearest if ids[i] not in buried][:k]
-            assert aio.run(things.query(query, k, with_buried=False)).ids == expected
+            assert things.query(query, k, with_buried=False).ids == expected
             even = [ids[i] for i in nearest if ids[i] not in buried and i % 2 == 0][:k]
-            assert aio.run(things.query(query, k, {"even": True}, with_buried=False)).ids == even
-            assert len(aio.run(things.query(query, k)).ids) == k
+            assert things.query(query, k, {"even": True}, with_buried=False).ids == even
+            assert len(things.query(query, k).ids) == k
 
 
 def test_burying_is_seen_at_once_by_other_openings_of_the_store(tmp_path):
     with Store.open(tmp_path / "store") as one, Store.open(tmp_path / "store") as other:
         one.bind(EmbeddingModel("test", 2))
-        aio.run(one.vector_store(COLLECTION).add(["a", "b"], [[1, 0], [0, 1]], [{}, {}], ["a", "b"]))
+        one.vector_store(COLLECTION).add(["a", "b"], [[1, 0], [0, 1]], [{}, {}], ["a", "b"])
         reader = other.vector_store(COLLECTION)
         for buried in (False, True, False, True):
-            aio.run(one.vector_store(COLLECTION).change_marks(["a"], lambda marks, b=buried: Marks(buried=b)))
-            found = aio.run(reader.query([1, 0], 2, with_buried=False)).ids
+            one.vector_store(COLLECTION).change_marks(["a"], lambda marks, b=buried: Marks(buried=b))
+            found = reader.query([1, 0], 2, with_buried=False).ids
             assert found == (["b"] if buried else ["a", "b"])
 
 

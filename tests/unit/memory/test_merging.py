@@ -9,7 +9,6 @@ import pytest
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, Usage
 from atlas.core.types import Outcome
-from atlas.infra import aio
 from tests.unit.memory.conftest import attempt, taken_back, task
 
 
@@ -118,7 +117,7 @@ def test_an_attempt_that_used_several_counts_once_for_the_one_that_stays(stored,
         stored.record_use(record_id, success, trajectory_id=trajectory_id)
     before = everything(stored)
     kept = stored.merge(attempts[:3]).id
-    [uses] = aio.run(stored._store.uses([kept])).values()
+    [uses] = stored._store.uses([kept]).values()
     assert [(use.trajectory_id, use.success) for use in uses] == [("one", True), ("two", False), ("", True), ("", True)]
     usage = stored.usage([kept])[kept]
     assert (usage.n_uses, usage.n_successes) == (4, 3)

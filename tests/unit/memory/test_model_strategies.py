@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
 from atlas.core.types import Outcome
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.memory.extraction import to_experience
 from atlas.memory.model_abstracting import LLMStrategyAbstractor
 from atlas.memory.model_extraction import LLMSummarizingExtractor
@@ -45,7 +45,7 @@ def decide(name, action="keep", into=None):
 
 def refine(experiences, *answers, context=None):
     llm = ScriptedLLM([answer if isinstance(answer, Exception) else {"decisions": answer} for answer in answers])
-    return llm, aio.run(LLMRefineStrategy(llm).explain(experiences, context))
+    return llm, run(LLMRefineStrategy(llm).explain(experiences, context))
 
 
 def ids(experiences):
@@ -57,7 +57,7 @@ def ids(experiences):
 
 def abstracted(*answers, trajectory=None):
     llm = ScriptedLLM(answers)
-    return llm, lambda: aio.run(LLMStrategyAbstractor(llm).abstract(trajectory or attempt("cancel M05KNL")))
+    return llm, lambda: run(LLMStrategyAbstractor(llm).abstract(trajectory or attempt("cancel M05KNL")))
 
 
 def test_a_model_writes_a_strategy_with_where_it_came_from():

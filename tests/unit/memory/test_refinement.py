@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.types import Outcome, Step
-from atlas.infra import aio
+from atlas.infra.bridge import run
 from atlas.memory.extraction import to_experience
 from atlas.memory.refinement import HeuristicRefineStrategy, PassthroughRefineStrategy
 from atlas.testing import HashEmbedder
@@ -21,7 +21,7 @@ def experience(name, description, success=True, **details):
 
 def explain(*experiences, context=None, **options):
     strategy = HeuristicRefineStrategy(HashEmbedder(), **options)
-    return aio.run(strategy.explain(list(experiences), context))
+    return run(strategy.explain(list(experiences), context))
 
 
 def ids(experiences):
@@ -34,7 +34,7 @@ def fates(refined):
 
 def test_passing_through_changes_nothing():
     given = [experience("a", "x"), experience("b", "x")]
-    assert aio.run(PassthroughRefineStrategy().refine(given)) == given
+    assert run(PassthroughRefineStrategy().refine(given)) == given
 
 
 def test_near_duplicates_become_their_best_attempt_with_its_lineage():

@@ -8,7 +8,6 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import RankingWeights
-from atlas.infra import aio
 from atlas.memory.calibrating import LiveCalibration
 from atlas.memory.ranking import USUAL, Calibration, explain
 from atlas.testing import HashEmbedder, ScriptedReranker
@@ -56,7 +55,7 @@ def test_a_neighbour_is_explained_by_its_meaning_alone(stored):
 def test_what_is_hidden_does_not_count_as_retrieved(stored):
     fill(stored, 10)
     stored.retrieve("zzz qqq xxx", 4)
-    aio.run(stored._store.write_retrievals())
+    stored._store.write_retrievals()
     assert stored.column("usage.n_retrieved") == {}
 
 
@@ -236,27 +235,27 @@ def test_weights_are_a_setting(tmp_path):
 
 def test_the_scale_is_measured_once_and_again_when_the_store_has_grown(stored):
     live = LiveCalibration(stored._store, "hash")
-    assert aio.run(live.now()) == Calibration()
+    assert live.now() == Calibration()
     fill(stored, 40)
-    measured = aio.run(live.now())
+    measured = live.now()
     assert measured != Calibration()
     fill(stored, 4, seed=1)
-    assert aio.run(live.now()) is measured
+    assert live.now() is measured
     fill(stored, 40, seed=2)
-    assert aio.run(live.now()) is not measured
+    assert live.now() is not measured
 
 
 def test_a_scale_begins_with_what_is_usual_with_the_model(stored):
-    assert aio.run(LiveCalibration(stored._store, "all-MiniLM-L6-v2").now()) == USUAL["all-MiniLM-L6-v2"]
+    assert LiveCalibration(stored._store, "all-MiniLM-L6-v2").now() == USUAL["all-MiniLM-L6-v2"]
 
 
 def test_texts_that_are_the_same_say_nothing_of_neighbours(stored):
     stored.store_many([attempt("cancel a flight")] * 30)
-    unrelated, near = aio.run(stored._store.similarities(64))
+    unrelated, near = stored._store.similarities(64)
     assert len(near) == 0
     assert unrelated == pytest.approx(1, abs=1e-5)
     stored.delete(stored.ids())
-    assert len(aio.run(stored._store.similarities(64))[0]) == 0
+    assert len(stored._store.similarities(64)[0]) == 0
 
 
 def test_the_passage_that_made_a_long_text_be_found_is_told(tmp_path):

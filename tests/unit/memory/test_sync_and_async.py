@@ -8,7 +8,6 @@ import inspect
 import pytest
 
 from atlas.core.errors import BlockingCall, InvalidInput
-from atlas.infra import aio
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.conversations import Conversations
 from atlas.memory.experience import ChromaExperienceMemory
@@ -79,7 +78,7 @@ def test_a_sync_method_called_inside_our_own_loop_is_refused_at_once(stored):
         return stored.search(task("x"))
 
     with pytest.raises(BlockingCall, match=r"called from ATLAS's own event loop; await its async twin \(`a…`\)"):
-        aio.run(inside())
+        inside()
 
 
 def test_a_sync_method_may_be_called_inside_somebody_elses_loop(stored):

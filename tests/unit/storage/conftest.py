@@ -16,7 +16,6 @@ import pytest
 from atlas.core.errors import NotFound, StoreError
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.storage.records import LedgerWriter
 from atlas.storage.store import EmbeddingModel, Store
 
@@ -38,40 +37,40 @@ class Opened:
         """Add records in one operation; its id."""
         scoped = self.store.vector_store(THINGS).within("store")
         vectors = [vector_of(record_id) for record_id in ids]
-        aio.run(scoped.add(list(ids), vectors, [dict(metadata) for _ in ids], [f"text of {i}" for i in ids]))
+        scoped.add(list(ids), vectors, [dict(metadata) for _ in ids], [f"text of {i}" for i in ids])
         return str(scoped.operation_id)
 
     def edit(self, record_id: str, document: str, **metadata: Any) -> str:
         """Change a record to another text, whose vector it gets; the operation's id."""
         scoped = self.store.vector_store(THINGS).within("edit")
-        aio.run(scoped.update([record_id], [vector_of(document)], [metadata], [document]))
+        scoped.update([record_id], [vector_of(document)], [metadata], [document])
         return str(scoped.operation_id)
 
     def delete(self, *ids: str) -> str:
         """Delete records; the operation's id."""
         scoped = self.store.vector_store(THINGS).within("delete")
-        aio.run(scoped.delete(list(ids)))
+        scoped.delete(list(ids))
         return str(scoped.operation_id)
 
     def mark(self, **marks: Marks) -> str:
         """Mark records; the operation's id."""
         scoped = self.store.vector_store(THINGS).within("mark")
-        aio.run(scoped.mark(marks))
+        scoped.mark(marks)
         return str(scoped.operation_id)
 
     def marks(self, record_id: str) -> Marks:
-        return aio.run(self.store.vector_store(THINGS).marks([record_id]))[record_id]
+        return self.store.vector_store(THINGS).marks([record_id])[record_id]
 
     def ids(self, where: dict[str, Any] | None = None) -> list[str]:
-        return [row["id"] for row in aio.run(self.store.vector_store(THINGS).scan(where))]
+        return [row["id"] for row in self.store.vector_store(THINGS).scan(where)]
 
     def nearest(self, record_id: str, k: int = 1) -> list[str]:
         """The ids nearest to the vector that belongs to an id."""
-        return aio.run(self.store.vector_store(THINGS).query(vector_of(record_id), k)).ids
+        return self.store.vector_store(THINGS).query(vector_of(record_id), k).ids
 
     def contents(self) -> dict[str, Any]:
         """Everything that is kept of every record, for comparing."""
-        rows = aio.run(self.store.vector_store(THINGS).get(self.ids()))
+        rows = self.store.vector_store(THINGS).get(self.ids())
         return {row["id"]: (row["document"], row["metadata"], row["embedding"].tobytes()) for row in rows}
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from atlas.infra import aio
 from atlas.infra.vector_index.chroma import Seal
 from atlas.storage import nearest as nearest_module
 from atlas.storage.doctor import examine
@@ -186,7 +185,7 @@ def test_one_operation_that_goes_on_in_a_ledger_that_was_put_back_leads_to_other
 
     def add(store: Store, ids: list[str]) -> None:
         vectors, nothing = [vector_of(record_id) for record_id in ids], [{} for _ in ids]
-        aio.run(store.vector_store(THINGS).within("store", "", "one").add(ids, vectors, nothing, ids))
+        store.vector_store(THINGS).within("store", "", "one").add(ids, vectors, nothing, ids)
 
     add(opened.store, IDS[:20])
     opened.store.ledger.database.copy_to(path / "copy")
@@ -227,12 +226,12 @@ def test_a_process_that_stays_open_follows_the_ledger_that_was_put_back(open_sto
     assert missed(opened, IDS[:25]) == []
     opened.add(*IDS[25:60])
     assert missed(opened, IDS[:60]) == []
-    assert aio.run(things.search_text("omega", 3)).ids == []
+    assert things.search_text("omega", 3).ids == []
     other.store.ledger.database.replace_with(opened.store.path / "copy")
     new = [f"new omega {i}" for i in range(n_new)]
     other.add(*new)
     assert missed(opened, IDS[:20] + new) == []
-    assert len(aio.run(things.search_text("omega", 50)).ids) == n_new
+    assert len(things.search_text("omega", 50).ids) == n_new
     assert not {*IDS[20:60]} & {*(opened.nearest(record_id)[0] for record_id in IDS)}
 
 

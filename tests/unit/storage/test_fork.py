@@ -11,7 +11,6 @@ import pytest
 
 from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
-from atlas.infra import aio
 from atlas.infra.vector_index.chroma import IndexUnusable
 from atlas.storage.doctor import examine
 from tests.unit.storage.conftest import THINGS, vector_of
@@ -135,8 +134,8 @@ def test_threads_go_on_searching_while_another_one_closes_the_ledger(open_store)
     def search():
         while not is_over.is_set():
             try:
-                hits = aio.run(things.query(vector_of("b"), 3, {"marks.pinned": True}))
-                found.append(("".join(hits.ids), aio.run(things.count())))
+                hits = things.query(vector_of("b"), 3, {"marks.pinned": True})
+                found.append(("".join(hits.ids), things.count()))
             except (StoreError, sqlite3.Error) as error:
                 found.append(error)
 

@@ -11,7 +11,6 @@ import pytest
 
 from atlas.core.errors import StoreDamaged, StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.infra import aio
 from atlas.infra.forking import InterProcessLock
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
@@ -28,7 +27,7 @@ def uses(opened):
     return (
         opened.ids,
         lambda: opened.nearest("r1"),
-        lambda: aio.run(opened.store.vector_store(THINGS).search_text("text", 3)),
+        lambda: opened.store.vector_store(THINGS).search_text("text", 3),
         lambda: opened.marks("r1"),
         lambda: opened.add("new"),
         lambda: opened.delete("r2"),

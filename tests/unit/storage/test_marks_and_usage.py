@@ -14,7 +14,6 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.store import Store
 from atlas.storage.usage import FLUSH_RECORDS, restore_usage
@@ -56,9 +55,9 @@ def marked(open_store):
 def test_records_are_filtered_by_their_marks(marked, where, expected):
     things = marked.store.vector_store(THINGS)
     assert "".join(marked.ids(where)) == expected
-    assert aio.run(things.count(where)) == len(expected)
-    assert "".join(sorted(aio.run(things.query(vector_of("a"), 9, where)).ids)) == expected
-    assert "".join(sorted(aio.run(things.search_text("text", 9, where)).ids)) == expected
+    assert things.count(where) == len(expected)
+    assert "".join(sorted(things.query(vector_of("a"), 9, where).ids)) == expected
+    assert "".join(sorted(things.search_text("text", 9, where).ids)) == expected
 
 
 def test_the_ledger_of_a_store_filters_by_marks_itself(marked):
@@ -109,7 +108,7 @@ def test_records_are_filtered_by_their_usage(tmp_path, where, expected):
         opened.add(*IDS)
         things = store.vector_store(THINGS)
         for record_id, success in (("a", True), ("a", True), ("b", False)):
-            aio.run(things.record_use(record_id, success))
+            things.record_use(record_id, success)
         with store.ledger.database.write() as connection:
             retrieved = Usage(n_retrieved=3, last_retrieved_at=FixedClock().now())
             restore_usage(connection, THINGS, {"c": retrieved})
@@ -128,15 +127,15 @@ def test_uses_add_up(tmp_path):
     opened = Opened(store)
     opened.add("a", "b")
     things = store.vector_store(THINGS)
-    aio.run(things.record_use("a", True, "t1"))
+    things.record_use("a", True, "t1")
     clock.advance(timedelta(days=1))
-    aio.run(things.record_use("a", False, "t2"))
-    assert aio.run(things.usage(["a", "b"])) == {
+    things.record_use("a", False, "t2")
+    assert things.usage(["a", "b"]) == {
         "a": Usage(n_uses=2, n_successes=1, last_used_at=clock.now()),
         "b": NO_USAGE,
     }
     with pytest.raises(NotFound, match="there is no record 'zzz'"):
-        aio.run(things.record_use("zzz", True))
+        things.record_use("zzz", True)
     store.ledger.close()
 
 
@@ -145,10 +144,10 @@ def test_an_attempt_counts_once_for_a_record(open_store):
     opened.add("a", "b")
     things = opened.store.vector_store(THINGS)
     for record_id, trajectory_id in (("a", "one"), ("a", "one"), ("a", "two"), ("b", "one"), ("b", ""), ("b", "")):
-        aio.run(things.record_use(record_id, True, "t", trajectory_id))
-    named = {i: [use.trajectory_id for use in of] for i, of in aio.run(things.uses(["a", "b"])).items()}
+        things.record_use(record_id, True, "t", trajectory_id)
+    named = {i: [use.trajectory_id for use in of] for i, of in things.uses(["a", "b"]).items()}
     assert named == {"a": ["one", "two"], "b": ["one", "", ""]}
-    assert {i: usage.n_uses for i, usage in aio.run(things.usage(["a", "b"])).items()} == {"a": 2, "b": 3}
+    assert {i: usage.n_uses for i, usage in things.usage(["a", "b"]).items()} == {"a": 2, "b": 3}
 
 
 def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
@@ -156,9 +155,9 @@ def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     opened.add("a", "b")
     things = opened.store.vector_store(THINGS)
     for ids in (["a", "b"], ["a"]):
-        aio.run(things.note_retrievals(ids))
+        things.note_retrievals(ids)
     opened.store.close()
-    usage = aio.run(open_store().store.vector_store(THINGS).usage(["a", "b"]))
+    usage = open_store().store.vector_store(THINGS).usage(["a", "b"])
     assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
 
 
@@ -179,15 +178,15 @@ def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_
     opened.add("a", *ids)
     things = opened.store.vector_store(THINGS)
     with locked(opened.store.path):
-        aio.run(things.note_retrievals(ids))
-        aio.run(things.note_retrievals(["a"]))
+        things.note_retrievals(ids)
+        things.note_retrievals(["a"])
     assert [record.message.partition(":")[0] for record in caplog.records] == [
         "what searches returned is not counted in the store yet"
     ]
-    assert aio.run(things.usage(["a"]))["a"] == NO_USAGE
-    aio.run(things.write_retrievals())
-    assert aio.run(things.usage(["a"]))["a"].n_retrieved == 1
-    assert aio.run(things.usage(["r7"]))["r7"].n_retrieved == 1
+    assert things.usage(["a"])["a"] == NO_USAGE
+    things.write_retrievals()
+    assert things.usage(["a"])["a"].n_retrieved == 1
+    assert things.usage(["r7"])["r7"].n_retrieved == 1
 
 
 def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):

@@ -15,7 +15,6 @@ import pytest
 from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
-from atlas.infra import aio
 from atlas.infra.clock import SystemClock
 from atlas.storage import schema
 from atlas.storage.backup import restore
@@ -38,9 +37,7 @@ def old(tmp_path: Path) -> Path:
     with Store.open(path, settings=Settings(actor="tester")) as store:
         opened = Opened(store)
         things = store.vector_store(THINGS)
-        aio.run(
-            things.add([*TEXTS], [vector_of(i) for i in TEXTS], [{"n": 1}] * 3, ["first", *list(TEXTS.values())[1:]])
-        )
+        things.add([*TEXTS], [vector_of(i) for i in TEXTS], [{"n": 1}] * 3, ["first", *list(TEXTS.values())[1:]])
         opened.edit("a", TEXTS["a"], n=2)
         opened.mark(b=Marks(pinned=True))
         opened.add("gone")
@@ -50,12 +47,12 @@ def old(tmp_path: Path) -> Path:
 
 
 def found(store: Store, text: str) -> list[str]:
-    return aio.run(store.vector_store(THINGS).search_text(text, 5)).ids
+    return store.vector_store(THINGS).search_text(text, 5).ids
 
 
 def usage_of(store: Store, record_id: str) -> tuple[Usage, list[Use]]:
     things = store.vector_store(THINGS)
-    return aio.run(things.usage([record_id]))[record_id], aio.run(things.uses([record_id]))[record_id]
+    return things.usage([record_id])[record_id], things.uses([record_id])[record_id]
 
 
 def problems(store: Store) -> Mapping[str, str]:
@@ -104,15 +101,15 @@ def test_what_version_1_did_can_still_be_undone(old):
 def test_opening_one_of_version_2_keeps_its_uses_and_lets_those_that_follow_be_undone(tmp_path):
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         Opened(store).add("a")
-        aio.run(store.vector_store(THINGS).record_use("a", True, "task", "one"))
+        store.vector_store(THINGS).record_use("a", True, "task", "one")
         before = usage_of(store, "a")
     make_version_2(tmp_path / "store")
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         assert usage_of(store, "a") == before
         assert [use.trajectory_id for use in before[1]] == ["one"]
         scoped = store.vector_store(THINGS).within("store")
-        aio.run(scoped.add(["b"], [vector_of("b")], [{}], ["b"]))
-        aio.run(scoped.record_use("a", False, "task", "two"))
+        scoped.add(["b"], [vector_of("b")], [{}], ["b"])
+        scoped.record_use("a", False, "task", "two")
         store.undo(scoped.operation_id)
         assert usage_of(store, "a") == before
         store.catch_up()

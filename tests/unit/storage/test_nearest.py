@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import EmbeddingModelMismatch
-from atlas.infra import aio
 from atlas.infra.vector_index.chroma import Seal
 from atlas.storage.reembed import reembed
 from atlas.testing import HashEmbedder
@@ -22,12 +21,12 @@ def test_a_query_is_refused_once_another_process_has_reembedded_the_store(
     opened.add("a", "b", n=1)
     things = opened.store.vector_store(THINGS)
     if was_asked_before:
-        assert aio.run(things.query(vector_of("a"), 1, where)).ids == ["a"]
+        assert things.query(vector_of("a"), 1, where).ids == ["a"]
     reembed(open_store().store.ledger, HashEmbedder(dimension, "new"))
     expected = rf"holds vectors of 'new' \({dimension}-d\), but the embedder is 'test' \(8-d\)"
     for _ in range(2):
         with pytest.raises(EmbeddingModelMismatch, match=expected):
-            aio.run(things.query(vector_of("a"), 1, where))
+            things.query(vector_of("a"), 1, where)
 
 
 def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store):
@@ -42,9 +41,9 @@ def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store
         return follow(*arguments)
 
     ledger.follow = reembed_and_follow
-    assert aio.run(things.query(vector_of("a"), 1)).ids == ["a"]
+    assert things.query(vector_of("a"), 1).ids == ["a"]
     with pytest.raises(EmbeddingModelMismatch, match="holds vectors of 'new'"):
-        aio.run(things.query(vector_of("a"), 1))
+        things.query(vector_of("a"), 1)
 
 
 def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
@@ -75,11 +74,11 @@ def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(op
     opened.add(*"abcdefgh", n=1)
     opened.add(*"ijklmnop", n=2)
     things, nearest = opened.store.vector_store(THINGS), opened.store.collection(THINGS).nearest
-    found = [aio.run(things.query(vector_of("a"), 3, {"n": 1})).ids]
+    found = [things.query(vector_of("a"), 3, {"n": 1}).ids]
     for _ in range(2):
         assert nearest._whole.seen == 0
-        found.append(aio.run(things.query(vector_of("a"), 3, {"n": 1})).ids)
+        found.append(things.query(vector_of("a"), 3, {"n": 1}).ids)
     assert nearest._whole.seen == 16
     assert found[0] == found[1] == found[2]
     opened.add("z", n=1)
-    assert aio.run(things.query(vector_of("z"), 1, {"n": 1})).ids == ["z"]
+    assert things.query(vector_of("z"), 1, {"n": 1}).ids == ["z"]

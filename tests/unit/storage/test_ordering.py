@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from atlas.infra import aio
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vector_store import LedgerVectorStore
 
@@ -22,7 +21,7 @@ def records(tmp_path) -> Iterator[LedgerVectorStore]:
         held = store.vector_store("atlas_experiences")
         metadatas = [{} if value is None else {"merged_from": value, "title": str(value)} for value in VALUES]
         ids = [str(number) for number in range(len(VALUES))]
-        aio.run(held.add(ids, [np.ones(2)] * len(VALUES), metadatas, ids))
+        held.add(ids, [np.ones(2)] * len(VALUES), metadatas, ids)
         yield held
 
 
@@ -30,7 +29,7 @@ def records(tmp_path) -> Iterator[LedgerVectorStore]:
 @pytest.mark.parametrize("descending", [True, False])
 def test_pages_are_slices_of_the_whole(records, key, descending):
     def page(limit: int | None, offset: int = 0) -> list[str]:
-        rows = aio.run(records.scan(order_by=key, descending=descending, limit=limit, offset=offset))
+        rows = records.scan(order_by=key, descending=descending, limit=limit, offset=offset)
         return [row["id"] for row in rows]
 
     whole = page(None)
@@ -42,4 +41,4 @@ def test_pages_are_slices_of_the_whole(records, key, descending):
 
 def test_values_are_counted_alike_with_and_without_a_filter(records):
     everything = {"id": {"$in": [str(number) for number in range(len(VALUES))]}}
-    assert aio.run(records.count_by("title")) == aio.run(records.count_by("title", everything))
+    assert records.count_by("title") == records.count_by("title", everything)

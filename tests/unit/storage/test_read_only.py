@@ -6,7 +6,6 @@ import pytest
 
 from atlas.core.errors import ReadOnlyStore, StoreUnavailable
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.infra import aio
 from tests.unit.storage.conftest import THINGS, files_in, leave_pending, without_privileges
 
 IDS = [f"r{i}" for i in range(12)]
@@ -27,8 +26,8 @@ def use(opened):
     assert opened.nearest("r3") == ["r3"]
     assert opened.marks("r1") == Marks(tags=("a",))
     assert opened.marks("r2") == NO_MARKS
-    assert aio.run(opened.store.vector_store(THINGS).search_text("text", 3)).ids
-    aio.run(opened.store.vector_store(THINGS).note_retrievals(["r1"]))
+    assert opened.store.vector_store(THINGS).search_text("text", 3).ids
+    opened.store.vector_store(THINGS).note_retrievals(["r1"])
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 
@@ -53,8 +52,8 @@ def test_every_write_is_refused(open_store, tmp_path):
         lambda: opened.edit("r1", "other"),
         lambda: opened.delete("r1"),
         lambda: opened.mark(r1=Marks(pinned=True)),
-        lambda: aio.run(things.record_use("r1", True)),
-        lambda: aio.run(things.delete_unchanged(["r1"], 10**6)),
+        lambda: things.record_use("r1", True),
+        lambda: things.delete_unchanged(["r1"], 10**6),
         lambda: opened.store.undo(operation),
     ):
         with pytest.raises(ReadOnlyStore, match="was opened for reading only; open it without read_only"):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import StoreDamaged
-from atlas.infra import aio
 from atlas.storage import postings, scoring, words
 from atlas.storage.postings import Postings, read_lengths, read_postings, read_totals
 from atlas.storage.scoring import Scores
@@ -32,7 +31,7 @@ def filled(open_store):
 
     ids = [f"r{i}" for i in range(300)]
     metadatas = [{"search_text": text(80), "even": i % 2 == 0} for i in range(300)]
-    aio.run(things.add(ids, [vector_of(i) for i in ids], metadatas, [text(30) for _ in ids]))
+    things.add(ids, [vector_of(i) for i in ids], metadatas, [text(30) for _ in ids])
     for i in draw.sample(ids, 60):
         opened.edit(i, text(20))
     opened.delete(*draw.sample(ids, 40))
@@ -119,7 +118,7 @@ def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
     opened = open_store()
     metadatas = [{"search_text": "refund"}, {}, {}]
     texts = ["refund refund flight", "flight", "word " * 300]
-    aio.run(opened.store.vector_store(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts))
+    opened.store.vector_store(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts)
     with opened.store.ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         totals = read_totals(connection, table)
@@ -134,7 +133,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     opened = open_store()
     texts = {f"r{i}": "cancel the refund" if i < 5 else "the weather" for i in range(20)}
     ids = list(texts)
-    aio.run(opened.store.vector_store(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * 20, list(texts.values())))
+    opened.store.vector_store(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * 20, list(texts.values()))
     scope = words.Scope(hidden=np.zeros(0, np.int64))
     asked = "cancel the refund"
     whole = opened.store.ledger.words.find(THINGS, asked, scope, 5).information

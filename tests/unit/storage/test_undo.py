@@ -7,7 +7,6 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.infra import aio
 from atlas.storage.usage import read_usage
 from tests.unit.storage.conftest import THINGS, vector_of
 
@@ -39,7 +38,7 @@ def test_undoing_a_deletion_brings_everything_back_as_it_was(open_store):
     windows = np.stack([vector_of("x"), vector_of("y")])
     metadata = {"n": 1, "tags": ["t"], "content": '{"all": 1}', "search_text": "umbrella", "content_hash": "abc"}
     things = opened.store.vector_store(THINGS)
-    aio.run(things.add(["a"], [windows], [metadata], ["the text"]))
+    things.add(["a"], [windows], [metadata], ["the text"])
     opened.add("b")
     opened.mark(a=Marks(note="mine"))
     before = opened.contents()
@@ -49,8 +48,8 @@ def test_undoing_a_deletion_brings_everything_back_as_it_was(open_store):
     assert opened.ids({"tags": "t"}) == ["a"]
     assert opened.marks("a") == Marks(note="mine")
     assert opened.nearest("y") == ["a"]
-    assert aio.run(things.search_text("umbrella", 5)).ids == ["a"]
-    assert aio.run(things.known_hashes(["abc", "abd"])) == {"abc": "a"}
+    assert things.search_text("umbrella", 5).ids == ["a"]
+    assert things.known_hashes(["abc", "abd"]) == {"abc": "a"}
 
 
 def test_undoing_an_edit_brings_the_old_text_and_vector_back(open_store):
@@ -123,7 +122,7 @@ def test_an_operation_of_many_batches_is_undone_as_one(open_store):
     opened = open_store()
     scoped = opened.store.vector_store(THINGS).within("import", "a file")
     for batch in (["a", "b"], ["c"]):
-        aio.run(scoped.add(batch, [vector_of(i) for i in batch], [{} for _ in batch], batch))
+        scoped.add(batch, [vector_of(i) for i in batch], [{} for _ in batch], batch)
     (operation,) = opened.store.history()
     assert (operation.kind, operation.reason, operation.counts) == ("import", "a file", {"added": 3})
     assert opened.store.undo(operation.id).counts == {"removed": 3}
@@ -161,14 +160,14 @@ def test_a_deletion_is_refused_if_a_record_has_changed_since_but_not_if_one_was_
     opened = open_store()
     opened.add("a", "b")
     things = opened.store.vector_store(THINGS)
-    moment = aio.run(things.moment())
+    moment = things.moment()
     opened.add("new")
-    assert aio.run(things.delete_unchanged(["a"], moment)) == 1
+    assert things.delete_unchanged(["a"], moment) == 1
     for change in (lambda: opened.edit("b", "x"), lambda: opened.mark(b=Marks(note="x"))):
-        moment = aio.run(things.moment())
+        moment = things.moment()
         change()
         with pytest.raises(PlanOutdated, match=r"has changed since the plan was made .*nothing was done"):
-            aio.run(things.delete_unchanged(["b"], moment))
+            things.delete_unchanged(["b"], moment)
     assert opened.ids() == ["b", "new"]
 
 
@@ -176,7 +175,7 @@ def test_usage_survives_a_deletion_that_is_undone(open_store):
     opened = open_store()
     opened.add("a")
     things = opened.store.vector_store(THINGS)
-    aio.run(things.record_use("a", True))
+    things.record_use("a", True)
     opened.store.undo(opened.delete("a"))
     assert read_usage(opened.store.ledger, THINGS, ["a"])["a"].n_successes == 1
 
@@ -185,27 +184,27 @@ def test_uses_are_undone_with_their_operation_and_come_back_with_it(open_store):
     opened = open_store()
     opened.add("a")
     things = opened.store.vector_store(THINGS)
-    aio.run(things.record_use("a", True, "", "one"))
+    things.record_use("a", True, "", "one")
 
     def counted():
-        usage, uses = aio.run(things.usage(["a"]))["a"], aio.run(things.uses(["a"]))["a"]
-        filtered = aio.run(things.column("usage.n_uses")), aio.run(things.column("usage.n_successes"))
+        usage, uses = things.usage(["a"])["a"], things.uses(["a"])["a"]
+        filtered = things.column("usage.n_uses"), things.column("usage.n_successes")
         assert filtered == ({"a": usage.n_uses}, {"a": usage.n_successes})
         assert (usage.n_uses, usage.n_successes) == (len(uses), sum(use.success for use in uses))
         assert usage.last_used_at == max(use.at for use in uses)
         return [use.trajectory_id for use in uses]
 
     scoped = things.within("store")
-    aio.run(scoped.add(["b"], [vector_of("b")], [{}], ["b"]))
+    scoped.add(["b"], [vector_of("b")], [{}], ["b"])
     for success, trajectory_id in ((True, "two"), (False, "three"), (True, "")):
-        aio.run(scoped.record_use("a", success, "", trajectory_id))
+        scoped.record_use("a", success, "", trajectory_id)
     assert counted() == ["one", "two", "three", ""]
     last = scoped.operation_id
     for expected in (["one"], ["one", "two", "three", ""]) * 2:  # an undo, its undo, the undo of that …
         last = opened.store.undo(last).id
         assert counted() == expected
     last = opened.store.undo(last).id
-    aio.run(things.record_use("a", True, "", "two"))
+    things.record_use("a", True, "", "two")
     opened.store.undo(last)
     assert counted() == ["one", "three", "", "two"]
 
@@ -239,8 +238,8 @@ def test_marks_made_since_stand_in_the_way_of_deleting_again_but_not_of_what_kee
 def test_an_operation_that_stores_and_marks_is_undone_as_a_whole(open_store):
     opened = open_store()
     scoped = opened.store.vector_store(THINGS).within("import")
-    aio.run(scoped.add(["a"], [vector_of("a")], [{}], ["a"]))
-    aio.run(scoped.mark({"a": Marks(note="imported too")}))
+    scoped.add(["a"], [vector_of("a")], [{}], ["a"])
+    scoped.mark({"a": Marks(note="imported too")})
     opened.store.undo(scoped.operation_id)
     assert opened.ids() == []
     assert opened.marks("a") == NO_MARKS
@@ -256,5 +255,5 @@ def test_deleting_nothing_is_no_operation(open_store):
 def test_a_deletion_counts_each_record_once(open_store):
     opened = open_store()
     opened.add("a", "b")
-    assert aio.run(opened.store.vector_store(THINGS).delete(["a", "a", "nope"])) == 1
+    assert opened.store.vector_store(THINGS).delete(["a", "a", "nope"]) == 1
     assert opened.store.history()[0].counts == {"removed": 1}

@@ -16,7 +16,6 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
-from atlas.infra import aio
 from atlas.storage import words
 from atlas.storage.doctor import examine
 from atlas.storage.terms import query_terms, searchable
@@ -37,15 +36,15 @@ def add(opened: Opened, texts: dict[str, str], **metadata: Any) -> None:
     """Add records with these documents, by id."""
     things = opened.store.vector_store(THINGS)
     vectors = [vector_of(record_id) for record_id in texts]
-    aio.run(things.add(list(texts), vectors, [dict(metadata) for _ in texts], list(texts.values())))
+    things.add(list(texts), vectors, [dict(metadata) for _ in texts], list(texts.values()))
 
 
 def found(opened: Opened, text: str, k: int = 10, **options: Any) -> list[str]:
-    return aio.run(opened.store.vector_store(THINGS).search_text(text, k, **options)).ids
+    return opened.store.vector_store(THINGS).search_text(text, k, **options).ids
 
 
 def candidates(opened: Opened, *args: Any, **options: Any) -> Candidates:
-    return aio.run(opened.store.vector_store(THINGS).candidates(*args, **options))
+    return opened.store.vector_store(THINGS).candidates(*args, **options)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,7 @@ def test_words_follow_edits_deletions_undo_and_restore(opened):
     assert found(opened, "数") == ["b"]
     assert found(opened, "get_user_by_id") == ["a"]
     opened.delete("a")
-    aio.run(opened.store.vector_store(THINGS).restore(["a"]))
+    opened.store.vector_store(THINGS).restore(["a"])
     assert found(opened, "user") == ["a"]
     assert [finding.problem for finding in examine(opened.store) if finding.check == "keyword search"] == [""]
 
@@ -120,11 +119,11 @@ def test_each_collection_has_its_own_words(opened):
     add(opened, {"it": "a refund", "other": "weather", "third": "sun"})
     before = candidates(opened, None, "refund", 5)
     journal = opened.store.vector_store("atlas_journal's")
-    aio.run(journal.add([f"j{i}" for i in range(50)], [vector_of("x")] * 50, [{}] * 50, ["refund"] * 50))
+    journal.add([f"j{i}" for i in range(50)], [vector_of("x")] * 50, [{}] * 50, ["refund"] * 50)
     assert candidates(opened, None, "refund", 5) == before
-    assert len(aio.run(journal.search_text("refund", 100)).ids) == 50
-    assert aio.run(opened.store.vector_store("empty").search_text("refund", 5)).ids == []
-    assert aio.run(opened.store.vector_store("empty").candidates(None, "refund", 5)).word_information == 0
+    assert len(journal.search_text("refund", 100).ids) == 50
+    assert opened.store.vector_store("empty").search_text("refund", 5).ids == []
+    assert opened.store.vector_store("empty").candidates(None, "refund", 5).word_information == 0
 
 
 def test_the_store_keeps_no_second_copy_of_a_text(opened):
@@ -248,7 +247,7 @@ def at_random(opened: Opened, draw: random.Random, n_records: int) -> Kept:
             kept.vectors[i] = np.stack([vector_of(f"{i}{draw.random()}") for _ in range(draw.randint(1, 3))])
             kept.metadatas[i] = {"n": draw.randrange(10), "even": draw.random() < 0.5}
         metadatas = [kept.metadatas[i] | {"search_text": kept.texts[i][1]} for i in ids]
-        aio.run(write(ids, [kept.vectors[i] for i in ids], metadatas, [kept.texts[i][0] for i in ids]))
+        write(ids, [kept.vectors[i] for i in ids], metadatas, [kept.texts[i][0] for i in ids])
 
     put(things.add, [f"r{i}" for i in range(n_records)])
     put(things.update, draw.sample(sorted(kept.texts), n_records // 5))
@@ -321,7 +320,7 @@ def test_either_channel_may_be_left_out(opened):
 
 def test_candidates_come_without_content(opened):
     metadata = {"content": "the whole", "search_text": "umbrella", "title": "T"}
-    aio.run(opened.store.vector_store(THINGS).add(["a"], [vector_of("a")], [metadata], ["text"]))
+    opened.store.vector_store(THINGS).add(["a"], [vector_of("a")], [metadata], ["text"])
     (got,) = candidates(opened, vector_of("a"), "umbrella", 5).metadatas
     assert got == {"title": "T"}
 
