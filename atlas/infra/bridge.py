@@ -7,46 +7,120 @@ sync call it runs on a loop of ours, one for each process, so that pooled client
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import inspect
+import logging
 import os
+import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from atlas.core.errors import BlockingCall
-from atlas.infra.spending import operation
+
+logger = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+ENDING = (KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, GeneratorExit)
+"""Exceptions that would end more than the call that raised them, or that a future does not pass on."""
+
+CHECK_SECONDS = 1.0
+"""How often a waiting call looks whether the loop that should answer it was closed."""
+
 _callers: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("atlas_callers_loop", default=None)
 
-_lock = threading.Lock()
-_loop: asyncio.AbstractEventLoop | None = None
-_loop_pid = 0
+
+def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
+    """Return what somebody else's method gives, whether it is sync or async.
+
+    Raises:
+        BlockingCall: It is async, and this was called from inside the background loop.
+        RuntimeError: It raised what would end more than itself, such as `SystemExit`.
+    """
+    try:
+        result: Any = method(*given)
+    except ENDING as error:
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
+        raise RuntimeError(f"it raised {error!r}") from error
+    return run(_contained(result)) if inspect.isawaitable(result) else cast("T", result)
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine. What it spends on language models is one operation's.
+    """Return the result of a coroutine.
 
     Raises:
         BlockingCall: Called from inside the background loop, which would wait for itself.
+        RuntimeError: The loop of the caller was closed before the coroutine came to its end.
     """
     loop = _loop_for_this_call()
     if loop is None:
         coroutine.close()
         raise BlockingCall("a sync method was called from ATLAS's own event loop; await its async twin (`a…`) there")
-    with operation():  # the coroutine runs in a copy of this thread's context
-        return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+    try:
+        return _result(future, loop)
+    except BaseException:  # an interrupt of this thread, for one, ends the coroutine too
+        future.cancel()
+        raise
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a sync function gives, from a thread. Coroutines that it runs by `run` run on the awaiting loop."""
-    token = _callers.set(asyncio.get_running_loop())
+    """Return what a sync function gives, from a thread. Coroutines that it runs by `run` run on the awaiting loop.
+
+    If this is cancelled, the thread goes on to its end, and what it raises then is logged.
+    """
+    loop = asyncio.get_running_loop()
+    context = contextvars.copy_context()
+    context.run(_callers.set, loop)
+    future = _threads().submit(context.run, lambda: function(*args, **kwargs))
     try:
-        return await asyncio.to_thread(function, *args, **kwargs)
-    finally:
-        _callers.reset(token)
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        future.add_done_callback(_log_failure)
+        raise
+
+
+def _log_failure(future: Future[Any]) -> None:
+    if not future.cancelled() and (error := future.exception()) is not None:
+        logger.error("a call that was cancelled went on, and failed: %s", error, exc_info=error)
+
+
+async def _contained(awaitable: Awaitable[T]) -> T:
+    """Return what an awaitable gives; what would end the loop becomes an error of this call alone.
+
+    Raises:
+        RuntimeError: It raised `SystemExit` or the like, though nobody asked this task to end.
+    """
+    try:
+        return await awaitable
+    except ENDING as error:
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
+        raise RuntimeError(f"it raised {error!r}") from error
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
+    while True:
+        try:
+            return future.result(CHECK_SECONDS)
+        except TimeoutError:
+            if future.done():  # the coroutine's own
+                raise
+            if loop.is_closed():
+                raise RuntimeError("the event loop was closed before what ran on it came to its end") from None
 
 
 def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
@@ -55,7 +129,7 @@ def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
     callers = _callers.get()
     if callers is not None and callers is not running and callers.is_running():
         return callers
-    ours = _background_loop()
+    ours = _own.loop()
     return None if running is ours else ours
 
 
@@ -66,10 +140,47 @@ def _running_loop() -> asyncio.AbstractEventLoop | None:
         return None
 
 
-def _background_loop() -> asyncio.AbstractEventLoop:
-    global _loop, _loop_pid
-    with _lock:
-        if _loop is None or _loop_pid != os.getpid():  # a forked child has the parent's loop, but not its thread
-            _loop, _loop_pid = asyncio.new_event_loop(), os.getpid()
-            threading.Thread(target=_loop.run_forever, name="atlas-loop", daemon=True).start()
-        return _loop
+class _Own:
+    """The threads of this process: one with an event loop, and those that the twins wait for.
+
+    There are as many of the latter as calls wait at once. A limit would let calls that wait for one more thread wait
+    for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self.threads = ThreadPoolExecutor(sys.maxsize, thread_name_prefix="atlas")
+
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Return the running loop, started at the first call."""
+        with self._lock:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_serve, args=(self._loop,), name="atlas-loop", daemon=True)
+                self._thread.start()
+            return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop on, whatever one of its tasks does: what a task raised is its caller's."""
+    while not loop.is_closed():
+        with suppress(KeyboardInterrupt, SystemExit):
+            loop.run_forever()
+
+
+_own = _Own()
+
+
+def _threads() -> ThreadPoolExecutor:
+    return _own.threads
+
+
+def _after_fork() -> None:
+    global _own
+    _own = _Own()  # a child has the parent's objects, but none of its threads
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -12,7 +12,7 @@ from functools import partial
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
-from atlas.infra.calling import call
+from atlas.infra.bridge import call, in_thread
 from atlas.library_learning.autodoc import LLMAutoDocumenter
 from atlas.library_learning.compressing import Abstraction, Compression, Rewritten, compress
 from atlas.library_learning.documenting import HeuristicDocumenter
@@ -197,7 +197,7 @@ class ProvenCompression:
             concepts[abstraction.name] = found
             with suppress(InvalidInput):  # its code cannot be given another name, and keeps the placeholder
                 examples = _examples(abstraction, compression, programs, concepts)
-                named = await call(documenter.document, found, examples)
+                named = await in_thread(call, documenter.document, found, examples)
                 concepts[abstraction.name] = _with_free_name(named, taken)
             taken.add(concepts[abstraction.name].name)
         return concepts, known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +20,6 @@ from atlas.infra.bridge import run
 from atlas.infra.offering import offered
 from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords, may_be_awaited
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
-from atlas.memory.replacing import to_its_end
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.history import NO_MOMENT, Moment
@@ -78,6 +78,10 @@ class PlainStore(PlainRecords):
         """Keep a text beside the records."""
         self._kept[name] = text
 
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block that does nothing: a plain store has no states."""
+        return nullcontext()
+
     def add_unknown(
         self,
         ids: list[str],
@@ -110,11 +114,11 @@ class PlainStore(PlainRecords):
         dropped: Sequence[str] = (),
     ) -> None:
         """Replace records, which keep their usage; `NotFound` where one is not there. Dropped ones go besides."""
-        with self._turns:
+        with self._lock:
             before = self._rows(ids)
             kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
             given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
-            to_its_end(self._replace(before, embeddings, given, documents, dropped))
+            self._replace(before, embeddings, given, documents, dropped)
 
     def count_use(self, record_id: str, success: bool, updater: SuccessRateUpdater | None) -> None:
         """Count a use in a record's metadata, with the rate that an updater gives; `NotFound` where it is not there.
@@ -125,10 +129,10 @@ class PlainStore(PlainRecords):
         """
         if updater is None:
             raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
-        with self._turns:
+        with self._lock:
             [row] = self._rows([record_id])
             metadata = counted(row["metadata"], success, updater)
-            to_its_end(self._replace([row], [row["embedding"]], [metadata], [row["document"]]))
+            self._replace([row], [row["embedding"]], [metadata], [row["document"]])
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False

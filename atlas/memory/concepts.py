@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Self
 
 from atlas.core.concept_codec import decode_concept
@@ -14,7 +15,7 @@ from atlas.core.exchange import ExportedConcept
 from atlas.core.operations import NO_MARKS
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Trajectory
-from atlas.infra.calling import call
+from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.spending import operation
 from atlas.infra.twin import twin
@@ -107,6 +108,7 @@ class ChromaConceptLibrary(ConceptLineage):
             InvalidInput: Something plugged in is not what it should be; the message says what is missing.
         """
         super().__init__(embedder, vector_store, collection_name, weights, clock)
+        self._say_once = lru_cache(maxsize=REASONS_KEPT)(logger.warning)
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
@@ -287,7 +289,8 @@ class ChromaConceptLibrary(ConceptLineage):
         except (InvalidInput, NotFound) as reason:
             self._say_once(str(reason))
             return None
-        return call(strategy.compose, concepts)
+        with operation():
+            return call(strategy.compose, concepts)
 
     acompose = twin(compose)
 

@@ -19,7 +19,7 @@ from atlas.core.types import (
     Vectors,
     new_id,
 )
-from atlas.infra.calling import call
+from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.spending import operation
 from atlas.infra.twin import twin
@@ -212,7 +212,8 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
         """What the refine strategy makes of the experiences; the memory itself is not changed."""
-        return call(self._refine_strategy.refine, experiences, context)
+        with operation():
+            return call(self._refine_strategy.refine, experiences, context)
 
     arefine = twin(refine)
 

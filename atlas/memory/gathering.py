@@ -1,12 +1,14 @@
-"""Asking several memories at once, where one that fails costs only its own part."""
+"""Asking several memories, where one that fails costs only its own part."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -19,18 +21,25 @@ class Gathered:
     errors: Mapping[str, str]
 
 
-async def gather(questions: Mapping[str, Awaitable[Any]]) -> Gathered:
-    """The answers of the memories, all asked at once, and the errors of those that failed."""
-    results = await asyncio.gather(*questions.values(), return_exceptions=True)
+def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
+    """Return what a call gives, or what it raises."""
+    try:
+        return question(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 - `gathered` logs it
+        return error
+
+
+def gathered(outcomes: Mapping[str, Any]) -> Gathered:
+    """Return the answers and the errors among what came of each memory: its answer, or what it raised."""
     answers, errors = dict[str, Any](), dict[str, str]()
-    for name, result in zip(questions, results, strict=True):
-        if isinstance(result, Exception):
-            logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=result)
-            errors[name] = told(result)
-        elif isinstance(result, BaseException):
-            raise result
+    for name, came in outcomes.items():
+        if isinstance(came, Exception):
+            logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=came)
+            errors[name] = told(came)
+        elif isinstance(came, BaseException):
+            raise came
         else:
-            answers[name] = result
+            answers[name] = came
     return Gathered(answers, errors)
 
 

@@ -13,8 +13,8 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.infra.bridge import run
 from atlas.infra.offering import offered
-from atlas.infra.turns import turns_of
-from atlas.memory.replacing import Row, replace_records, to_its_end
+from atlas.infra.sharing import lock_of
+from atlas.memory.replacing import Row, replace_records
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 
 FIRST_ASKED = 1_000
@@ -37,7 +37,7 @@ class PlainRecords:
         self._store = cast(BrowsableVectorStore, vector_store)  # asked for no more than it offers
         self._dimension = dimension
         self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
-        self._turns = turns_of(vector_store)
+        self._lock = lock_of(vector_store)
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
         """The records found; a store is not asked for none, which chromadb refuses."""
@@ -56,10 +56,10 @@ class PlainRecords:
     def delete(self, ids: list[str]) -> int:
         """Remove records; how many there were just before."""
         distinct = list(dict.fromkeys(ids))
-        with self._turns:  # not while one of them is being replaced, which would bring it back
+        with self._lock:  # not while one of them is being replaced, which would bring it back
             n_present = len(self.get(distinct))
             if n_present:
-                to_its_end(self._store.delete(distinct))
+                run(self._store.delete(distinct))
         return n_present
 
     def n_records(self) -> int:
@@ -143,7 +143,7 @@ class PlainRecords:
             return
         columns = zip(ids, held, metadatas, documents, strict=True)
         after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
-        replace_records(self._store, before, after)
+        run(replace_records(self._store, before, after))
 
     def _held(self, embedding: npt.ArrayLike) -> list[Any]:
         """Return an embedding as the store takes it: with its windows only where it knows of them."""

@@ -9,7 +9,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
-from atlas.infra.calling import call
+from atlas.infra.bridge import call
 from atlas.infra.offering import offered
 from atlas.memory.plain_usage import with_successes
 
@@ -58,14 +58,14 @@ class Plugged:
         """Whether it can be told how an attempt went that used what it found."""
         return callable(offered(self.memory, "update_stats"))
 
-    async def arecord_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
+    def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
         """Tell it how an attempt went."""
-        await call(self.memory.update_stats, record_id, success)
+        call(self.memory.update_stats, record_id, success)
 
-    async def aretrieve(self, task: Task, k: int) -> Retrieval[Any]:
+    def retrieve(self, task: Task, k: int) -> Retrieval[Any]:
         """Return at most k of what it finds for a task, as hits without signals."""
         method = self.needs[0]
-        given = await call(getattr(self.memory, method), self._question(task), k) if k else []
+        given = call(getattr(self.memory, method), self._question(task), k) if k else []
         items = list(given) if isinstance(given, Iterable) else [given]
         if not all(isinstance(one, self.item) for one in items):
             raise InvalidInput(
@@ -87,9 +87,9 @@ class PluggedExperience(Plugged):
 
     noun, item, needs, own_name = "experience memory", Experience, ("search", "store"), "experience_memory"
 
-    async def astore(self, trajectory: Trajectory) -> str:
+    def store(self, trajectory: Trajectory) -> str:
         """Return the id that it gives for an attempt."""
-        stored: str = await call(self.memory.store, trajectory)
+        stored: str = call(self.memory.store, trajectory)
         return stored
 
 
@@ -110,9 +110,9 @@ class PluggedStrategies(Plugged):
     def _known(self, item: Strategy) -> Strategy:
         return with_successes(item)
 
-    async def awrite(self, trajectory: Trajectory) -> Strategy | None:
+    def write(self, trajectory: Trajectory) -> Strategy | None:
         """Return the strategy that it makes of an attempt, or None."""
-        strategy = await call(self.memory.write, trajectory)
+        strategy = call(self.memory.write, trajectory)
         if strategy is not None and not isinstance(strategy, Strategy):
             raise InvalidInput(
                 f"expected a Strategy or None from the write of {type(self.memory).__name__!r}, got {strategy!r:.120}"

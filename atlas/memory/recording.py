@@ -23,7 +23,6 @@ from typing import Any, TypeVar
 from atlas.core.codec import check_json, to_text
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.infra.bridge import run
 from atlas.memory.context import BUDGET_TOKENS, ContextBlock
 from atlas.memory.system import MemorySystem
 
@@ -77,19 +76,19 @@ class Run:
 
         Where memories cannot be asked, it is what the others hold, and `problem` says why.
         """
-        return run(self.acontext()) if self._block is None else self._block.text
-
-    async def acontext(self) -> str:
-        """`context`, awaited."""
         if self._block is None:
             try:
-                self._block = await self._memory.abuild_context(self.task, BUDGET_TOKENS)
+                self._block = self._memory.build_context(self.task, BUDGET_TOKENS)
                 problem = "; ".join(f"{name}: {error}" for name, error in self._block.errors.items())
             except Exception as error:  # noqa: BLE001 - whatever it is, the run can go on without
                 self._block, problem = _EMPTY, _told(error)
             if problem:
                 _note(self, f"its memory could not be asked: {problem}")
         return self._block.text
+
+    async def acontext(self) -> str:
+        """Return `context` from a thread."""
+        return await in_thread(lambda: self.context)
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -220,7 +220,7 @@ class RecordMemory:
 
     def __len__(self) -> int:
         """How many records there are; `InvalidInput` for a plain vector store that cannot count."""
-        return aio.run(self._store.n_records() if isinstance(self._store, PlainStore) else self._store.count())
+        return self._store.n_records() if isinstance(self._store, PlainStore) else self._store.count()
 
 
 def listed(ids: Sequence[str]) -> list[str]:

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.core.errors import StoreError
 from atlas.protocols.infra import VectorStore
 
-logger = logging.getLogger(__name__)
-
 Row = Mapping[str, Any]
 """A record: `id`, `embedding` as the store's `add` takes it, `metadata`, `document`."""
-
-
-async def to_its_end(writing: Awaitable[None]) -> None:
-    """Await what writes to a store, also where whoever asked is cancelled meanwhile, who learns it then.
-
-    A store whose coroutines work in threads cannot stop what it has begun.
-    """
-    task, cancelled = asyncio.ensure_future(writing), None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is None:
-        return await task
-    if not task.cancelled() and (failure := task.exception()) is not None:
-        logger.error("a write that was cancelled went on, and failed: %s", failure, exc_info=failure)
-    raise cancelled
 
 
 async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequence[Row]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from atlas.core.hits import Hit
-from atlas.infra.bridge import run
+from atlas.infra.bridge import call
 from atlas.protocols.strategies import Reranker
 
 RERANKED = 20
@@ -38,7 +38,7 @@ def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], r
     if not read:
         return Reranked(list(hits))
     try:
-        scores = [float(score) for score in run(reranker.rerank(query, [documents[hit.item] for hit in read]))]
+        scores = [float(score) for score in call(reranker.rerank, query, [documents[hit.item] for hit in read])]
     except Exception as error:  # noqa: BLE001 - one part of a query: the answer stands without it, and says so
         return Reranked(list(hits), (f"the reranker failed, so the order is that without it: {_said(error)}",))
     if problem := _problem(scores, len(read)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
@@ -12,12 +13,13 @@ from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
 from atlas.core.hits import Hit, Retrieval
 from atlas.core.settings import RankingWeights
+from atlas.core.types import Vectors
 from atlas.infra.plain_embedder import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.backing import PlainStore, backing
 from atlas.memory.ranking import check_k
 from atlas.memory.records import RecordMemory, listed
-from atlas.memory.retrieving import Retriever
+from atlas.memory.retrieving import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
 from atlas.storage.vector_store import LedgerVectorStore
@@ -29,6 +31,21 @@ Weights = RankingWeights | Callable[[], RankingWeights]
 
 Row = Mapping[str, Any]
 """A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(Generic[T]):
+    """What a search found in one state of the store."""
+
+    ranked: Ranked
+    items: Mapping[str, T]
+    """What the first hits stand for, by id."""
+
+    documents: Mapping[str, str]
+    """Their texts, by id."""
+
+    vectors: Vectors
+    """Those of the first hits, in their order, where the search asks for diversity."""
 
 
 class RetrievalMemory(RecordMemory, ABC, Generic[T]):
@@ -167,24 +184,59 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
 
         If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
-        check_k(k)
-        withheld = set() if with_buried else self._withheld()
-        found = self._retriever.retrieve(
+        search = self.prepared(
             query,
-            k + len(withheld) if k > 0 else k,
-            where=self._among(where, with_buried),
+            k,
+            where=where,
             threshold=threshold,
             distinct=distinct,
             diversity=diversity,
             with_buried=with_buried,
         )
-        whole = self._whole([hit for hit in found.hits if hit.item not in withheld][: max(k, 0)])
-        if count_retrieval:
-            self._store.note_retrievals([record_id for record_id, _ in whole])
-        hits = [hit for _, hit in whole]
-        return Retrieval(hits=hits, n_hidden=found.n_hidden, threshold=found.threshold, problems=found.problems)
+        return self.searched(search, count_retrieval=count_retrieval)
 
     aretrieve = twin(retrieve)
+
+    # Steps of the above, for whoever asks several memories in one state of their store
+
+    def prepared(
+        self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
+    ) -> Search:
+        """Check what is asked, and embed the query; see `Retriever.prepared`."""
+        among = self._among(where, with_buried)
+        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, **asked)
+
+    def searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
+        """Return what a search gives, in one state of the store."""
+        with self._store.reading():
+            found = self.find(search)
+        return self.answer(search, found, count_retrieval=count_retrieval)
+
+    def find(self, search: Search) -> Found[T]:
+        """Return what a search finds, read whole; call it inside one state of the store."""
+        withheld = set() if search.with_buried else self._withheld()
+        ranked = self._retriever.find(search, len(withheld))
+        hits = [hit for hit in ranked.hits if hit.item not in withheld]
+        rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
+        return Found(
+            ranked=replace(ranked, hits=hits),
+            items=dict(zip([row["id"] for row in rows], self._read(rows), strict=True)),
+            documents={row["id"]: row["document"] for row in rows},
+            vectors=self._retriever.vectors(hits, search),
+        )
+
+    def answer(self, search: Search, found: Found[T], *, count_retrieval: bool) -> Retrieval[T]:
+        """Return what a search gives of what it found, and count that as retrieved if asked to."""
+        ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
+        given = [hit for hit in ordered.hits if hit.item in found.items]
+        if count_retrieval:
+            self._store.note_retrievals([hit.item for hit in given])
+        return Retrieval(
+            hits=[hit.of(found.items[hit.item]) for hit in given],
+            n_hidden=found.ranked.n_hidden,
+            threshold=found.ranked.threshold,
+            problems=ordered.problems,
+        )
 
     def _withheld(self) -> set[str]:
         """The ids of those that a search leaves out, unless it asks for buried ones; none, for most memories."""
@@ -219,10 +271,10 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
             NotFound: It is not there.
         """
         check_k(k)
-        vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
-        hits = self._retriever.near(vector, k + 1, with_buried=with_buried)
-        whole = self._whole([hit for hit in hits if hit.item != record_id][:k])
-        return [hit for _, hit in whole]
+        with self._store.reading():
+            vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
+            hits = self._retriever.near(vector, k + 1, with_buried=with_buried)
+            return self._whole([hit for hit in hits if hit.item != record_id][:k])
 
     asimilar = twin(similar)
 
@@ -252,11 +304,11 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
     def _not_found(self, record_id: str) -> NotFound:
         return NotFound(f"there is no {self.noun} {record_id!r}; it may have been deleted (see: atlas history)")
 
-    def _whole(self, hits: Sequence[Hit[str]]) -> list[tuple[str, Hit[T]]]:
-        """Ids, and the hits with what they stand for, without what was deleted meanwhile."""
+    def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
+        """Return hits with what they stand for."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._read(rows), strict=True))
-        return [(hit.item, hit.of(items[hit.item])) for hit in hits if hit.item in items]
+        return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
 
 
 def _asked(weights: Weights) -> Callable[[], RankingWeights]:

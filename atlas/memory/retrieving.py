@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from atlas.core.codec import check_text
-from atlas.core.hits import Candidates, Hit, Retrieval
+from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Vector
+from atlas.core.types import Vector, Vectors
 from atlas.infra.passages import best_passage
 from atlas.memory.backing import PlainStore
 from atlas.memory.calibrating import LiveCalibration
@@ -39,6 +39,33 @@ MOST_CANDIDATES = 2_000
 """Candidates of either kind among which distinct ones are looked for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What is asked of a collection; see `RetrievalMemory.retrieve`."""
+
+    query: str
+    k: int
+    where: Where | None
+    threshold: float | None
+    distinct: bool
+    diversity: float
+    with_buried: bool
+    vector: Vector | None
+    """The query embedded; None where nothing can be found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Records that are relevant enough for a search, best first."""
+
+    hits: list[Hit[str]]
+    n_hidden: int
+    """How many of the k best are not."""
+
+    threshold: float
+    """The relevance that decided it."""
+
+
 @dataclass(slots=True)
 class Retriever:
     """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
@@ -56,6 +83,7 @@ class Retriever:
     """What stands for success where records have no outcome of their own; see `candidates_of`."""
 
     _calibration: LiveCalibration = field(init=False)
+    _was_filled: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._calibration = LiveCalibration(self.store, self.embedder.model_name)
@@ -66,7 +94,7 @@ class Retriever:
         made._calibration = self._calibration
         return made
 
-    def retrieve(
+    def prepared(
         self,
         query: str,
         k: int,
@@ -76,40 +104,76 @@ class Retriever:
         distinct: bool = False,
         diversity: float = 0.0,
         with_buried: bool = False,
-    ) -> Retrieval[str]:
-        """The k best for a query, by meaning and by words, of those that are relevant enough.
+        vector: Vector | None = None,
+    ) -> Search:
+        """Check what is asked, and embed the query where there is anything to find.
 
         Args:
-            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
-            distinct: Whether attempts at one task that are alike become one hit.
-            diversity: How much a hit loses that is like one above it, in [0, 1); see `diversified`.
+            vector: The query as this embedder embeds it, where that is known already.
         """
         check_k(k)
         check_diversity(diversity)
         check_text(query, "the query")
+        if threshold is not None:
+            check_threshold(threshold)
+        is_idle = not k or not query.strip() or not self._is_filled()
+        return Search(
+            query=query,
+            k=k,
+            where=where,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
+            vector=None if is_idle else self.encode(query) if vector is None else vector,
+        )
+
+    def find(self, search: Search, n_withheld: int = 0) -> Ranked:
+        """Return what a search ranks, of those that are relevant enough; call it inside one state of the store.
+
+        Args:
+            n_withheld: How many records the memory leaves out of what is found.
+        """
         weights = self.weights()
-        least = weights.threshold if threshold is None else threshold
+        least = weights.threshold if search.threshold is None else search.threshold
         check_threshold(least)
-        if not k or not query.strip() or self.store.is_empty():
-            return Retrieval(hits=[], n_hidden=0, threshold=least)
-        vector = self._encode(query)
-        n = overfetch(k)
-        while True:
-            found = self.store.candidates(vector, query, n, where, with_buried=with_buried)
-            candidates = self._known(found)
-            every = self._ranked(candidates, weights)
-            hits = [hit for hit in every if hit.relevance >= least]
-            if distinct:
-                hits = self._ranked(candidates, weights, threshold=least, distinct=True)
-            if not distinct or len(hits) >= k or len(candidates) < n or n >= MOST_CANDIDATES:
-                break
-            n *= 4  # so many were alike that they left no room for others
-        if distinct:
-            every = self._ranked(candidates, weights, distinct=True)
-        n_hidden = sum(hit.relevance < least for hit in every[:k])
-        reranked = self._reranked(hits, query)
-        hits = self._diversified(reranked.hits, k, diversity)
-        return Retrieval(hits=hits[:k], n_hidden=n_hidden, threshold=least, problems=reranked.problems)
+        if search.vector is None:
+            return Ranked(hits=[], n_hidden=0, threshold=least)
+        k = search.k + n_withheld
+        candidates = self._candidates(search, k, weights, least)
+        every = self._ranked(candidates, weights, distinct=search.distinct)
+        hits = [hit for hit in every if hit.relevance >= least]
+        if search.distinct:
+            hits = self._ranked(candidates, weights, threshold=least, distinct=True)
+        return Ranked(hits=hits, n_hidden=sum(hit.relevance < least for hit in every[:k]), threshold=least)
+
+    def n_read(self, search: Search) -> int:
+        """Return how many of the first hits `ordered` may choose from."""
+        n_reranked = RERANKED if self.reranker is not None else 0
+        return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
+
+    def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
+        """Return the vectors that `ordered` needs of hits, in their order; none where it needs none."""
+        among = hits[: overfetch(search.k)] if search.diversity else ()
+        return first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+
+    def ordered(self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors) -> Reranked:
+        """Return the k hits that a search gives, in their final order. The store is not asked.
+
+        Args:
+            hits: Best first.
+            documents: The texts of the first `n_read` hits, by id.
+            vectors: What `vectors` gives for the hits.
+        """
+        reranked = Reranked(hits)
+        if self.reranker is not None:
+            reranked = rerank(hits, search.query, documents, self.reranker)
+        best = reranked.hits
+        if search.diversity:
+            place = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
+            among = [hit for hit in best if hit.item in place]
+            best = diversified(among, vectors[[place[hit.item] for hit in among]], search.diversity)
+        return Reranked(best[: search.k], reranked.problems)
 
     def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
         """The k nearest to a vector, by meaning alone."""
@@ -126,27 +190,31 @@ class Retriever:
         vectors, document = np.atleast_2d(row["embedding"]), row["document"]
         if len(vectors) == 1 or not query.strip():
             return None
-        vector = self._encode(query)
+        vector = self.encode(query)
         span = best_passage(self.embedder, document, vectors, vector)
         return document[slice(*span)] if span else None
 
-    def _reranked(self, hits: list[Hit[str]], query: str) -> Reranked:
-        if self.reranker is None:
-            return Reranked(hits)
-        rows = self.store.peek([hit.item for hit in hits[:RERANKED]])
-        return rerank(hits, query, {row["id"]: row["document"] for row in rows}, self.reranker)
-
-    def _diversified(self, hits: list[Hit[str]], k: int, diversity: float) -> list[Hit[str]]:
-        if not diversity:
-            return hits
-        among = hits[: overfetch(k)]
-        vectors = first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
-        return diversified(among, vectors, diversity)
-
-    def _encode(self, query: str) -> Vector:
+    def encode(self, query: str) -> Vector:
+        """Return the vector of a query."""
         encode = getattr(self.embedder, "encode_query", self.embedder.encode)
         vector: Vector = encode(query[:QUERY_CHARACTERS])
         return vector
+
+    def _is_filled(self) -> bool:
+        """Whether there may be anything to find; a store that was seen with records is not asked again."""
+        self._was_filled = self._was_filled or not self.store.is_empty()
+        return self._was_filled
+
+    def _candidates(self, search: Search, k: int, weights: RankingWeights, least: float) -> list[Candidate[str]]:
+        n = overfetch(k)
+        while True:
+            found = self.store.candidates(search.vector, search.query, n, search.where, with_buried=search.with_buried)
+            candidates = self._known(found)
+            if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
+                return candidates
+            if len(self._ranked(candidates, weights, threshold=least, distinct=True)) >= k:
+                return candidates
+            n *= 4  # so many were alike that they left no room for others
 
     def _known(self, found: Candidates) -> list[Candidate[str]]:
         """What was found with what else the ranking asks for."""

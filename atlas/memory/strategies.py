@@ -13,8 +13,7 @@ from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
 from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
-from atlas.infra.bridge import run
-from atlas.infra.calling import call
+from atlas.infra.bridge import call
 from atlas.infra.spending import operation
 from atlas.infra.twin import twin
 from atlas.memory.editing import Editable, check_changes
@@ -329,7 +328,7 @@ class ChromaStrategyBank(StrategyOutcomes):
         if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
         try:
-            together = run(self.abstractor.combined(held, other))
+            together = call(self.abstractor.combined, held, other)
         except LLMError as error:
             logger.warning("strategy %s keeps another suggestion as a variant: %s", held.id, error)
             return both

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, TypeVar
 
 from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
-from atlas.core.hits import MemoryQueryResult
+from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Task, Trajectory
-from atlas.infra.bridge import in_thread, run
+from atlas.core.types import Task, Trajectory, Vector
+from atlas.infra.bridge import in_thread
+from atlas.infra.twin import twin
 from atlas.memory.attribution import TrajectoryAttribution
 from atlas.memory.concepts import ChromaConceptLibrary
 from atlas.memory.context import (
@@ -28,7 +30,7 @@ from atlas.memory.context import (
 from atlas.memory.conversations import Conversations
 from atlas.memory.counting import AnyMemory, UseCounter
 from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.gathering import gather, joined
+from atlas.memory.gathering import gathered, joined, outcome
 from atlas.memory.journal import Journal
 from atlas.memory.plugged import (
     Plugged,
@@ -42,6 +44,8 @@ from atlas.memory.plugged import (
 from atlas.memory.promoting import Promoter, Promotion
 from atlas.memory.purging import rewording
 from atlas.memory.ranking import check_k, check_threshold
+from atlas.memory.retrieval import RetrievalMemory
+from atlas.memory.retrieving import Search
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
@@ -202,18 +206,18 @@ class MemorySystemImpl:
         Raises:
             InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
         """
-        result = await self._asked(task, k, threshold, count_retrieval)
-        if count_retrieval:
-            self._attribution.note(task, result.ids)
-        return result
+        searches = await in_thread(self._prepared, task, k, threshold)
+        asking = [in_thread(self._ask, name, task, searches[name], k, count_retrieval) for name in searches]
+        outcomes = await asyncio.gather(*asking, return_exceptions=True)
+        return self._noted(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
     def query_sync(
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
-        """Sync form of `query`."""
-        return run(self.query(task, k, threshold=threshold, count_retrieval=count_retrieval))
+        """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
+        return self._noted(task, self._asked(task, k, threshold, count_retrieval), count_retrieval)
 
-    async def abuild_context(
+    def build_context(
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
         """The part of a prompt that tells an agent what is remembered for a task, within a budget.
@@ -221,18 +225,14 @@ class MemorySystemImpl:
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
         """
-        result = await self._asked(task, k, threshold)
-        block = await asyncio.to_thread(lambda: build_context(result, self.token_counter, budget_tokens))
+        result = _result(self._asked(task, k, threshold))
+        block = build_context(result, self.token_counter, budget_tokens)
         self._attribution.note(task, block.shown)
         return block
 
-    def build_context(
-        self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
-    ) -> ContextBlock:
-        """Sync form of `abuild_context`."""
-        return run(self.abuild_context(task, budget_tokens, k, threshold=threshold))
+    abuild_context = twin(build_context)
 
-    async def astore(self, trajectory: Trajectory) -> dict[str, Any]:
+    def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt, and count its outcome for what it used.
 
         A success goes to the experiences and to the strategies, anything else to the experiences alone. Concepts learn
@@ -256,27 +256,26 @@ class MemorySystemImpl:
         operations = (memory.within("store").operation_id for memory in self._memories.values())
         operation_id = next(filter(None, operations), None)
         stored: dict[str, Any] = {}
-        others: dict[str, Coroutine[Any, Any, Any]] = {}
+        others: dict[str, Any] = {}
         if self._experience is not None:
-            storing = self._experience.within("store", operation_id=operation_id).astore(trajectory)
+            storing = self._experience.within("store", operation_id=operation_id).store
             if isinstance(self._experience, Plugged):
-                others["experience"] = storing
+                others["experience"] = outcome(storing, trajectory)
             else:
-                stored["experience"] = await storing
+                stored["experience"] = storing(trajectory)
         if self._strategies is not None and trajectory.outcome.success is True:
-            others["strategies"] = self._strategies.within("store", operation_id=operation_id).awrite(trajectory)
-        written = await gather(others)
+            writing = self._strategies.within("store", operation_id=operation_id).write
+            others["strategies"] = outcome(writing, trajectory)
+        written = gathered(others)
         made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
         attribution = self._attribution.take(trajectory)
-        counted = await UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
+        counted = UseCounter(self._memories, self._storage).count(attribution, trajectory, operation_id)
         errors = joined(written.errors, counted.errors)
         return stored | made | ({"used": counted.used} if counted.used else {}) | ({"errors": errors} if errors else {})
 
-    def store(self, trajectory: Trajectory) -> dict[str, Any]:
-        """Sync form of `astore`."""
-        return run(self.astore(trajectory))
+    astore = twin(store)
 
-    async def aplan_promotion(self, entry_id: str) -> Promotion:
+    def plan_promotion(self, entry_id: str) -> Promotion:
         """What an entry of the journal would become; nothing is touched.
 
         A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
@@ -286,52 +285,80 @@ class MemorySystemImpl:
             NotFound: It is not there, or this system has no memory for what it would become.
             InvalidInput: It is neither, the crash is linked to no fix, or it was promoted already.
         """
-        return await in_thread(self._promoter.plan, entry_id)
+        return self._promoter.plan(entry_id)
 
-    def plan_promotion(self, entry_id: str) -> Promotion:
-        """Sync form of `aplan_promotion`."""
-        return run(self.aplan_promotion(entry_id))
+    aplan_promotion = twin(plan_promotion)
 
-    async def aapply_promotion(self, promotion: Promotion) -> str | None:
+    def apply_promotion(self, promotion: Promotion) -> str | None:
         """Do exactly what a plan says, as one operation; its id, for `undo`.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
-        return await in_thread(self._promoter.apply, promotion)
+        return self._promoter.apply(promotion)
 
-    def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Sync form of `aapply_promotion`."""
-        return run(self.aapply_promotion(promotion))
+    aapply_promotion = twin(apply_promotion)
 
     @property
     def _promoter(self) -> Promoter:
         return Promoter(self.journal, own(self._experience), own(self._strategies))
 
-    async def _asked(
-        self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
-    ) -> MemoryQueryResult:
+    def _prepared(self, task: Task, k: int, threshold: float | None) -> dict[str, Any]:
+        """Return what each memory searches for, by its name, or what it raised; each embedder embeds the task once."""
         check_k(k)
         check_text(task.description, "the task's description")
         if threshold is not None:
             check_threshold(threshold)
-        found = await gather(
-            {
-                name: memory.aretrieve(task, k)
-                if isinstance(memory, Plugged)
-                else memory.aretrieve(task.description, k, threshold=threshold, count_retrieval=count_retrieval)
-                for name, memory in self._memories.items()
-            }
-        )
-        hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
-        return MemoryQueryResult(
-            experience_hits=hits.get("experience", ()),
-            concept_hits=hits.get("concepts", ()),
-            strategy_hits=hits.get("strategies", ()),
-            journal_hits=hits.get("journal", ()),
-            n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
-            errors=found.errors,
-        )
+        vectors: dict[int, Vector | None] = {}
+
+        def prepare(memory: AnyMemory) -> Search | None:
+            if isinstance(memory, Plugged):
+                return None
+            known = vectors.get(id(memory.embedder))
+            search = memory.prepared(task.description, k, threshold=threshold, vector=known)
+            vectors[id(memory.embedder)] = search.vector if known is None else known
+            return search
+
+        return {name: outcome(prepare, memory) for name, memory in self._memories.items()}
+
+    def _ask(self, name: str, task: Task, search: Any, k: int, count_retrieval: bool) -> Retrieval[Any]:
+        """Return what one memory holds for a task, in a state of the store of its own."""
+        if isinstance(search, Exception):
+            raise search
+        memory = self._memories[name]
+        if isinstance(memory, Plugged):
+            return memory.retrieve(task, k)
+        return memory.searched(search, count_retrieval=count_retrieval)
+
+    def _asked(
+        self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
+    ) -> dict[str, Retrieval[Any] | Exception]:
+        """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
+
+        Plugged memories and language models are asked outside it.
+        """
+        searches = self._prepared(task, k, threshold)
+        own = {name: memory for name, memory in self._memories.items() if isinstance(memory, RetrievalMemory)}
+        with self._storage.reading() if self._storage is not None else nullcontext():
+            found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
+
+        def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
+            if isinstance(memory, Plugged):
+                return memory.retrieve(task, k)
+            seen = found[name]
+            if isinstance(seen, Exception):
+                raise seen
+            return memory.answer(searches[name], seen, count_retrieval=count_retrieval)
+
+        return {name: outcome(answer, name, memory) for name, memory in self._memories.items()}
+
+    def _noted(
+        self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
+    ) -> MemoryQueryResult:
+        result = _result(outcomes)
+        if count_retrieval:
+            self._attribution.note(task, result.ids)
+        return result
 
     def revision(self) -> int:
         """A number that grows with every change to the store, by any process: what to key a cache on."""
@@ -381,6 +408,25 @@ class MemorySystemImpl:
 
 
 MemorySystem = MemorySystemImpl
+
+
+def _found(memory: RetrievalMemory[Any], search: Search | Exception) -> Any:
+    if isinstance(search, Exception):
+        raise search
+    return memory.find(search)
+
+
+def _result(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
+    found = gathered(outcomes)
+    hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
+    return MemoryQueryResult(
+        experience_hits=hits.get("experience", ()),
+        concept_hits=hits.get("concepts", ()),
+        strategy_hits=hits.get("strategies", ()),
+        journal_hits=hits.get("journal", ()),
+        n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
+        errors=found.errors,
+    )
 
 
 def _own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:

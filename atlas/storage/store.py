@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -148,6 +148,10 @@ class Store:
             if held is None or (held.model, held.dimension) != (model.name, model.dimension):
                 held = self._collections[name] = self._make_collection(name, model)
             return held
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block inside of which everything that this thread reads is of one state of the store."""
+        return self.ledger.database.read()
 
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
         """Operations, newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -56,6 +57,10 @@ class LedgerVectorStore:
     def keep(self, name: str, text: str) -> None:
         """Keep a text beside the records, which is no operation; it is durable when this returns."""
         keep(self._ledger, self._name, name, text)
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block inside of which everything that this thread reads is of one state of the store."""
+        return self._ledger.database.read()
 
     def add(
         self,

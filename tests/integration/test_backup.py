@@ -67,7 +67,7 @@ def test_a_restore_brings_records_marks_and_history_back(tmp_path):
 def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, text):
     with opened(tmp_path / "store") as store:
         add(store, "a", "bb")
-        aio.run(store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",))}))
+        store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",))})
         backup(store, tmp_path / "backup.zip")
         file = store.path / marks_file(COLLECTION)
         file.write_text(text)

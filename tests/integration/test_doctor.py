@@ -61,7 +61,7 @@ def test_what_differs_is_found_and_mended(store, statement, check, words):
 
 
 def test_words_that_are_built_anew_leave_no_second_table_behind(store):
-    aio.run(store.vector_store("others").add(["o1"], [[1.0] * store.model.dimension], [{}], ["a text of another"]))
+    store.vector_store("others").add(["o1"], [[1.0] * store.model.dimension], [{}], ["a text of another"])
     broken(store, "INSERT INTO words_1 (words_1) VALUES ('delete-all')")
     problems(store, fix=True)
     with store.ledger.database.read() as connection:
@@ -97,7 +97,7 @@ def test_an_index_with_other_vectors_is_built_anew(store):
 
 
 def test_marks_of_records_that_never_were_are_mended_and_can_be_brought_back(store):
-    aio.run(store.vector_store(COLLECTION).mark({"r1": Marks(note="mine")}))
+    store.vector_store(COLLECTION).mark({"r1": Marks(note="mine")})
     file = store.path / "experiences_meta.json"
     marks = json.loads(file.read_text())
     marks["marks"]["stranger"] = {"note": "from elsewhere"}

@@ -8,7 +8,6 @@ import threading
 import pytest
 
 
-
 async def raising(error):
     await asyncio.sleep(0)
     raise error

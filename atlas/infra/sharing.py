@@ -1,0 +1,48 @@
+"""A lock for an object of somebody else's, the same for all who share the object."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+from weakref import WeakValueDictionary
+
+
+class SharedLock:
+    """Lets threads in one after another. A forked child begins with nobody inside."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget who is inside."""
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+
+
+_locks: WeakValueDictionary[int, SharedLock] = WeakValueDictionary()
+_making = threading.Lock()
+
+
+def lock_of(thing: object) -> SharedLock:
+    """Return the lock of an object: the same for all who hold on to both the object and the lock."""
+    with _making:
+        return _locks.setdefault(id(thing), SharedLock())
+
+
+def _after_fork() -> None:
+    global _making
+    _making = threading.Lock()
+    for lock in list(_locks.values()):
+        lock.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
