@@ -71,7 +71,7 @@ class MemoryStore:
         self._journal = self.memory.journal
         self._journal.keep_noise = self._journal.keep_repetitions = True
         self._numbering = InterProcessLock(path / "protea.lock")
-        if has_entries and not len(self._journal) and CLEARED not in self._journal.vector_store.kept():
+        if has_entries and not len(self._journal) and CLEARED not in self._journal.collection.kept():
             self._bring_over(given, settings)
 
     def add(
@@ -132,8 +132,8 @@ class MemoryStore:
         What a file of Protea's holds stays there, and does not come in again.
         """
         with self._numbering.held():
-            self._journal.vector_store.keep(CLEARED, "yes")
-            self._journal.vector_store.keep(LAST, str(self._last_number()))
+            self._journal.collection.keep(CLEARED, "yes")
+            self._journal.collection.keep(LAST, str(self._last_number()))
             self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
@@ -149,7 +149,7 @@ class MemoryStore:
     def _last_number(self) -> int:
         rows = self._journal.browse(order_by=f"meta.{ROW}", limit=1)
         last = rows[0]["metadata"].get(f"meta.{ROW}") if rows else None
-        before = int(self._journal.vector_store.kept().get(LAST, "0"))
+        before = int(self._journal.collection.kept().get(LAST, "0"))
         return max(before, last if isinstance(last, int) else 0)
 
     def _bring_over(self, file: Path, settings: Settings) -> None:

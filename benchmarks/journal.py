@@ -119,7 +119,7 @@ def _journal(
     weights: Callable[[], RankingWeights] | RankingWeights = RankingWeights(),
 ) -> Journal:
     store.bind(EmbeddingModel(embedder.model_name, embedder.dimension))
-    journal = Journal(embedder, store.vector_store(COLLECTION), weights=weights)
+    journal = Journal(embedder, store.collection(COLLECTION), weights=weights)
     for start in range(0, len(entries), BATCH):
         journal.add_entries(entries[start : start + BATCH])
     return journal

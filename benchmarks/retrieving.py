@@ -139,11 +139,11 @@ def _retrieve(memory: atlas.MemorySystem, query: Query, where: Where | None) -> 
 
 
 def _by_vector(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
-    memory.storage.vector_store(COLLECTION).query(query.vector, K, where)
+    memory.storage.collection(COLLECTION).query(query.vector, K, where)
 
 
 def _by_words(memory: atlas.MemorySystem, query: Query, where: Where | None) -> None:
-    memory.storage.vector_store(COLLECTION).search_text(query.text, K, where)
+    memory.storage.collection(COLLECTION).search_text(query.text, K, where)
 
 
 def _raw(chroma: Any, query: Query, where: Where | None) -> None:

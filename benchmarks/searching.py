@@ -32,7 +32,7 @@ def figures(sizes: tuple[int, ...] = (10_000, 50_000, 100_000)) -> Iterator[Figu
 
 
 def _speed(store: Store, chroma: Any, queries: Vectors, n_rows: int) -> Iterator[Figure]:
-    ours = [_call(lambda q: store.vector_store("atlas_experiences").query(q, K), query) for query in queries]
+    ours = [_call(lambda q: store.collection("atlas_experiences").query(q, K), query) for query in queries]
     theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K), query) for query in queries]
     mine, raw = interleaved(ours, theirs)
     yield Figure(
@@ -44,7 +44,7 @@ def _recall(store: Store, chroma: Any, vectors: Vectors, queries: Vectors, n_row
     ours, theirs = [], []
     for query in queries:
         true = exact_neighbours(vectors, query, K)
-        ours.append(len(true & set(store.vector_store("atlas_experiences").query(query, K).ids)) / K)
+        ours.append(len(true & set(store.collection("atlas_experiences").query(query, K).ids)) / K)
         theirs.append(len(true & set(chroma.query(query_embeddings=query[None], n_results=K)["ids"][0])) / K)
     return Figure(
         what=f"recall@{K} at {n_rows:,} rows",
@@ -57,7 +57,7 @@ def _recall(store: Store, chroma: Any, vectors: Vectors, queries: Vectors, n_row
 
 def _filtered(store: Store, chroma: Any, queries: Vectors, n_rows: int) -> Iterator[Figure]:
     where = {"bucket": 7}
-    ours = [_call(lambda q: store.vector_store("atlas_experiences").query(q, K, where), query) for query in queries]
+    ours = [_call(lambda q: store.collection("atlas_experiences").query(q, K, where), query) for query in queries]
     theirs = [_call(lambda q: chroma.query(query_embeddings=q[None], n_results=K, where=where), q) for q in queries]
     mine, raw = interleaved(ours, theirs)
     yield Figure(

@@ -19,7 +19,7 @@ def filled_store(directory: Path, vectors: Vectors) -> Store:
     """A store of ours with these vectors, its index caught up."""
     store = Store.open(directory, settings=Settings())
     store.bind(EmbeddingModel("benchmark", DIMENSION))
-    collection = store.vector_store("atlas_experiences").within("import")
+    collection = store.collection("atlas_experiences").within("import")
     for start in range(0, len(vectors), BATCH):
         part = vectors[start : start + BATCH]
         ids, metadatas, documents = _columns(start, len(part))

@@ -66,7 +66,7 @@ def _single_store() -> Figure:
     with tempfile.TemporaryDirectory() as scratch, filled_store(Path(scratch) / "atlas", vectors[:2_000]) as store:
         chroma = filled_chroma(Path(scratch) / "chroma", vectors[:2_000])
         ours = [
-            lambda i=i: store.vector_store("atlas_experiences").add(
+            lambda i=i: store.collection("atlas_experiences").add(
                 [f"{i}-{time.time_ns()}"], [vectors[i]], [{"n": i}], ["a task"]
             )
             for i in range(2_000, 2_000 + N_SINGLE)

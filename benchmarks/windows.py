@@ -81,12 +81,12 @@ def _filled(directory: Path, vectors: Vectors) -> Store:
     store = Store.open(directory, settings=Settings())
     store.bind(EmbeddingModel("benchmark", DIMENSION))
     ids = [str(number) for number in range(len(vectors))]
-    store.vector_store(COLLECTION).add(ids, list(vectors), [{} for _ in ids], ids)
+    store.collection(COLLECTION).add(ids, list(vectors), [{} for _ in ids], ids)
     return store
 
 
 def _queries(store: Store, queries: Vectors) -> list[Callable[[], object]]:
-    return [lambda query=query: store.vector_store(COLLECTION).query(query, 10) for query in queries]  # type: ignore[misc]
+    return [lambda query=query: store.collection(COLLECTION).query(query, 10) for query in queries]  # type: ignore[misc]
 
 
 def _passage(embedder: SentenceTransformerEmbedder) -> Figure:

@@ -45,7 +45,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
     Raises:
         NotFound: The store is not bound to an embedding model yet.
     """
-    store.vector_store(collection)  # refused where there is no model, and so no dimension of the vectors
+    store.collection(collection)  # refused where there is no model, and so no dimension of the vectors
     with store.ledger.database.read():  # one state of the store
         begun = _nothing(store, collection)
         seqs = np.sort(store.ledger.matching(collection))

@@ -22,17 +22,19 @@ from atlas.memory.plain_records import FIRST_ASKED, NOTHING, PlainRecords, may_b
 from atlas.memory.plain_usage import COLUMNS, as_metadata, counted, statistics, usage_in
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.collection import Restored
 from atlas.storage.history import NO_MOMENT, Moment
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.merging import Merge
-from atlas.storage.vector_store import LedgerVectorStore, Restored
+from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.versions import Version
 
 METHODS = ("add", "query", "delete", "get")
 
 
 def backing(
-    vector_store: VectorStore | LedgerVectorStore | PlainStore, dimension: int, *, keeps_usage: bool = False
-) -> LedgerVectorStore | PlainStore:
+    vector_store: VectorStore | LedgerCollection | PlainStore, dimension: int, *, keeps_usage: bool = False
+) -> LedgerCollection | PlainStore:
     """What a memory writes to: a ledger's store as it is, any other one with the missing methods made up for.
 
     Args:
@@ -42,7 +44,9 @@ def backing(
     Raises:
         InvalidInput: It has not the four methods of the specification, or all of them are sync, as chromadb's own are.
     """
-    if isinstance(vector_store, LedgerVectorStore | PlainStore):
+    if isinstance(vector_store, LedgerVectorStore):
+        return vector_store.collection
+    if isinstance(vector_store, LedgerCollection | PlainStore):
         return vector_store
     has_all = all(callable(offered(vector_store, name)) for name in METHODS)
     if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
@@ -51,6 +55,11 @@ def backing(
             "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
         )
     return PlainStore(vector_store, dimension, keeps_usage=keeps_usage)
+
+
+def as_vector_store(store: LedgerCollection | PlainStore) -> VectorStore:
+    """Return a memory's records as the specification's vector store."""
+    return store.vector_store if isinstance(store, PlainStore) else LedgerVectorStore(store)
 
 
 class PlainStore(PlainRecords):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from atlas.memory.backing import PlainStore
 from atlas.memory.ranking import USUAL, Calibration, calibrate
 from atlas.storage.history import NO_MOMENT, Moment
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 SAMPLED = 64
 """Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
@@ -20,7 +20,7 @@ GROWTH = 1.25
 class LiveCalibration:
     """The scale of one collection. It is measured when first asked for, and again whenever the store has grown."""
 
-    store: LedgerVectorStore | PlainStore
+    store: LedgerCollection | PlainStore
     model: str
     _measured: Calibration | None = None
     _at: Moment = NO_MOMENT

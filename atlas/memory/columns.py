@@ -12,9 +12,9 @@ from atlas.core.types import Vectors
 from atlas.infra.passages import encode_documents
 from atlas.memory.backing import PlainStore
 from atlas.protocols.infra import WholeEmbedder
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
-Backing = LedgerVectorStore | PlainStore
+Backing = LedgerCollection | PlainStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ from atlas.protocols.strategies import (
     ConceptDocumenter,
     PrimitiveLoader,
 )
-from atlas.storage.vector_store import LedgerVectorStore, Restored
+from atlas.storage.collection import Restored
+from atlas.storage.ledger_collection import LedgerCollection
 
 __all__ = [
     "COLLECTION",
@@ -90,7 +91,7 @@ class ChromaConceptLibrary(ConceptLineage):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
         primitive_loader: PrimitiveLoader | None = None,
         composition_strategy: CompositionStrategy | None = None,
         compression_strategy: CompressionStrategy | None = None,
@@ -125,7 +126,7 @@ class ChromaConceptLibrary(ConceptLineage):
             strategy.find = self.get
         return strategy
 
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -18,8 +18,8 @@ from atlas.memory.columns import Entry, columns
 from atlas.memory.newest import newest, place_after_all
 from atlas.memory.retrieval import RetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.stored import decoded_content, stored_instant
-from atlas.storage.vector_store import LedgerVectorStore
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
 
@@ -56,7 +56,7 @@ class Conversations(RetrievalMemory[Turn]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
         collection_name: str = COLLECTION,
         *,
         max_turns: int = 5,
@@ -135,7 +135,7 @@ class Conversations(RetrievalMemory[Turn]):
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
 
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         return type(self)(
             self.embedder,
             store,

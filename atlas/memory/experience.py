@@ -40,7 +40,7 @@ from atlas.memory.retrieval import RetrievalMemory, Row, Weights
 from atlas.memory.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 __all__ = [
     "COLLECTION",
@@ -79,7 +79,7 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
         extractor: ExperienceExtractor = SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
@@ -95,7 +95,7 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
         return [from_metadata(row["metadata"]) for row in rows]
 
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -13,8 +13,8 @@ from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory import extraction
 from atlas.protocols.infra import WholeEmbedder
+from atlas.storage.ledger_collection import Restored
 from atlas.storage.stored import stored_instant
-from atlas.storage.vector_store import Restored
 
 
 def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:

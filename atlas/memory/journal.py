@@ -28,7 +28,7 @@ from atlas.memory.journal_summarising import Summariser
 from atlas.memory.records import retried
 from atlas.memory.retrieval import Row
 from atlas.protocols.infra import LLMClient, Progress
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 __all__ = [
     "ACCEPTED",
@@ -293,7 +293,7 @@ class Journal(LinkedEntries):
         usage, now = self._usage_of(entries), self._clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         return type(self)(
             self.embedder,
             store,

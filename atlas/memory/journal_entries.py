@@ -33,7 +33,7 @@ from atlas.memory.retrieval import RetrievalMemory, Row, Weights
 from atlas.memory.versions import item_versions
 from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
 from atlas.storage.history import Moment
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 COLLECTION = "atlas_journal"
 
@@ -54,7 +54,7 @@ EDITABLE: Editable = {
     "tier": str,
 }
 
-AnyStore = VectorStore | LedgerVectorStore | PlainStore
+AnyStore = VectorStore | LedgerCollection | PlainStore
 
 
 class JournalEntries(RetrievalMemory[JournalEntry]):
@@ -249,7 +249,7 @@ class JournalEntries(RetrievalMemory[JournalEntry]):
     def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]
 
-    def _scoped(self, kind: str, reason: str) -> LedgerVectorStore | PlainStore:
+    def _scoped(self, kind: str, reason: str) -> LedgerCollection | PlainStore:
         return self._store if self.operation_id else self._store.within(kind, reason)
 
     def _latest(self) -> list[Line]:

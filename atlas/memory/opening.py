@@ -104,7 +104,7 @@ def _memories(
     clock: Clock,
 ) -> MemorySystem:
     """Every memory over a store."""
-    of, weights = storage.vector_store, settings.ranking or storage.profiles.weights
+    of, weights = storage.collection, settings.ranking or storage.profiles.weights
     abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
     memory = MemorySystemImpl(
         ChromaExperienceMemory(embedder, of(experience.COLLECTION), extractor, weights=weights, clock=clock),

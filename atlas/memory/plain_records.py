@@ -34,6 +34,7 @@ class PlainRecords:
     """
 
     def __init__(self, vector_store: VectorStore, dimension: int) -> None:
+        self.vector_store = vector_store
         self._store = cast(BrowsableVectorStore, vector_store)  # asked for no more than it offers
         self._dimension = dimension
         self._takes_windows = all(offered(vector_store, name) for name in BROWSING)

@@ -15,7 +15,7 @@ from atlas.memory.idling import Idle, idle
 from atlas.memory.marking import MarksChange
 from atlas.protocols.infra import Clock, Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 TRIES = 10
 """How often a change is decided anew because others have changed what it was decided on."""
@@ -29,7 +29,7 @@ class RecordMemory:
     success_updater: SuccessRateUpdater | None = None
     """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
 
-    def __init__(self, store: LedgerVectorStore | PlainStore, collection_name: str, clock: Clock) -> None:
+    def __init__(self, store: LedgerCollection | PlainStore, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
         self._store = store
         self._clock = clock

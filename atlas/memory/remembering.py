@@ -9,18 +9,18 @@ import numpy.typing as npt
 from atlas.core.hits import Candidates
 from atlas.memory.ranking import overfetch
 from atlas.protocols.infra import Where
-from atlas.storage.collection import Collection
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.collection import CollectionParts
+from atlas.storage.ledger_collection import LedgerCollection
 
 FEW = overfetch(1)
 """Candidates of a question up to which they are kept: those of many would take gigabytes."""
 
 
-class RememberingStore(LedgerVectorStore):
+class RememberingStore(LedgerCollection):
     """A collection as it was when it was first asked; what it has found is held until it goes."""
 
-    def __init__(self, collection: Collection) -> None:
-        super().__init__(collection)
+    def __init__(self, parts: CollectionParts) -> None:
+        super().__init__(parts)
         self._found: dict[tuple[bool, str, int, bool], Candidates] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 

@@ -16,13 +16,13 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.infra.plain_embedder import whole_embedder
 from atlas.infra.twin import twin
-from atlas.memory.backing import PlainStore, backing
+from atlas.memory.backing import PlainStore, as_vector_store, backing
 from atlas.memory.ranking import check_k
 from atlas.memory.records import RecordMemory, listed
 from atlas.memory.retrieving import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
         collection_name: str,
         weights: Weights,
         clock: Clock,
@@ -76,7 +76,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         """What rows stand for, in their order."""
 
     @abstractmethod
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         """This memory over another view of its store."""
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
@@ -94,7 +94,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         weights: Weights,
         *,
         embedder: WholeEmbedder | None = None,
-        store: LedgerVectorStore | PlainStore | None = None,
+        store: LedgerCollection | PlainStore | None = None,
         reranked: bool = True,
     ) -> Self:
         """This memory, ranked with other weights; its clock and what it has measured of the store stay.
@@ -116,9 +116,14 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         return made
 
     @property
-    def vector_store(self) -> LedgerVectorStore | PlainStore:
+    def collection(self) -> LedgerCollection | PlainStore:
         """Where the records are."""
         return self._store
+
+    @property
+    def vector_store(self) -> VectorStore:
+        """Where the records are, as the specification's vector store: the one that was plugged in, if one was."""
+        return as_vector_store(self._store)
 
     @property
     def weights(self) -> RankingWeights:

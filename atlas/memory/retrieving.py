@@ -30,7 +30,7 @@ from atlas.memory.ranking import (
 from atlas.memory.reranking import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -70,7 +70,7 @@ class Ranked:
 class Retriever:
     """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
 
-    store: LedgerVectorStore | PlainStore
+    store: LedgerCollection | PlainStore
     embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
     """Asked at every search: another process may have chosen others."""

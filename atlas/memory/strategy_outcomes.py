@@ -22,7 +22,7 @@ from atlas.memory.strategy_records import TextOf, from_row, situation_of, to_ent
 from atlas.memory.updating import EMASuccessUpdater, credible_interval, lower_bound
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
-from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.ledger_collection import LedgerCollection
 
 COLLECTION = "atlas_strategies"
 
@@ -80,7 +80,7 @@ class StrategyOutcomes(RetrievalMemory[Strategy]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerVectorStore | PlainStore,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
         abstractor: StrategyAbstractor,
         success_updater: SuccessRateUpdater = EMASuccessUpdater(),
         collection_name: str = COLLECTION,
@@ -124,7 +124,7 @@ class StrategyOutcomes(RetrievalMemory[Strategy]):
         made._retriever = self._retriever
         return made
 
-    def _over(self, store: LedgerVectorStore | PlainStore) -> Self:
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
         return type(self)(
             self.embedder,
             store,

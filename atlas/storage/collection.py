@@ -27,8 +27,8 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collection:
-    """What the vector stores of one collection share."""
+class CollectionParts:
+    """What all views of one collection share."""
 
     name: str
     ledger: SqliteLedger

@@ -238,7 +238,7 @@ def _mend_purges(store: Store) -> None:
 
 
 def _nearest(store: Store, name: str) -> Nearest:
-    return store.collection(name).nearest
+    return store.collection(name).parts.nearest
 
 
 _CHECKS = (

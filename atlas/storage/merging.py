@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.operations import Marks
 from atlas.storage import history
-from atlas.storage.collection import Collection
+from atlas.storage.collection import CollectionParts
 from atlas.storage.history import Moment, OperationDraft
 from atlas.storage.marks import check_marks, check_there
 from atlas.storage.records import LedgerWriter
@@ -33,7 +33,7 @@ class Merge:
 
 
 def merge(
-    collection: Collection,
+    collection: CollectionParts,
     merges: Sequence[Merge],
     operation: OperationDraft,
     *,

@@ -13,7 +13,7 @@ import numpy as np
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
-from atlas.storage.collection import Collection
+from atlas.storage.collection import CollectionParts
 from atlas.storage.columns import read_metadata
 from atlas.storage.nearest import Found
 from atlas.storage.records import Seqs
@@ -28,7 +28,7 @@ UNBURIED: Where = {"marks.buried": False}
 
 
 def by_vector(
-    collection: Collection, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
+    collection: CollectionParts, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
     """The k records that are nearest to a vector, of those that pass a filter."""
     if k <= 0:
@@ -38,7 +38,7 @@ def by_vector(
 
 
 def by_words(
-    collection: Collection,
+    collection: CollectionParts,
     text: str,
     k: int,
     where: Where | None = None,
@@ -53,7 +53,7 @@ def by_words(
 
 
 def candidates(
-    collection: Collection,
+    collection: CollectionParts,
     vector: Vector | None,
     text: str | None,
     n: int,
@@ -78,7 +78,7 @@ def candidates(
         return _candidates(collection, near, worded)
 
 
-def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Found:
+def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Found:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_among(vector, k, scope.passing)
@@ -92,14 +92,14 @@ def _nearest(collection: Collection, vector: Vector, k: int, scope: Scope) -> Fo
     return found[:k]
 
 
-def _scope(collection: Collection, where: Where | None, with_buried: bool) -> Scope:
+def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
     hidden = _none() if with_buried else matching(BURIED)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
 
 
-def _result(collection: Collection, found: Found) -> QueryResult:
+def _result(collection: CollectionParts, found: Found) -> QueryResult:
     records = collection.ledger.at([seq for seq, _ in found])
     live = [(records[seq], similarity) for seq, similarity in found if seq in records]
     return QueryResult(
@@ -110,7 +110,7 @@ def _result(collection: Collection, found: Found) -> QueryResult:
     )
 
 
-def _candidates(collection: Collection, near: Mapping[int, float], worded: Matches) -> Candidates:
+def _candidates(collection: CollectionParts, near: Mapping[int, float], worded: Matches) -> Candidates:
     held = read_metadata(collection.ledger, list(near))
     live = [seq for seq in near if seq in held]
     return Candidates(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atlas.core.types import Vector
-from atlas.storage.collection import Collection
+from atlas.storage.collection import CollectionParts
 from atlas.storage.records import join_vectors
 
 SAME_TEXT = 0.999
@@ -18,7 +18,7 @@ LOOKED_AT = 16
 """Nearest records among which the nearest with another text is looked for."""
 
 
-def sample(collection: Collection, n: int) -> tuple[Vector, Vector]:
+def sample(collection: CollectionParts, n: int) -> tuple[Vector, Vector]:
     """Cosines of pairs of some n records, and of each of them with the nearest record that says something else.
 
     The records are spread evenly over the order in which they were added, so the sample of a store is always the same.
@@ -34,7 +34,7 @@ def sample(collection: Collection, n: int) -> tuple[Vector, Vector]:
     return unrelated.astype(np.float32), np.array([one for one in near if one is not None], np.float32)
 
 
-def first_vectors(collection: Collection, ids: Sequence[str]) -> dict[str, Vector]:
+def first_vectors(collection: CollectionParts, ids: Sequence[str]) -> dict[str, Vector]:
     """The vector of each of some records as a whole, which is its first, by id."""
     with collection.ledger.database.read() as connection:
         rows = connection.execute(
@@ -45,6 +45,6 @@ def first_vectors(collection: Collection, ids: Sequence[str]) -> dict[str, Vecto
         return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
 
 
-def _nearest_other(collection: Collection, vector: Vector) -> float | None:
+def _nearest_other(collection: CollectionParts, vector: Vector) -> float | None:
     found = collection.nearest.query(vector, LOOKED_AT)
     return next((similarity for _, similarity in found if similarity < SAME_TEXT), None)

@@ -20,10 +20,11 @@ from atlas.infra.forking import InterProcessLock
 from atlas.infra.vector_index.chroma import ChromaIndex
 from atlas.protocols.infra import Clock
 from atlas.storage import erasing
-from atlas.storage.collection import Collection
+from atlas.storage.collection import CollectionParts
 from atlas.storage.differences import read_changes
 from atlas.storage.history import count_operations, read_collections
 from atlas.storage.ledger import SqliteLedger
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.ledger_file import damaged
 from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks import MarksBook
@@ -58,7 +59,7 @@ class Store:
         self.settings = settings
         self.marks = MarksBook(path, ledger)
         self.profiles = ProfileBook(ledger)
-        self._collections: dict[str, Collection] = {}
+        self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
 
@@ -129,15 +130,19 @@ class Store:
             self.relabel(model, checksum)
 
     def vector_store(self, name: str) -> LedgerVectorStore:
-        """One collection.
+        """Return one collection as the specification's vector store, whose methods are awaited.
 
         Raises:
             NotFound: The store is not bound to an embedding model yet.
         """
         return LedgerVectorStore(self.collection(name))
 
-    def collection(self, name: str) -> Collection:
-        """What the vector stores of a collection share."""
+    def collection(self, name: str) -> LedgerCollection:
+        """Return one collection.
+
+        Raises:
+            NotFound: The store is not bound to an embedding model yet.
+        """
         model = self.model
         if model is None:
             raise NotFound(
@@ -146,8 +151,8 @@ class Store:
         with self._lock:
             held = self._collections.get(name)
             if held is None or (held.model, held.dimension) != (model.name, model.dimension):
-                held = self._collections[name] = self._make_collection(name, model)
-            return held
+                held = self._collections[name] = self._make_parts(name, model)
+            return LedgerCollection(held)
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block inside of which everything that this thread reads is of one state of the store."""
@@ -184,7 +189,7 @@ class Store:
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())
-        return sum(self.collection(name).nearest.catch_up() for name in self.ledger.collections())
+        return sum(self.collection(name).parts.nearest.catch_up() for name in self.ledger.collections())
 
     def finish_purges(self) -> str:
         """Do what purges have left to do; why that is not done yet, and what to do, empty where it is."""
@@ -192,7 +197,7 @@ class Store:
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
         for name in self.ledger.collections() if self.model else ():
-            nearest = self.collection(name).nearest
+            nearest = self.collection(name).parts.nearest
             if nearest.is_behind(0):  # queries need the index that was dropped
                 nearest.catch_up()
         return problem
@@ -231,7 +236,7 @@ class Store:
         if not (index or ChromaIndex(self.path / INDEX, name)).clear():
             raise StoreUnavailable(f"{self.path / INDEX / name} cannot be removed by a forked process")
 
-    def _make_collection(self, name: str, model: EmbeddingModel) -> Collection:
+    def _make_parts(self, name: str, model: EmbeddingModel) -> CollectionParts:
         index = None if self.read_only else ChromaIndex(self.path / INDEX, name)
         nearest = Nearest(
             self.ledger,
@@ -240,7 +245,7 @@ class Store:
             model=(model.name, model.dimension),
             exact_max_rows=self.settings.exact_max_rows,
         )
-        return Collection(
+        return CollectionParts(
             name=name,
             ledger=self.ledger,
             marks=self.marks,

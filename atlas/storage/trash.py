@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
-from atlas.storage.collection import Collection
+from atlas.storage.collection import CollectionParts
 from atlas.storage.database import Unreadable, bounded
 from atlas.storage.history import RECORD, OperationDraft
 from atlas.storage.ledger import SqliteLedger
@@ -46,7 +46,7 @@ def count_trash(ledger: SqliteLedger, collection: str) -> int:
         return int(row[0]) - count_purged(connection, collection)
 
 
-def restore(collection: Collection, ids: Sequence[str], operation: OperationDraft) -> int:
+def restore(collection: CollectionParts, ids: Sequence[str], operation: OperationDraft) -> int:
     """Bring deleted records back as they were; how many. Those that are there already stay as they are.
 
     Raises:

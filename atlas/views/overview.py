@@ -171,10 +171,10 @@ def _n_bytes(directory: Path) -> int:
 def _index_state(memory: MemorySystem) -> str:
     """How searches by meaning are answered now."""
     store, name = memory.storage, memory.experience.collection_name
-    if store.model is None or store.collection(name).nearest.is_exact():
+    if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"
     position = store.ledger.position(name)
-    seal = store.collection(name).nearest.seal()
+    seal = store.collection(name).parts.nearest.seal()
     if seal.ledger_id != position.ledger_id:
         return "not built: every vector is compared"
     n_behind = max(0, position.revision - seal.revision)

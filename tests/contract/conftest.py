@@ -59,7 +59,7 @@ def make_store(kind: str, directory: Path) -> Iterator[StoreUnderTest]:
     opened = Store.open(directory / "store", settings=settings)
     opened.bind(EmbeddingModel("test", DIMENSION))
     yield StoreUnderTest(opened.vector_store(COLLECTION), opened)
-    opened.collection(COLLECTION).nearest.close()
+    opened.collection(COLLECTION).parts.nearest.close()
     opened.ledger.close()
 
 

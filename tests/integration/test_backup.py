@@ -36,38 +36,38 @@ def opened(path) -> Store:
 
 
 def add(store: Store, *ids: str) -> None:
-    collection = store.vector_store(COLLECTION)
+    collection = store.collection(COLLECTION)
     rows = [VECTORS[len(record_id) % 8] for record_id in ids]
     collection.add(list(ids), rows, [{"title": record_id} for record_id in ids], list(ids))
 
 
 def ids_of(store: Store) -> list[str]:
-    return [row["id"] for row in store.vector_store(COLLECTION).scan()]
+    return [row["id"] for row in store.collection(COLLECTION).scan()]
 
 
 def test_a_restore_brings_records_marks_and_history_back(tmp_path):
     with opened(tmp_path / "store") as store:
         add(store, "a", "bb", "ccc")
-        store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",), pinned=True)})
+        store.collection(COLLECTION).mark({"a": Marks(tags=("kept",), pinned=True)})
         report = backup(store, tmp_path / "backup.zip")
         assert report.n_records == 3
 
-        store.vector_store(COLLECTION).delete(["a", "bb"])
-        store.vector_store(COLLECTION).mark({"ccc": Marks(note="made after the backup")})
+        store.collection(COLLECTION).delete(["a", "bb"])
+        store.collection(COLLECTION).mark({"ccc": Marks(note="made after the backup")})
         assert restore(store, tmp_path / "backup.zip").n_records == 3
 
         assert ids_of(store) == ["a", "bb", "ccc"]
         marks = store.marks.read(COLLECTION, ["a", "ccc"])
         assert marks == {"a": Marks(tags=("kept",), pinned=True), "ccc": Marks()}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
-        assert store.vector_store(COLLECTION).query(VECTORS[1], 1).ids == ["a"]
+        assert store.collection(COLLECTION).query(VECTORS[1], 1).ids == ["a"]
 
 
 @pytest.mark.parametrize("text", ["{", '{"marks": {"a": {"note": "by hand"}, "bb": {"pinned": true}}}'])
 def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, text):
     with opened(tmp_path / "store") as store:
         add(store, "a", "bb")
-        store.vector_store(COLLECTION).mark({"a": Marks(tags=("kept",))})
+        store.collection(COLLECTION).mark({"a": Marks(tags=("kept",))})
         backup(store, tmp_path / "backup.zip")
         file = store.path / marks_file(COLLECTION)
         file.write_text(text)
@@ -97,7 +97,7 @@ def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
         restore(other, tmp_path / "backup.zip")
         assert other.model == EmbeddingModel("test", 8)
         assert ids_of(other) == ["a", "bb"]
-        assert other.vector_store(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
+        assert other.collection(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
 
 
 def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
@@ -105,11 +105,11 @@ def test_a_process_that_has_the_store_open_sees_what_was_restored(tmp_path):
         add(store, "a")
         backup(store, tmp_path / "backup.zip")
         add(store, "bb")
-        assert other.vector_store(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
+        assert other.collection(COLLECTION).query(VECTORS[2], 1).ids == ["bb"]
         restore(store, tmp_path / "backup.zip")
-        assert other.vector_store(COLLECTION).query(VECTORS[2], 2).ids == ["a"]
+        assert other.collection(COLLECTION).query(VECTORS[2], 2).ids == ["a"]
         add(other, "ccc")
-        assert store.vector_store(COLLECTION).query(VECTORS[3], 1).ids == ["ccc"]
+        assert store.collection(COLLECTION).query(VECTORS[3], 1).ids == ["ccc"]
 
 
 def test_marks_on_their_way_to_their_file_are_in_the_backup(tmp_path):
@@ -313,7 +313,7 @@ def test_the_label_names_the_restored_model(tmp_path):
 @pytest.mark.parametrize("act", ["prune", "merge"])
 def test_a_plan_does_not_outlive_a_restore(tmp_path, act):
     with opened(tmp_path / "store") as store:
-        memory = ChromaExperienceMemory(HashEmbedder(8, "test"), store.vector_store(COLLECTION))
+        memory = ChromaExperienceMemory(HashEmbedder(8, "test"), store.collection(COLLECTION))
         bad, good = memory.store_many([attempt("a", False), attempt("b")])
         memory.change_marks([bad], pinned=True)
         backup(store, tmp_path / "backup.zip")
@@ -330,7 +330,7 @@ def test_an_edit_does_not_outlive_a_restore(tmp_path):
     with opened(tmp_path / "store") as store:
         add(store, "a")
         backup(store, tmp_path / "backup.zip")
-        collection = store.vector_store(COLLECTION)
+        collection = store.collection(COLLECTION)
         moment = collection.moment()
         restore(store, tmp_path / "backup.zip")
         with pytest.raises(PlanOutdated, match="nothing was done"):

@@ -100,7 +100,7 @@ def check(path, acknowledged):
     memory = opened(path, is_indexed=True)
     texts = {row["id"]: row["document"] for row in memory.experience.browse()}
     held = set(texts)
-    vectors = memory.storage.vector_store(COLLECTION).vectors()
+    vectors = memory.storage.collection(COLLECTION).vectors()
     expected = encode_documents(embedder(), [*texts.values()])
     assert {i: len(own) for i, own in vectors.items()} == dict(zip(texts, map(len, expected), strict=True))
     assert set(acknowledged.records) - acknowledged.in_doubt <= held

@@ -24,7 +24,7 @@ def store(tmp_path):
         ids = [f"r{i}" for i in range(8)]
         metadatas = [{"outcome": "failed", "n": i} for i in range(8)]
         documents = [f"the task of number {i}" for i in range(8)]
-        opened.vector_store(COLLECTION).add(ids, list(vectors), metadatas, documents)
+        opened.collection(COLLECTION).add(ids, list(vectors), metadatas, documents)
         opened.catch_up()
         yield opened
 
@@ -61,7 +61,7 @@ def test_what_differs_is_found_and_mended(store, statement, check, words):
 
 
 def test_words_that_are_built_anew_leave_no_second_table_behind(store):
-    store.vector_store("others").add(["o1"], [[1.0] * store.model.dimension], [{}], ["a text of another"])
+    store.collection("others").add(["o1"], [[1.0] * store.model.dimension], [{}], ["a text of another"])
     broken(store, "INSERT INTO words_1 (words_1) VALUES ('delete-all')")
     problems(store, fix=True)
     with store.ledger.database.read() as connection:
@@ -80,14 +80,14 @@ def test_a_missing_index_is_built_anew_where_queries_need_it(store):
 
 
 def test_an_index_that_is_behind_catches_up(store):
-    store.vector_store(COLLECTION).delete(["r1"])
+    store.collection(COLLECTION).delete(["r1"])
     assert "1 revisions behind" in problems(store)["index"]
     problems(store, fix=True)
     assert problems(store) == {}
 
 
 def test_an_index_with_other_vectors_is_built_anew(store):
-    index = store.collection(COLLECTION).nearest.index
+    index = store.collection(COLLECTION).parts.nearest.index
     seal = index.seal()
     index.remove(["1:0"])
     index.set_seal(seal.ledger_id, seal.revision, change=seal.change, change_name=seal.change_name)
@@ -97,7 +97,7 @@ def test_an_index_with_other_vectors_is_built_anew(store):
 
 
 def test_marks_of_records_that_never_were_are_mended_and_can_be_brought_back(store):
-    store.vector_store(COLLECTION).mark({"r1": Marks(note="mine")})
+    store.collection(COLLECTION).mark({"r1": Marks(note="mine")})
     file = store.path / "experiences_meta.json"
     marks = json.loads(file.read_text())
     marks["marks"]["stranger"] = {"note": "from elsewhere"}

@@ -268,10 +268,10 @@ def test_nothing_brings_a_purged_record_back(store, tmp_path):
         assert memory.experience.restore_many([exported]) == []
         record = ([leaked], [[1.0] + [0.0] * 31], [{}], ["text"])
         with pytest.raises(InvalidInput, match="was purged, and its id is not used again"):
-            memory.storage.vector_store("atlas_experiences").add(*record)
+            memory.storage.collection("atlas_experiences").add(*record)
         with pytest.raises(NotFound, match="purged already"):
             memory.plan_purge([leaked])
-        assert memory.storage.vector_store("atlas_experiences").versions(leaked) == []
+        assert memory.storage.collection("atlas_experiences").versions(leaked) == []
         assert holding(store, *FORMS) == {}
 
 

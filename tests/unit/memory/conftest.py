@@ -75,7 +75,7 @@ def memory_over(kind: str, directory: Path, **options: Any) -> Iterator[ChromaEx
         return
     store = Store.open(directory / "store", clock=options["clock"])
     store.bind(EmbeddingModel(embedder.model_name, embedder.dimension))
-    yield ChromaExperienceMemory(embedder, store.vector_store(COLLECTION), **options)
+    yield ChromaExperienceMemory(embedder, store.collection(COLLECTION), **options)
     store.ledger.close()
 
 

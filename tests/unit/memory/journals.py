@@ -10,7 +10,7 @@ from atlas.testing import FixedClock, HashEmbedder
 
 
 def opened(store: Store, clock: FixedClock, **options) -> Journal:
-    stores = [store.vector_store(name) for name in (COLLECTION, REFUSED_COLLECTION)]
+    stores = [store.collection(name) for name in (COLLECTION, REFUSED_COLLECTION)]
     return Journal(HashEmbedder(), *stores, clock=clock, **options)
 
 

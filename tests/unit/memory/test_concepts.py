@@ -26,14 +26,14 @@ CROP_TWICE = "def crop_twice(grid, box):\n    return crop(crop(grid, box), box)\
 
 @pytest.fixture
 def library(store):
-    return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), clock=FixedClock())
+    return ChromaConceptLibrary(HashEmbedder(), store.collection(COLLECTION), clock=FixedClock())
 
 
 @pytest.fixture
 def elsewhere(tmp_path):
     made = Store.open(tmp_path / "elsewhere", clock=FixedClock())
     made.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    yield ChromaConceptLibrary(HashEmbedder(), made.vector_store(COLLECTION), clock=FixedClock())
+    yield ChromaConceptLibrary(HashEmbedder(), made.collection(COLLECTION), clock=FixedClock())
     made.ledger.close()
 
 
@@ -148,7 +148,7 @@ def test_of_two_that_add_one_name_at_once_the_second_is_refused(library, store):
     def other():
         library.add(concept(code=OTHER))
 
-    late = ChromaConceptLibrary(Between(other), store.vector_store(COLLECTION), clock=FixedClock())
+    late = ChromaConceptLibrary(Between(other), store.collection(COLLECTION), clock=FixedClock())
     with pytest.raises(InvalidInput, match="another concept is named 'crop'"):
         late.add(concept())
     assert [one["metadata"]["title"] for one in library.browse()] == ["crop"]
@@ -380,7 +380,7 @@ class TwoPrimitives:
 
 def test_primitives_are_loaded_once_and_those_that_were_edited_stay(store):
     def opened():
-        return ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), TwoPrimitives(), clock=FixedClock())
+        return ChromaConceptLibrary(HashEmbedder(), store.collection(COLLECTION), TwoPrimitives(), clock=FixedClock())
 
     opened().edit("arc_f", description="fill everything")
     again = opened()
@@ -445,7 +445,7 @@ class Joined:
 def test_strategies_propose_and_the_library_is_as_it_was(store):
     library = ChromaConceptLibrary(
         HashEmbedder(),
-        store.vector_store(COLLECTION),
+        store.collection(COLLECTION),
         None,
         composition_strategy=Joined(),
         compression_strategy=Joined(),
@@ -460,7 +460,7 @@ def test_strategies_propose_and_the_library_is_as_it_was(store):
 @pytest.fixture
 def composing(store):
     """A library of two concepts that composes anything."""
-    library = ChromaConceptLibrary(HashEmbedder(), store.vector_store(COLLECTION), composition_strategy=Joined())
+    library = ChromaConceptLibrary(HashEmbedder(), store.collection(COLLECTION), composition_strategy=Joined())
     library.add_many([concept(), concept("f", "fill", "def f(g):\n    return g\n")])
     return library
 
@@ -610,7 +610,7 @@ def test_a_pipeline_asks_the_library_that_it_was_given_to_for_what_its_parts_cal
 
 def drop_needs(store, **changes):
     """Make the records of concepts what an earlier ATLAS wrote, with other contents where given."""
-    records = store.vector_store(COLLECTION)
+    records = store.collection(COLLECTION)
     rows = records.get(records.ids())
     metadatas = [
         {name: value for name, value in row["metadata"].items() if name != "needs"}

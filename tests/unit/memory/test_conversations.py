@@ -14,7 +14,7 @@ from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 
 @pytest.fixture
 def conversations(store, clock):
-    return Conversations(HashEmbedder(), store.vector_store(COLLECTION), clock=clock)
+    return Conversations(HashEmbedder(), store.collection(COLLECTION), clock=clock)
 
 
 def said(turns):

@@ -45,7 +45,7 @@ def memory(request, tmp_path):
 
 
 def vectors_of(memory):
-    return memory.storage.vector_store(COLLECTION).vectors()
+    return memory.storage.collection(COLLECTION).vectors()
 
 
 def assert_sound(memory):
@@ -133,14 +133,14 @@ def test_windows_outlive_the_process(tmp_path):
     with opened(tmp_path / "store") as memory:
         memory.experience.store_many([attempt(LONG), attempt("short")])
     with opened(tmp_path / "store", exact_max_rows=2) as memory:
-        assert not memory.storage.collection(COLLECTION).nearest.is_exact()
+        assert not memory.storage.collection(COLLECTION).parts.nearest.is_exact()
         assert found(memory, "lambda mu") == [LONG]
         assert_sound(memory)
 
 
 def test_a_store_is_large_by_its_vectors_not_by_its_records(tmp_path):
     with opened(tmp_path / "store", exact_max_rows=N_VECTORS, index_lag_rows=1) as memory:
-        nearest = memory.storage.collection(COLLECTION).nearest
+        nearest = memory.storage.collection(COLLECTION).parts.nearest
         memory.experience.store(attempt(LONG))
         assert nearest.is_exact()
         assert nearest.seal().n_keys == 0

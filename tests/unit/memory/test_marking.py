@@ -104,7 +104,7 @@ def test_a_search_finds_k_that_are_not_buried_wherever_there_are_k(tmp_path, mon
     ids, query = [f"r{i}" for i in range(400)], vectors[7]
     with Store.open(tmp_path / "store", settings=Settings(exact_max_rows=exact_max_rows)) as store:
         store.bind(EmbeddingModel("test", 8))
-        things = store.vector_store(COLLECTION)
+        things = store.collection(COLLECTION)
         things.add(ids, list(vectors), [{"even": i % 2 == 0} for i in range(400)], ids)
         store.catch_up()
         nearest = np.argsort(-(vectors @ query))
@@ -121,10 +121,10 @@ def test_a_search_finds_k_that_are_not_buried_wherever_there_are_k(tmp_path, mon
 def test_burying_is_seen_at_once_by_other_openings_of_the_store(tmp_path):
     with Store.open(tmp_path / "store") as one, Store.open(tmp_path / "store") as other:
         one.bind(EmbeddingModel("test", 2))
-        one.vector_store(COLLECTION).add(["a", "b"], [[1, 0], [0, 1]], [{}, {}], ["a", "b"])
-        reader = other.vector_store(COLLECTION)
+        one.collection(COLLECTION).add(["a", "b"], [[1, 0], [0, 1]], [{}, {}], ["a", "b"])
+        reader = other.collection(COLLECTION)
         for buried in (False, True, False, True):
-            one.vector_store(COLLECTION).change_marks(["a"], lambda marks, b=buried: Marks(buried=b))
+            one.collection(COLLECTION).change_marks(["a"], lambda marks, b=buried: Marks(buried=b))
             found = reader.query([1, 0], 2, with_buried=False).ids
             assert found == (["b"] if buried else ["a", "b"])
 

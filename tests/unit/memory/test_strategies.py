@@ -38,7 +38,7 @@ class ByDescription:
 
 @pytest.fixture
 def bank(store):
-    return ChromaStrategyBank(HashEmbedder(), store.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
+    return ChromaStrategyBank(HashEmbedder(), store.collection(COLLECTION), ByDescription(), clock=FixedClock())
 
 
 def strategy(situation=REFUND, suggestion="look the booking up first", **fields):
@@ -195,7 +195,7 @@ def test_a_retired_strategy_that_gets_a_source_stays_retired_and_that_is_told(ba
 
 def test_the_threshold_of_sameness_decides(store):
     bank = ChromaStrategyBank(
-        HashEmbedder(), store.vector_store(COLLECTION), ByDescription(), clock=FixedClock(), same_situation=0.5
+        HashEmbedder(), store.collection(COLLECTION), ByDescription(), clock=FixedClock(), same_situation=0.5
     )
     written = bank.write(attempt(REFUND))
     assert bank.write(attempt(REFUND + " today")).id == written.id
@@ -407,7 +407,7 @@ def test_exported_strategies_are_the_same_elsewhere_and_are_put_back_once(bank, 
     exported = bank.export([kept])
     other = Store.open(tmp_path / "other", clock=FixedClock())
     other.bind(EmbeddingModel(HashEmbedder().model_name, HashEmbedder().dimension))
-    elsewhere = ChromaStrategyBank(HashEmbedder(), other.vector_store(COLLECTION), ByDescription(), clock=FixedClock())
+    elsewhere = ChromaStrategyBank(HashEmbedder(), other.collection(COLLECTION), ByDescription(), clock=FixedClock())
     assert elsewhere.restore_many(exported) == [kept]
     assert elsewhere.restore_many(exported) == []
     assert elsewhere.get(kept) == bank.get(kept)
@@ -420,7 +420,7 @@ def test_exported_strategies_are_the_same_elsewhere_and_are_put_back_once(bank, 
 def test_what_is_embedded_can_be_chosen(store):
     bank = ChromaStrategyBank(
         HashEmbedder(),
-        store.vector_store(COLLECTION),
+        store.collection(COLLECTION),
         ByDescription(),
         clock=FixedClock(),
         text_of=lambda strategy: strategy.suggestion,

@@ -35,42 +35,42 @@ class Opened:
 
     def add(self, *ids: str, **metadata: Any) -> str:
         """Add records in one operation; its id."""
-        scoped = self.store.vector_store(THINGS).within("store")
+        scoped = self.store.collection(THINGS).within("store")
         vectors = [vector_of(record_id) for record_id in ids]
         scoped.add(list(ids), vectors, [dict(metadata) for _ in ids], [f"text of {i}" for i in ids])
         return str(scoped.operation_id)
 
     def edit(self, record_id: str, document: str, **metadata: Any) -> str:
         """Change a record to another text, whose vector it gets; the operation's id."""
-        scoped = self.store.vector_store(THINGS).within("edit")
+        scoped = self.store.collection(THINGS).within("edit")
         scoped.update([record_id], [vector_of(document)], [metadata], [document])
         return str(scoped.operation_id)
 
     def delete(self, *ids: str) -> str:
         """Delete records; the operation's id."""
-        scoped = self.store.vector_store(THINGS).within("delete")
+        scoped = self.store.collection(THINGS).within("delete")
         scoped.delete(list(ids))
         return str(scoped.operation_id)
 
     def mark(self, **marks: Marks) -> str:
         """Mark records; the operation's id."""
-        scoped = self.store.vector_store(THINGS).within("mark")
+        scoped = self.store.collection(THINGS).within("mark")
         scoped.mark(marks)
         return str(scoped.operation_id)
 
     def marks(self, record_id: str) -> Marks:
-        return self.store.vector_store(THINGS).marks([record_id])[record_id]
+        return self.store.collection(THINGS).marks([record_id])[record_id]
 
     def ids(self, where: dict[str, Any] | None = None) -> list[str]:
-        return [row["id"] for row in self.store.vector_store(THINGS).scan(where)]
+        return [row["id"] for row in self.store.collection(THINGS).scan(where)]
 
     def nearest(self, record_id: str, k: int = 1) -> list[str]:
         """The ids nearest to the vector that belongs to an id."""
-        return self.store.vector_store(THINGS).query(vector_of(record_id), k).ids
+        return self.store.collection(THINGS).query(vector_of(record_id), k).ids
 
     def contents(self) -> dict[str, Any]:
         """Everything that is kept of every record, for comparing."""
-        rows = self.store.vector_store(THINGS).get(self.ids())
+        rows = self.store.collection(THINGS).get(self.ids())
         return {row["id"]: (row["document"], row["metadata"], row["embedding"].tobytes()) for row in rows}
 
 
@@ -87,7 +87,7 @@ def open_store(tmp_path: Path) -> Iterator[Callable[..., Opened]]:
     yield open_one
     for store in opened:
         with suppress(StoreError, NotFound):
-            store.collection(THINGS).nearest.close()
+            store.collection(THINGS).parts.nearest.close()
         store.ledger.close()
 
 

@@ -136,7 +136,7 @@ def test_a_store_lets_go_of_every_file_when_closing_it_fails(open_store, monkeyp
     path = make(open_store)
     opened = open_store(**FEW)
     assert opened.nearest("r1") == ["r1"]
-    nearest = opened.store.collection(THINGS).nearest
+    nearest = opened.store.collection(THINGS).parts.nearest
     name = {"flush": "flush", "catch up": "catch_up", "close of an index": "close"}[step]
     monkeypatch.setattr(RetrievalLog if step == "flush" else Nearest, name, fail)
     with pytest.raises(StoreUnavailable, match="the disk is full"):
@@ -223,7 +223,7 @@ def test_a_damaged_file_of_the_index_is_rebuilt_without_a_word(open_store, large
     opened.store.close()
     assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
     again = open_store(**FEW)
-    assert again.store.collection(THINGS).nearest.seal().n_keys == 1_101
+    assert again.store.collection(THINGS).parts.nearest.seal().n_keys == 1_101
     assert again.nearest("r77") == ["r77"]
     assert again.nearest("new") == ["new"]
 
@@ -250,10 +250,10 @@ def test_a_seal_that_nobody_could_have_set_counts_as_none(open_store, text):
     opened = open_store(**FEW)
     ledger_id = opened.store.ledger.position(THINGS).ledger_id
     (path / "chroma" / THINGS / "seal.json").write_text(text % ledger_id)
-    assert opened.store.collection(THINGS).nearest.seal() == Seal()
+    assert opened.store.collection(THINGS).parts.nearest.seal() == Seal()
     assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
     opened.store.close()
-    assert open_store(**FEW).store.collection(THINGS).nearest.seal().n_keys == len(IDS)
+    assert open_store(**FEW).store.collection(THINGS).parts.nearest.seal().n_keys == len(IDS)
 
 
 @pytest.mark.parametrize("kind", ["whole", "inside", "file in its place"])
@@ -265,7 +265,7 @@ def test_a_deleted_index_is_rebuilt(open_store, kind):
     opened = open_store(**FEW)
     assert [opened.nearest(record_id) for record_id in IDS] == [[record_id] for record_id in IDS]
     opened.store.close()
-    assert open_store(**FEW).store.collection(THINGS).nearest.seal().n_keys == len(IDS)
+    assert open_store(**FEW).store.collection(THINGS).parts.nearest.seal().n_keys == len(IDS)
 
 
 def test_an_index_deleted_while_it_is_in_use_loses_nothing(open_store):

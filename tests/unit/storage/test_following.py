@@ -24,7 +24,7 @@ def missed(opened: Opened, ids: list[str]) -> list[str]:
 
 
 def seal_of(store: Store) -> Seal:
-    return store.collection(THINGS).nearest.seal()
+    return store.collection(THINGS).parts.nearest.seal()
 
 
 def problem_of(store: Store) -> str:
@@ -95,7 +95,7 @@ def test_an_index_that_goes_just_before_it_is_asked_hides_nothing(open_store, in
     opened.add(*IDS[20:40])
     opened.store.catch_up()
     opened.add(*IDS[40:45])
-    index = opened.store.collection(THINGS).nearest.index
+    index = opened.store.collection(THINGS).parts.nearest.index
     query = index.query
 
     def interfere_and_query(*arguments, **options):
@@ -110,7 +110,7 @@ def test_an_index_that_goes_just_before_it_is_asked_hides_nothing(open_store, in
 
 def seal_the_last_five_alone(opened: Opened, **options: object) -> None:
     """Leave an index as earlier versions did where it was deleted while it caught up: it lacks all but the newest."""
-    index, seal = opened.store.collection(THINGS).nearest.index, seal_of(opened.store)
+    index, seal = opened.store.collection(THINGS).parts.nearest.index, seal_of(opened.store)
     index.clear()
     index.upsert([f"{seq}:0" for seq in range(66, 71)], [vector_of(record_id) for record_id in IDS[65:]])
     index.set_seal(seal.ledger_id, seal.revision, **options)
@@ -185,7 +185,7 @@ def test_one_operation_that_goes_on_in_a_ledger_that_was_put_back_leads_to_other
 
     def add(store: Store, ids: list[str]) -> None:
         vectors, nothing = [vector_of(record_id) for record_id in ids], [{} for _ in ids]
-        store.vector_store(THINGS).within("store", "", "one").add(ids, vectors, nothing, ids)
+        store.collection(THINGS).within("store", "", "one").add(ids, vectors, nothing, ids)
 
     add(opened.store, IDS[:20])
     opened.store.ledger.database.copy_to(path / "copy")
@@ -218,7 +218,7 @@ def test_an_index_is_still_believed_when_its_ledger_is_put_back_as_it_was_then(o
 def test_a_process_that_stays_open_follows_the_ledger_that_was_put_back(open_store, exact_max_rows, n_new):
     """What it holds in memory is of the same id and revision, or an earlier one, but of other records."""
     opened = open_store(exact_max_rows=exact_max_rows, index_lag_rows=10**6)
-    things, other = opened.store.vector_store(THINGS), open_store(**FEW)
+    things, other = opened.store.collection(THINGS), open_store(**FEW)
     opened.add(*IDS[:20])
     opened.store.catch_up()
     opened.store.ledger.database.copy_to(opened.store.path / "copy")

@@ -94,7 +94,7 @@ def test_a_child_that_cannot_use_the_index_does_not_clear_or_change_it(open_stor
     opened = open_store(exact_max_rows=5, index_lag_rows=5)
     opened.add(*[f"r{i}" for i in range(30)])
     opened.store.catch_up()
-    index = opened.store.collection(THINGS).nearest.index
+    index = opened.store.collection(THINGS).parts.nearest.index
     seal = index.seal()
 
     def work():
@@ -129,7 +129,7 @@ def test_threads_go_on_searching_while_another_one_closes_the_ledger(open_store)
     opened = open_store()
     opened.add("a", "b", "c")
     opened.mark(a=Marks(pinned=True))
-    things, found, is_over = opened.store.vector_store(THINGS), [], threading.Event()
+    things, found, is_over = opened.store.collection(THINGS), [], threading.Event()
 
     def search():
         while not is_over.is_set():

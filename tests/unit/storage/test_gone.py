@@ -27,7 +27,7 @@ def uses(opened):
     return (
         opened.ids,
         lambda: opened.nearest("r1"),
-        lambda: opened.store.vector_store(THINGS).search_text("text", 3),
+        lambda: opened.store.collection(THINGS).search_text("text", 3),
         lambda: opened.marks("r1"),
         lambda: opened.add("new"),
         lambda: opened.delete("r2"),

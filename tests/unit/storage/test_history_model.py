@@ -251,7 +251,7 @@ class Histories(RuleBasedStateMachine):
                 marks=marks,
             )
         ]
-        merge(self.store.collection(THINGS), merges, draft, unchanged_since=self.store.ledger.moment())
+        merge(self.store.collection(THINGS).parts, merges, draft, unchanged_since=self.store.ledger.moment())
         operation = self.model.operations[draft.id] = ModelOperation()
         self.model.change(operation, RECORD, kept, self.shown(self.store.ledger.get(THINGS, [kept])[kept]))
         for record_id in removed:
@@ -264,10 +264,10 @@ class Histories(RuleBasedStateMachine):
         draft, live = self.draft("restore"), self.model.live()
         if not set(record_ids) <= {*live, *self.model.graves}:
             with pytest.raises(NotFound, match="there is no deleted record"):
-                restore(self.store.collection(THINGS), record_ids, draft)
+                restore(self.store.collection(THINGS).parts, record_ids, draft)
             return
         dead = [record_id for record_id in record_ids if record_id not in live]
-        assert restore(self.store.collection(THINGS), record_ids, draft) == len(dead)
+        assert restore(self.store.collection(THINGS).parts, record_ids, draft) == len(dead)
         if dead:
             operation = self.model.operations[draft.id] = ModelOperation()
         for record_id in dead:

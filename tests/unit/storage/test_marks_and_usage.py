@@ -53,7 +53,7 @@ def marked(open_store):
     ],
 )
 def test_records_are_filtered_by_their_marks(marked, where, expected):
-    things = marked.store.vector_store(THINGS)
+    things = marked.store.collection(THINGS)
     assert "".join(marked.ids(where)) == expected
     assert things.count(where) == len(expected)
     assert "".join(sorted(things.query(vector_of("a"), 9, where).ids)) == expected
@@ -106,7 +106,7 @@ def test_records_are_filtered_by_their_usage(tmp_path, where, expected):
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         opened = Opened(store)
         opened.add(*IDS)
-        things = store.vector_store(THINGS)
+        things = store.collection(THINGS)
         for record_id, success in (("a", True), ("a", True), ("b", False)):
             things.record_use(record_id, success)
         with store.ledger.database.write() as connection:
@@ -126,7 +126,7 @@ def test_uses_add_up(tmp_path):
     store = Store.open(tmp_path / "store", clock=clock)
     opened = Opened(store)
     opened.add("a", "b")
-    things = store.vector_store(THINGS)
+    things = store.collection(THINGS)
     things.record_use("a", True, "t1")
     clock.advance(timedelta(days=1))
     things.record_use("a", False, "t2")
@@ -142,7 +142,7 @@ def test_uses_add_up(tmp_path):
 def test_an_attempt_counts_once_for_a_record(open_store):
     opened = open_store()
     opened.add("a", "b")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     for record_id, trajectory_id in (("a", "one"), ("a", "one"), ("a", "two"), ("b", "one"), ("b", ""), ("b", "")):
         things.record_use(record_id, True, "t", trajectory_id)
     named = {i: [use.trajectory_id for use in of] for i, of in things.uses(["a", "b"]).items()}
@@ -153,11 +153,11 @@ def test_an_attempt_counts_once_for_a_record(open_store):
 def test_retrievals_are_counted_and_written_when_the_store_closes(open_store):
     opened = open_store()
     opened.add("a", "b")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     for ids in (["a", "b"], ["a"]):
         things.note_retrievals(ids)
     opened.store.close()
-    usage = open_store().store.vector_store(THINGS).usage(["a", "b"])
+    usage = open_store().store.collection(THINGS).usage(["a", "b"])
     assert {record_id: u.n_retrieved for record_id, u in usage.items()} == {"a": 2, "b": 1}
 
 
@@ -176,7 +176,7 @@ def test_retrievals_that_cannot_be_written_yet_fail_no_search_and_are_kept(open_
     opened = open_store(busy_timeout_seconds=0.05)
     ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
     opened.add("a", *ids)
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     with locked(opened.store.path):
         things.note_retrievals(ids)
         things.note_retrievals(["a"])
@@ -193,7 +193,7 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
     opened = open_store(busy_timeout_seconds=1.0)
     ids = [f"r{i}" for i in range(FLUSH_RECORDS)]
     opened.add(*ids)
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
 
     async def count_ticks():
         noting = asyncio.ensure_future(things.note_retrievals(ids))

@@ -269,7 +269,7 @@ def test_what_is_changed_by_hand_stands_before_an_undo_and_a_merge(marked):
     )
     with pytest.raises(PlanOutdated, match="'a' has changed"):
         merge(
-            marked.store.collection(THINGS),
+            marked.store.collection(THINGS).parts,
             [merging],
             marked.store.ledger.draft("merge", actor="t"),
             unchanged_since=moment,

@@ -36,7 +36,7 @@ def old(tmp_path: Path) -> Path:
     path = tmp_path / "store"
     with Store.open(path, settings=Settings(actor="tester")) as store:
         opened = Opened(store)
-        things = store.vector_store(THINGS)
+        things = store.collection(THINGS)
         things.add([*TEXTS], [vector_of(i) for i in TEXTS], [{"n": 1}] * 3, ["first", *list(TEXTS.values())[1:]])
         opened.edit("a", TEXTS["a"], n=2)
         opened.mark(b=Marks(pinned=True))
@@ -47,11 +47,11 @@ def old(tmp_path: Path) -> Path:
 
 
 def found(store: Store, text: str) -> list[str]:
-    return store.vector_store(THINGS).search_text(text, 5).ids
+    return store.collection(THINGS).search_text(text, 5).ids
 
 
 def usage_of(store: Store, record_id: str) -> tuple[Usage, list[Use]]:
-    things = store.vector_store(THINGS)
+    things = store.collection(THINGS)
     return things.usage([record_id])[record_id], things.uses([record_id])[record_id]
 
 
@@ -101,13 +101,13 @@ def test_what_version_1_did_can_still_be_undone(old):
 def test_opening_one_of_version_2_keeps_its_uses_and_lets_those_that_follow_be_undone(tmp_path):
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         Opened(store).add("a")
-        store.vector_store(THINGS).record_use("a", True, "task", "one")
+        store.collection(THINGS).record_use("a", True, "task", "one")
         before = usage_of(store, "a")
     make_version_2(tmp_path / "store")
     with Store.open(tmp_path / "store", clock=FixedClock()) as store:
         assert usage_of(store, "a") == before
         assert [use.trajectory_id for use in before[1]] == ["one"]
-        scoped = store.vector_store(THINGS).within("store")
+        scoped = store.collection(THINGS).within("store")
         scoped.add(["b"], [vector_of("b")], [{}], ["b"])
         scoped.record_use("a", False, "task", "two")
         store.undo(scoped.operation_id)

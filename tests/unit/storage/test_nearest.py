@@ -19,7 +19,7 @@ def test_a_query_is_refused_once_another_process_has_reembedded_the_store(
 ):
     opened = open_store()
     opened.add("a", "b", n=1)
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     if was_asked_before:
         assert things.query(vector_of("a"), 1, where).ids == ["a"]
     reembed(open_store().store.ledger, HashEmbedder(dimension, "new"))
@@ -32,7 +32,7 @@ def test_a_query_is_refused_once_another_process_has_reembedded_the_store(
 def test_a_store_reembedded_in_the_midst_of_a_query_is_seen_as_it_was(open_store):
     opened, other = open_store(), open_store()
     opened.add("a", "b")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     ledger, follow = opened.store.ledger, opened.store.ledger.follow
 
     def reembed_and_follow(*arguments):
@@ -53,7 +53,7 @@ def test_a_store_of_few_records_with_many_writes_is_scanned_whole(open_store):
         opened.edit("a", f"text {round_number}")
         opened.add(f"gone {round_number}")
         opened.delete(f"gone {round_number}")
-    nearest = opened.store.collection(THINGS).nearest
+    nearest = opened.store.collection(THINGS).parts.nearest
     opened.add("d", "e")
     assert opened.nearest("d") == ["d"]
     assert nearest.seal() == Seal()
@@ -73,7 +73,7 @@ def test_the_first_filtered_queries_of_a_large_store_read_no_more_than_passes(op
     opened = open_store(exact_max_rows=5, index_lag_rows=10**6)
     opened.add(*"abcdefgh", n=1)
     opened.add(*"ijklmnop", n=2)
-    things, nearest = opened.store.vector_store(THINGS), opened.store.collection(THINGS).nearest
+    things, nearest = opened.store.collection(THINGS), opened.store.collection(THINGS).parts.nearest
     found = [things.query(vector_of("a"), 3, {"n": 1}).ids]
     for _ in range(2):
         assert nearest._whole.seen == 0

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.vector_store import LedgerVectorStore
 
 VALUES = (3, 1, None, [2, 5], 1, None, 4, [0, 9])
 """Of the records' key: one, several or none."""
 
 
 @pytest.fixture
-def records(tmp_path) -> Iterator[LedgerVectorStore]:
+def records(tmp_path) -> Iterator[LedgerCollection]:
     with Store.open(tmp_path) as store:
         store.bind(EmbeddingModel("test", 2))
-        held = store.vector_store("atlas_experiences")
+        held = store.collection("atlas_experiences")
         metadatas = [{} if value is None else {"merged_from": value, "title": str(value)} for value in VALUES]
         ids = [str(number) for number in range(len(VALUES))]
         held.add(ids, [np.ones(2)] * len(VALUES), metadatas, ids)

@@ -26,8 +26,8 @@ def use(opened):
     assert opened.nearest("r3") == ["r3"]
     assert opened.marks("r1") == Marks(tags=("a",))
     assert opened.marks("r2") == NO_MARKS
-    assert opened.store.vector_store(THINGS).search_text("text", 3).ids
-    opened.store.vector_store(THINGS).note_retrievals(["r1"])
+    assert opened.store.collection(THINGS).search_text("text", 3).ids
+    opened.store.collection(THINGS).note_retrievals(["r1"])
     assert [operation.kind for operation in opened.store.history()] == ["mark", "store"]
 
 
@@ -45,7 +45,7 @@ def test_every_write_is_refused(open_store, tmp_path):
     make(open_store, tmp_path / "store")
     before = files_in(tmp_path / "store")
     opened = open_store(read_only=True)
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     operation = opened.store.history()[-1].id
     for write in (
         lambda: opened.add("new"),

@@ -22,7 +22,7 @@ VOCABULARY = [f"word{number:02}" for number in range(60)] + ["café", "数据库
 def filled(open_store):
     """A store of 300 texts, some words of which are common; also with records changed and deleted since."""
     opened, draw = open_store(), random.Random(3)
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
 
     def text(n_most: int) -> str:
         return " ".join(
@@ -118,7 +118,7 @@ def test_what_is_read_of_fts5_is_what_the_texts_hold(open_store):
     opened = open_store()
     metadatas = [{"search_text": "refund"}, {}, {}]
     texts = ["refund refund flight", "flight", "word " * 300]
-    opened.store.vector_store(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts)
+    opened.store.collection(THINGS).add(["a", "b", "c"], [vector_of("a")] * 3, metadatas, texts)
     with opened.store.ledger.database.read() as connection:
         table = word_table(connection, THINGS)
         totals = read_totals(connection, table)
@@ -133,7 +133,7 @@ def test_a_pair_with_a_common_word_is_not_looked_for(open_store, monkeypatch):
     opened = open_store()
     texts = {f"r{i}": "cancel the refund" if i < 5 else "the weather" for i in range(20)}
     ids = list(texts)
-    opened.store.vector_store(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * 20, list(texts.values()))
+    opened.store.collection(THINGS).add(ids, [vector_of(i) for i in ids], [{}] * 20, list(texts.values()))
     scope = words.Scope(hidden=np.zeros(0, np.int64))
     asked = "cancel the refund"
     whole = opened.store.ledger.words.find(THINGS, asked, scope, 5).information

@@ -37,7 +37,7 @@ def test_undoing_a_deletion_brings_everything_back_as_it_was(open_store):
     opened = open_store()
     windows = np.stack([vector_of("x"), vector_of("y")])
     metadata = {"n": 1, "tags": ["t"], "content": '{"all": 1}', "search_text": "umbrella", "content_hash": "abc"}
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     things.add(["a"], [windows], [metadata], ["the text"])
     opened.add("b")
     opened.mark(a=Marks(note="mine"))
@@ -120,7 +120,7 @@ def test_changes_of_other_records_do_not_stand_in_the_way(open_store):
 
 def test_an_operation_of_many_batches_is_undone_as_one(open_store):
     opened = open_store()
-    scoped = opened.store.vector_store(THINGS).within("import", "a file")
+    scoped = opened.store.collection(THINGS).within("import", "a file")
     for batch in (["a", "b"], ["c"]):
         scoped.add(batch, [vector_of(i) for i in batch], [{} for _ in batch], batch)
     (operation,) = opened.store.history()
@@ -159,7 +159,7 @@ def test_what_was_refused_leaves_no_trace(open_store):
 def test_a_deletion_is_refused_if_a_record_has_changed_since_but_not_if_one_was_added(open_store):
     opened = open_store()
     opened.add("a", "b")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     moment = things.moment()
     opened.add("new")
     assert things.delete_unchanged(["a"], moment) == 1
@@ -174,7 +174,7 @@ def test_a_deletion_is_refused_if_a_record_has_changed_since_but_not_if_one_was_
 def test_usage_survives_a_deletion_that_is_undone(open_store):
     opened = open_store()
     opened.add("a")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     things.record_use("a", True)
     opened.store.undo(opened.delete("a"))
     assert read_usage(opened.store.ledger, THINGS, ["a"])["a"].n_successes == 1
@@ -183,7 +183,7 @@ def test_usage_survives_a_deletion_that_is_undone(open_store):
 def test_uses_are_undone_with_their_operation_and_come_back_with_it(open_store):
     opened = open_store()
     opened.add("a")
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     things.record_use("a", True, "", "one")
 
     def counted():
@@ -237,7 +237,7 @@ def test_marks_made_since_stand_in_the_way_of_deleting_again_but_not_of_what_kee
 
 def test_an_operation_that_stores_and_marks_is_undone_as_a_whole(open_store):
     opened = open_store()
-    scoped = opened.store.vector_store(THINGS).within("import")
+    scoped = opened.store.collection(THINGS).within("import")
     scoped.add(["a"], [vector_of("a")], [{}], ["a"])
     scoped.mark({"a": Marks(note="imported too")})
     opened.store.undo(scoped.operation_id)
@@ -255,5 +255,5 @@ def test_deleting_nothing_is_no_operation(open_store):
 def test_a_deletion_counts_each_record_once(open_store):
     opened = open_store()
     opened.add("a", "b")
-    assert opened.store.vector_store(THINGS).delete(["a", "a", "nope"]) == 1
+    assert opened.store.collection(THINGS).delete(["a", "a", "nope"]) == 1
     assert opened.store.history()[0].counts == {"removed": 1}

@@ -34,17 +34,17 @@ def opened(open_store: Callable[..., Opened]) -> Opened:
 
 def add(opened: Opened, texts: dict[str, str], **metadata: Any) -> None:
     """Add records with these documents, by id."""
-    things = opened.store.vector_store(THINGS)
+    things = opened.store.collection(THINGS)
     vectors = [vector_of(record_id) for record_id in texts]
     things.add(list(texts), vectors, [dict(metadata) for _ in texts], list(texts.values()))
 
 
 def found(opened: Opened, text: str, k: int = 10, **options: Any) -> list[str]:
-    return opened.store.vector_store(THINGS).search_text(text, k, **options).ids
+    return opened.store.collection(THINGS).search_text(text, k, **options).ids
 
 
 def candidates(opened: Opened, *args: Any, **options: Any) -> Candidates:
-    return opened.store.vector_store(THINGS).candidates(*args, **options)
+    return opened.store.collection(THINGS).candidates(*args, **options)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_words_follow_edits_deletions_undo_and_restore(opened):
     assert found(opened, "数") == ["b"]
     assert found(opened, "get_user_by_id") == ["a"]
     opened.delete("a")
-    opened.store.vector_store(THINGS).restore(["a"])
+    opened.store.collection(THINGS).restore(["a"])
     assert found(opened, "user") == ["a"]
     assert [finding.problem for finding in examine(opened.store) if finding.check == "keyword search"] == [""]
 
@@ -118,12 +118,12 @@ def test_each_collection_has_its_own_words(opened):
     add(opened, {str(i): "cancel the flight" for i in range(3)})
     add(opened, {"it": "a refund", "other": "weather", "third": "sun"})
     before = candidates(opened, None, "refund", 5)
-    journal = opened.store.vector_store("atlas_journal's")
+    journal = opened.store.collection("atlas_journal's")
     journal.add([f"j{i}" for i in range(50)], [vector_of("x")] * 50, [{}] * 50, ["refund"] * 50)
     assert candidates(opened, None, "refund", 5) == before
     assert len(journal.search_text("refund", 100).ids) == 50
-    assert opened.store.vector_store("empty").search_text("refund", 5).ids == []
-    assert opened.store.vector_store("empty").candidates(None, "refund", 5).word_information == 0
+    assert opened.store.collection("empty").search_text("refund", 5).ids == []
+    assert opened.store.collection("empty").candidates(None, "refund", 5).word_information == 0
 
 
 def test_the_store_keeps_no_second_copy_of_a_text(opened):
@@ -236,7 +236,7 @@ def weight(often: dict[str, int]) -> float:
 
 def at_random(opened: Opened, draw: random.Random, n_records: int) -> Kept:
     """Fill a store, then edit, delete and bury some of it."""
-    kept, things = Kept(), opened.store.vector_store(THINGS)
+    kept, things = Kept(), opened.store.collection(THINGS)
 
     def text(n_most: int) -> str:
         return " ".join(draw.choices(VOCABULARY, weights=range(len(VOCABULARY), 0, -1), k=draw.randint(0, n_most)))
@@ -320,7 +320,7 @@ def test_either_channel_may_be_left_out(opened):
 
 def test_candidates_come_without_content(opened):
     metadata = {"content": "the whole", "search_text": "umbrella", "title": "T"}
-    opened.store.vector_store(THINGS).add(["a"], [vector_of("a")], [metadata], ["text"])
+    opened.store.collection(THINGS).add(["a"], [vector_of("a")], [metadata], ["text"])
     (got,) = candidates(opened, vector_of("a"), "umbrella", 5).metadatas
     assert got == {"title": "T"}
 
