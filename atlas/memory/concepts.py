@@ -40,6 +40,7 @@ from atlas.memory.merging import check_groups
 from atlas.memory.primitive_updates import SHIPPED, shipped, update_of
 from atlas.memory.records import retried
 from atlas.memory.retrieval import Weights
+from atlas.memory.updating import SimpleAverageUpdater
 from atlas.memory.versions import ItemVersion, item_versions
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import (
@@ -108,7 +109,9 @@ class ChromaConceptLibrary(ConceptLineage):
         Raises:
             InvalidInput: Something plugged in is not what it should be; the message says what is missing.
         """
-        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        super().__init__(
+            embedder, vector_store, collection_name, weights, clock, success_updater=SimpleAverageUpdater()
+        )
         self._say_once = lru_cache(maxsize=REASONS_KEPT)(logger.warning)
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")

@@ -13,7 +13,7 @@ from atlas.core.operations import Marks, Usage
 from atlas.core.types import Vectors
 from atlas.memory import extraction
 from atlas.protocols.infra import WholeEmbedder
-from atlas.storage.ledger_collection import Restored
+from atlas.storage.collection import Restored
 from atlas.storage.stored import stored_instant
 
 

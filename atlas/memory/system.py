@@ -338,7 +338,7 @@ class MemorySystemImpl:
         Plugged memories and language models are asked outside it.
         """
         searches = self._prepared(task, k, threshold)
-        own = {name: memory for name, memory in self._memories.items() if isinstance(memory, RetrievalMemory)}
+        own = {name: memory for name, memory in self._memories.items() if not isinstance(memory, Plugged)}
         with self._storage.reading() if self._storage is not None else nullcontext():
             found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
 

@@ -213,7 +213,7 @@ numbered = itertools.count()
     metadatas=st.lists(METADATA, min_size=len(IDS), max_size=len(IDS)), wheres=st.lists(FILTERS, min_size=1, max_size=6)
 )
 def test_sql_passes_exactly_what_the_filter_means(ledger_store, metadatas, wheres):
-    vector_store = ledger_store.vector_store(f"c{next(numbered)}")
+    vector_store = ledger_store.collection(f"c{next(numbered)}")
     vector_store.add(IDS, [axis(i) for i in range(len(IDS))], metadatas, [""] * len(IDS))
     held = {row["id"]: row["metadata"] for row in vector_store.get(IDS)}
     assert list(held.values()) == metadatas

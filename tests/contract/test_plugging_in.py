@@ -91,7 +91,7 @@ def test_sync_ones_are_asked_at_once_and_block_no_loop():
         return type("Meeting", (cls,), {name: lambda self, asked, k: [barrier.wait()][:0]})()
 
     system = MemorySystemImpl(*map(meeting, PLAIN, ("search", "search", "read")))
-    assert system.query_sync(Task("t", "", REFUND)).errors == {}
+    assert asyncio.run(system.query(Task("t", "", REFUND))).errors == {}
 
 
 def test_a_callable_that_gives_a_coroutine_is_awaited_too():
@@ -144,8 +144,15 @@ def test_what_is_no_answer_costs_its_own_part():
     assert "expected a Strategy or None" in MemorySystemImpl(None, None, bank).store(attempt())["errors"]["strategies"]
 
 
-@pytest.mark.parametrize("is_sync", [True, False])
-@pytest.mark.parametrize("given", [SystemExit(2), KeyboardInterrupt(), asyncio.CancelledError(), StopIteration()])
+@pytest.mark.parametrize(
+    ("given", "is_sync"),
+    [
+        *((SystemExit(2), is_sync) for is_sync in (True, False)),
+        *((asyncio.CancelledError(), is_sync) for is_sync in (True, False)),
+        *((StopIteration(), is_sync) for is_sync in (True, False)),
+        (KeyboardInterrupt(), False),  # a sync one, in the main thread, cannot be told from the key
+    ],
+)
 def test_one_that_raises_what_would_stop_the_program_or_the_loop_costs_its_own_part_too(given, is_sync):
     def end(*_):
         raise given

@@ -23,6 +23,7 @@ from chromadb.config import Settings as ChromaSettings
 import atlas
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Experience, Task, Trajectory
+from atlas.infra.bridge import run
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.storage import ChromaVectorStore
 from atlas.memory.strategies import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
@@ -90,7 +91,7 @@ def test_search_gives_the_most_similar_four_by_default(parts):
 def test_both_outcomes_are_stored_in_metadata_and_successes_come_first(parts):
     memory = parts.experience()
     ids = {success: memory.store(attempt(success=success)) for success in (False, True)}
-    rows = memory.vector_store.get(list(ids.values()))
+    rows = run(memory.vector_store.get(list(ids.values())))
     assert {row["id"]: row["metadata"]["success"] for row in rows} == {ids[False]: False, ids[True]: True}
     assert [one.id for one in memory.search(task())] == [ids[True], ids[False]]
 

@@ -239,7 +239,7 @@ def test_each_operation_has_a_budget_of_its_own_and_so_has_each_question_outside
                 await llm.complete("s", "p", max_tokens=100)
 
         asyncio.run(thrice())
-        with pytest.raises(LLMBudgetExceeded, match="may take 300 tokens and has taken 240"):
+        with operation(), pytest.raises(LLMBudgetExceeded, match="may take 300 tokens and has taken 240"):
             run(thrice())
         assert len(server.requests) == 8
 
@@ -277,7 +277,8 @@ def test_questions_asked_at_once_share_one_budget():
             asked = [llm.complete("s", "p", max_tokens=300) for _ in range(2)]
             return await asyncio.gather(*asked, return_exceptions=True)
 
-        answers = run(both())
+        with operation():
+            answers = run(both())
         assert sorted(type(answer).__name__ for answer in answers) == ["LLMBudgetExceeded", "str"]
         assert len(server.requests) == 1
 

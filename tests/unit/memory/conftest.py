@@ -113,7 +113,7 @@ def journal(store: Store, clock: FixedClock) -> Journal:
 
 def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
     """Undo an operation of a memory over a real store."""
-    collection = memory._store._collection  # type: ignore[union-attr]
+    collection = memory.collection.parts  # type: ignore[union-attr]
     return undo(collection.ledger, collection.marks, operation_id, actor="t")
 
 

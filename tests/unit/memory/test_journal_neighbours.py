@@ -22,7 +22,7 @@ def written(journal, lines=LINES, generation=1):
 def held(journal):
     """What each entry is followed by in its text, by what it says."""
     ids = journal.ids()
-    rows = journal.vector_store.get(ids)
+    rows = journal.collection.get(ids)
     contents = {entry.id: entry.content for entry in journal.get_many(ids)}
     return {contents[row["id"]]: row["document"].removeprefix(contents[row["id"]]).split("\n\n")[1:] for row in rows}
 
@@ -37,7 +37,7 @@ def latest(store):
 
 def test_a_deleted_entry_is_found_nowhere_and_one_undo_brings_all_of_it_back(journal, store):
     ids = written(journal)
-    before, vectors = held(journal), journal.vector_store.vectors()
+    before, vectors = held(journal), journal.collection.vectors()
     assert found(journal, "bravo") == {LINES[1], LINES[2], LINES[3]}
     n_before = store.count_operations()
     assert journal.delete([ids[1]]) == 1
@@ -51,12 +51,12 @@ def test_a_deleted_entry_is_found_nowhere_and_one_undo_brings_all_of_it_back(jou
         LINES[3]: [LINES[0], LINES[2]],
         LINES[4]: [LINES[2], LINES[3]],
     }
-    [row] = journal.vector_store.get([ids[2]])
+    [row] = journal.collection.get([ids[2]])
     expected = HashEmbedder().encode(f"{LINES[2]}\n\n{LINES[0]}")
     assert np.allclose(row["embedding"], expected / np.linalg.norm(expected), atol=1e-6)
     undone = store.undo(latest(store).id)
     assert held(journal) == before
-    assert all(np.array_equal(vectors[one], now) for one, now in journal.vector_store.vectors().items())
+    assert all(np.array_equal(vectors[one], now) for one, now in journal.collection.vectors().items())
     store.undo(undone.id)
     assert found(journal, "bravo") == set()
 
@@ -175,7 +175,7 @@ def test_restored_entries_are_told_anew_as_one_operation(journal, store):
 def test_what_is_changed_elsewhere_meanwhile_is_read_anew(journal, store):
     """The second of two that delete neighbours at once sees what the first has left."""
     ids = written(journal)
-    moment = journal.vector_store.moment()
+    moment = journal.collection.moment()
     journal.delete([ids[0]])
     with pytest.raises(PlanOutdated, match="has changed since it was read"):
         journal._renew(moment, "delete", gone=[ids[1]])

@@ -244,10 +244,10 @@ def test_where_its_memory_cannot_be_asked_the_run_goes_on_without_and_says_why(m
 
 
 def test_where_one_of_its_memories_cannot_be_asked_the_run_says_why(memory, monkeypatch):
-    async def fail(*_, **__):
+    def fail(*_, **__):
         raise RuntimeError("no index")
 
-    monkeypatch.setattr(memory.strategies, "aretrieve", fail)
+    monkeypatch.setattr(memory.strategies, "find", fail)
     with atlas.remember(memory, "Sort") as run:
         assert run.context == ""
     assert run.problem == "its memory could not be asked: strategies: RuntimeError: no index"

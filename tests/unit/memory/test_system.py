@@ -11,8 +11,10 @@ from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.hits import Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy
+from atlas.infra.bridge import run
 from atlas.memory.experience import ChromaExperienceMemory
 from atlas.memory.opening import open_memory
+from atlas.memory.retrieving import Search
 from atlas.memory.strategies import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
@@ -21,6 +23,9 @@ from tests.unit.memory.conftest import attempt, task
 REFUND = "refund the cancelled flight of a customer"
 MEMORIES = ("experience", "concepts", "strategies", "journal")
 CODE = "def refund(flight):\n    return flight\n"
+
+
+DEFAULTS = {"where": None, "threshold": None, "distinct": False, "diversity": 0.0, "with_buried": False}
 
 
 class Whatever:
@@ -52,15 +57,22 @@ class Meeting:
     def store(self, trajectory): ...
     def write(self, trajectory): ...
 
-    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
+    embedder = HashEmbedder()
+
+    def prepared(self, query, k, **asked):
         """As a journal is asked."""
-        return Retrieval(hits=await self.search(query), n_hidden=3, threshold=0.0)
+        return Search(query=query, k=k, vector=None, **DEFAULTS)
+
+    def searched(self, search, *, count_retrieval):
+        return Retrieval(hits=run(self.search(search.query)), n_hidden=3, threshold=0.0)
 
 
 class Broken:
     """A journal, or a strategy bank, that no model serves."""
 
-    async def aretrieve(self, query, k, *, threshold=None, count_retrieval=True):
+    embedder = HashEmbedder()
+
+    def prepared(self, query, k, **asked):
         raise LLMUnavailable("no model")
 
     def read(self, task, k=5):

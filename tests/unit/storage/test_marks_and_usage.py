@@ -14,6 +14,7 @@ import pytest
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
+from atlas.infra.bridge import in_thread
 from atlas.storage.ledger import SqliteLedger
 from atlas.storage.store import Store
 from atlas.storage.usage import FLUSH_RECORDS, restore_usage
@@ -196,7 +197,7 @@ def test_writing_what_was_retrieved_leaves_the_event_loop_free(open_store):
     things = opened.store.collection(THINGS)
 
     async def count_ticks():
-        noting = asyncio.ensure_future(things.note_retrievals(ids))
+        noting = asyncio.ensure_future(in_thread(things.note_retrievals, ids))
         n_ticks = 0
         while not noting.done():
             await asyncio.sleep(0.01)
