@@ -34,7 +34,7 @@ def _difference(name: str, expected: str, text: str) -> str:
 
 def _advice(name: str) -> str:
     return (
-        f"What users see has changed ({name}): '-' is the snapshot, '+' is the code as it stands. If that is not meant, "
+        f"What users see has changed in {name}.txt: - is the snapshot, + is the code as it stands. If that is not meant, "
         f"mend the code. If it is, renew the snapshots and read their diff before you commit it:\n"
         f"    {RENEW}=1 .venv/bin/python -m pytest -q tests/snapshots"
     )
