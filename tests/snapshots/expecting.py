@@ -34,13 +34,18 @@ def _difference(name: str, expected: str, text: str) -> str:
 
 def _advice(name: str) -> str:
     return (
-        f"What users see has changed in {name}.txt: - is the snapshot, + is the code as it stands. If that is not meant, "
-        f"mend the code. If it is, renew the snapshots and read their diff before you commit it:\n"
+        f"What users see has changed in {name}.txt: - is the snapshot, + is the code as it stands. If that is not"
+        " meant, mend the code.\nIf it is, renew the snapshots, and read their diff before you commit it:\n"
         f"    {RENEW}=1 .venv/bin/python -m pytest -q tests/snapshots"
     )
 
 
 def numbered() -> Callable[[str], str]:
-    """Return a function that replaces each id of 32 hexadecimal digits by its number, the first it meets being 1."""
+    """Return a function that replaces each id, or its first 8 digits, by its number; the first that it meets is 1."""
     seen: dict[str, str] = {}
-    return lambda text: re.sub(r"[0-9a-f]{32}", lambda found: seen.setdefault(found[0], f"<id {len(seen) + 1}>"), text)
+
+    def replaced(found: re.Match[str]) -> str:
+        name = seen.setdefault(found[0][:8], f"id {len(seen) + 1}")
+        return f"<{name}>" if len(found[0]) > 8 else f"<beginning of {name}>"
+
+    return lambda text: re.sub(r"\b[0-9a-f]{8}(?:[0-9a-f]{24})?\b", replaced, text)
