@@ -20,11 +20,16 @@ PAGES = tuple(sorted(path.stem for path in (REPOSITORY / "pages").glob("[a-z]*.p
 SECONDS = 300
 """How long a page may take on a busy machine."""
 
+QUEUES = ("duplicates", "failing", "never", "stale", "unknown", "buried", "rule", "refine", "compress")
+WORDS = {"scope_text": "report", "scope_by": "Words"}
+"""A search that embeds nothing."""
+
 PARTS = (
-    *(("curate", {"curate_queue": queue}) for queue in "duplicates failing never stale unknown buried".split()),
-    *(("curate", {"curate_queue": queue}) for queue in ("rule", "refine", "compress")),
+    *(("curate", {"curate_queue": queue}) for queue in QUEUES),
     ("evaluation", {"evaluation_tab": "Compare profiles"}),
-    ("experiences", {"experiences_view": "Cards"}),
+    *((page, {**WORDS, f"{page}_form": "Cards"}) for page in ("experiences", "concepts", "strategies", "journal")),
+    ("ask", {"ask_two": "true"}),
+    ("experiences", WORDS),
     ("history", {"history_tab": "Trash"}),
     ("journal", {"journal_tab": "Link suggestions"}),
     ("journal", {"journal_tab": "Contexts"}),
@@ -98,7 +103,7 @@ def test_the_widgets_of_every_panel_are_the_same_on_the_sample_data(pages: Pages
 
 def widgets(app: AppTest) -> list[str]:
     """The widgets in the order of the page: kind, key, and the parameter of the address that it is bound to."""
-    found = [node for node in app._tree if getattr(node.proto, "id", "")]
+    found = [node for node in app._tree if getattr(getattr(node, "proto", None), "id", "")]
     return [_line(str(node.type), node.key, getattr(node.proto, "query_param_key", "")) for node in found]
 
 
@@ -108,4 +113,4 @@ def _line(kind: str, key: str | None, parameter: str) -> str:
 
 def _plain(key: str) -> str:
     """A key without what differs from run to run: ids, and hashes of states."""
-    return re.sub(r"-?\d{6,}", "#", re.sub(r"[0-9a-f]{8,}", "#", key))
+    return re.sub(r"-?(?:[0-9a-f]{8,}|\d{6,})", "#", key)
