@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import (
     compressing,
+    counting,
     journal,
     mapping,
     remembering,
@@ -35,6 +36,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = {
     "compressing": compressing.figures,
     "journal": journal.figures,
     "segmenting": segmenting.figures,
+    "counting": counting.figures,
 }
 RESULTS = Path(__file__).parent / "results"
 
