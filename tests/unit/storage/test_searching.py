@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +34,12 @@ class Meddling:
         return getattr(self.nearest, name)
 
 
+def elsewhere(write):
+    """Write from another thread, as a thread that is reading cannot."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(write).result()
+
+
 @pytest.mark.parametrize(
     "search",
     [
@@ -46,7 +53,7 @@ def test_what_a_filter_let_pass_is_shown_as_it_was_then(open_store, search):
     opened.add("a", "b", **RED)
     opened.add("c", colour="blue")
     collection = opened.store.collection(THINGS).parts
-    meddling = Meddling(collection.nearest, lambda: opened.edit("a", "text of a", colour="blue"))
+    meddling = Meddling(collection.nearest, lambda: elsewhere(lambda: opened.edit("a", "text of a", colour="blue")))
     found = search(replace(collection, nearest=meddling))
     assert {held_id: metadata["colour"] for held_id, metadata in zip(found.ids, found.metadatas, strict=True)} == {
         "a": "red",
