@@ -7,13 +7,13 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import AtlasError
-from pages.components.acts import draw_act
-from pages.components.live import begin_run
-from pages.components.memory import current_memory, routed
-from pages.components.messages import show_failure, show_problem
-from pages.components.narrowing import follow_address
-from pages.components.sidebar import draw_sidebar
-from pages.components.tray import draw_tray
+from pages.components.shared.live import begin_run
+from pages.components.shared.memory import current_memory, routed
+from pages.components.shared.messages import show_failure, show_problem
+from pages.components.shared.narrowing import follow_address
+from pages.components.shared.sidebar import draw_sidebar
+from pages.components.shared.tray import draw_tray
+from pages.components.shared.undo_toast import draw_act
 
 ICON = str(Path(__file__).parent / "pages" / "icon.png")
 """A file of ours: an icon by its name would be fetched from the internet."""

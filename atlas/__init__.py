@@ -42,8 +42,8 @@ from atlas.core.types import (
     Trajectory,
     VerificationSpec,
 )
-from atlas.memory.opening import open_memory
-from atlas.memory.recording import Run, current_run, remember
+from atlas.memory.open import open_memory
+from atlas.memory.recorder import Run, current_run, remember
 from atlas.memory.system import MemorySystem
 
 __all__ = [

@@ -12,12 +12,12 @@ from atlas.core.errors import ImportFailed
 from atlas.core.journal_codec import check_names
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry
-from atlas.importers.protea import take
+from atlas.importers.formats.protea import take
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
-from atlas.infra.forking import InterProcessLock
-from atlas.memory.journal_records import OF_THE_JOURNAL, as_protea
-from atlas.memory.opening import open_memory
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.memory.journal.records import OF_THE_JOURNAL, as_protea
+from atlas.memory.open import open_memory
 from atlas.protocols.infra import Clock, Embedder
 
 logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from atlas.library_learning.description_length import n_tokens
+from atlas.learning.terms.description_length import n_tokens
 
 MAX_HOLES = 3
 MAX_BUCKET = 60

@@ -18,18 +18,18 @@ import numpy as np
 from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
-from atlas.library_learning.compressing import Compression, Verify, compress
-from atlas.library_learning.description_length import n_tokens
-from atlas.library_learning.engines import Engine
-from atlas.library_learning.extracting import programs_of
-from atlas.library_learning.limits import Limits
-from atlas.library_learning.normalising import normalise
-from atlas.library_learning.programs import Program
-from atlas.library_learning.reusing import held_out
-from atlas.library_learning.running import Sandbox
-from atlas.library_learning.stitch import StitchEngine
-from atlas.library_learning.unifying import AntiUnificationEngine
-from atlas.library_learning.verifying import Verifier
+from atlas.learning.compression import Compression, Verify, compress
+from atlas.learning.rewrite.reuse import held_out
+from atlas.learning.sandbox.runner import Sandbox
+from atlas.learning.sandbox.verification import Verifier
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.engines import Engine
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.stitch import StitchEngine
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.extraction import programs_of
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.programs import Program
 from benchmarks.anti_unifying import anti_unify
 from benchmarks.measuring import Figure
 

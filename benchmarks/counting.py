@@ -25,7 +25,7 @@ from typing import Any
 
 import atlas
 from atlas.cli import main as command_line
-from atlas.infra.embeddings import BUNDLED
+from atlas.embedding.sentence_transformers import BUNDLED
 from benchmarks.measuring import Figure, task_texts
 
 PACKAGE = Path(atlas.__file__).parent

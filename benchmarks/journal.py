@@ -20,10 +20,10 @@ import numpy as np
 
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import JournalEntry, Vector, Vectors, new_id
-from atlas.importers.protea import read
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from atlas.importers.formats.protea import read
 from atlas.importers.rows import Limits
-from atlas.infra.embeddings import SentenceTransformerEmbedder
-from atlas.memory.journal import COLLECTION, Journal
+from atlas.memory.journal.memory import COLLECTION, Journal
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import DIMENSION, Figure, clustered_vectors, interleaved

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 import atlas
-from atlas.analysis.domains import default_min_size
-from atlas.analysis.duplicates import near_duplicates
-from atlas.analysis.maps import MemoryMap, make_map
-from atlas.analysis.projection import trustworthiness
-from atlas.analysis.source import Embedded, read_embedded
 from atlas.core.types import Vectors
 from atlas.importers.run import import_paths
 from atlas.importers.sink import MemorySink
-from atlas.memory.experience import COLLECTION
+from atlas.maps.domains import default_min_size
+from atlas.maps.duplicates import near_duplicates
+from atlas.maps.map import MemoryMap, make_map
+from atlas.maps.projection import trustworthiness
+from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.memory.experience.memory import COLLECTION
 from benchmarks.measuring import Figure, clustered_vectors
 
 REPOSITORY = Path(__file__).resolve().parent.parent

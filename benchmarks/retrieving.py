@@ -16,8 +16,8 @@ import atlas
 from atlas.core.exchange import ExportedExperience
 from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, Vector, Vectors
-from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
-from atlas.memory.experience import COLLECTION
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
+from atlas.memory.experience.memory import COLLECTION
 from atlas.protocols.infra import Where
 from benchmarks.measuring import DIMENSION, WORDS, Figure, clustered_vectors, interleaved_seconds
 from benchmarks.memories import MODEL, START

@@ -26,7 +26,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas.storage.terms import CJK_RUN, query_terms, searchable
+from atlas.storage.text.analyzer import CJK_RUN, query_terms, searchable
 from benchmarks.measuring import Figure
 
 TEXTS = Path(os.environ.get("ATLAS_CJK_TEXTS") or "absent")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import atlas
 from atlas.core.operations import Marks
+from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.infra.clock import SystemClock
-from atlas.infra.embeddings import BUNDLED, SentenceTransformerEmbedder
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.metadata import TinyMetadataStore
-from atlas.storage.usage import record_use
+from atlas.storage.marks.tinydb import TinyMetadataStore
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.usage import record_use
 from benchmarks.measuring import Figure, clustered_vectors, interleaved, task_texts
 from benchmarks.stores import filled_chroma, filled_store
 

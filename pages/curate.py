@@ -5,11 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
-from atlas.views.health import DUPLICATES, FAILING
-from atlas.views.wording import import_command
-from pages.components.compressing import draw_compression
-from pages.components.curating import (
+from atlas.views.curate.health import DUPLICATES, FAILING
+from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
+from atlas.views.shared.wording import import_command
+from pages.components.concepts.compression import draw_compression
+from pages.components.curate.duplicates import page_duplicates
+from pages.components.curate.health import page_health
+from pages.components.curate.queues import (
     draw_criteria,
     draw_domains,
     draw_groups,
@@ -17,14 +19,12 @@ from pages.components.curating import (
     ids_in_scope,
     page_queues,
 )
-from pages.components.duplicates import page_duplicates
-from pages.components.experience import experience_panel
-from pages.components.health import page_health
-from pages.components.memory import page_memory
-from pages.components.messages import show_empty
-from pages.components.refining import draw_refinement
-from pages.components.scope import current_where, draw_awaited, n_experiences
-from pages.components.tables import opened_id
+from pages.components.experience.panel import experience_panel
+from pages.components.experience.refinement import draw_refinement
+from pages.components.lists.record_table import opened_id
+from pages.components.shared.memory import page_memory
+from pages.components.shared.messages import show_empty
+from pages.components.shared.scope import current_where, draw_awaited, n_experiences
 
 QUEUE = "curate_queue"
 """The query parameter that names the queue."""

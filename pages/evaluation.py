@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.views.wording import evaluate_command, import_command
-from pages.components.comparing import draw_comparison
-from pages.components.memory import page_memory
-from pages.components.messages import show_empty
-from pages.components.own_evaluation import draw_own
-from pages.components.scope import n_experiences
-from pages.components.tabs import choose_part
+from atlas.views.shared.wording import evaluate_command, import_command
+from pages.components.ask.comparison import draw_comparison
+from pages.components.evaluation.own import draw_own
+from pages.components.shared.memory import page_memory
+from pages.components.shared.messages import show_empty
+from pages.components.shared.scope import n_experiences
+from pages.components.shared.tabs import choose_part
 
 OWN, COMPARE = "This store", "Compare profiles"
 

@@ -9,25 +9,25 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from atlas import MemorySystem
-from atlas.views.experiences import ORDERS, ExperienceRow, Query, placed_and_marked
-from atlas.views.finding import Found, ids_found
-from atlas.views.kinds import EXPERIENCE
-from atlas.views.listing import n_pages
-from atlas.views.scope import BEST_MATCH
-from atlas.views.state import StoreState, store_state
-from atlas.views.wording import import_command
-from pages.components.cards import draw_cards, is_as_cards
-from pages.components.experience import experience_panel
-from pages.components.experiences import LISTER, draw_why
-from pages.components.filters import draw_irrelevant, turn_to_first_page
-from pages.components.listing import cards_of, find, read
-from pages.components.mapping import page_map
-from pages.components.memory import page_memory
-from pages.components.messages import show_empty
-from pages.components.narrowing import current_scope
-from pages.components.scope import URL, current_where, digest, draw_awaited, n_experiences
-from pages.components.selection import select
-from pages.components.tables import opened_id, origin_of, selectable_table
+from atlas.views.experience.finding import Found, ids_found
+from atlas.views.experience.list import ORDERS, ExperienceRow, Query, placed_and_marked
+from atlas.views.lists.listing import n_pages
+from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.shared.scope import BEST_MATCH
+from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.wording import import_command
+from pages.components.experience.list import LISTER, draw_why
+from pages.components.experience.panel import experience_panel
+from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
+from pages.components.lists.listing import cards_of, find, read
+from pages.components.lists.record_table import opened_id, origin_of, selectable_table
+from pages.components.lists.selection import select
+from pages.components.map.source import page_map
+from pages.components.shared.cards import draw_cards, is_as_cards
+from pages.components.shared.memory import page_memory
+from pages.components.shared.messages import show_empty
+from pages.components.shared.narrowing import current_scope
+from pages.components.shared.scope import URL, current_where, digest, draw_awaited, n_experiences
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
 FOUND = ("outcome", "relevance", "task", "attempts", "why", "domain", "marks", "source")

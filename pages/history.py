@@ -8,14 +8,14 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.history import n_operation_pages, operation_page
-from atlas.views.state import store_state
-from pages.components.live import refreshing
-from pages.components.memory import page_memory
-from pages.components.operation import OPENED, OPERATION_COLUMNS, operation_panel
-from pages.components.tables import clicked_row
-from pages.components.tabs import choose_part
-from pages.components.trash import draw_pages, draw_trash
+from atlas.views.history.operations import n_operation_pages, operation_page
+from atlas.views.shared.state import store_state
+from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
+from pages.components.lists.record_table import clicked_row
+from pages.components.shared.live import refreshing
+from pages.components.shared.memory import page_memory
+from pages.components.shared.tabs import choose_part
+from pages.components.shared.trash import draw_pages, draw_trash
 
 OPERATIONS, TRASH = "Operations", "Trash"
 

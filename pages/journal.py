@@ -7,16 +7,16 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from pages.components.journal import draw_empty, draw_entries
-from pages.components.journal_contexts import draw_contexts
-from pages.components.journal_conversations import draw_conversations
-from pages.components.journal_entry import entry_panel
-from pages.components.journal_forgetting import draw_forgetting
-from pages.components.journal_linking import draw_suggestions
-from pages.components.journal_refused import draw_refused
-from pages.components.listing import draw_beside
-from pages.components.memory import page_memory
-from pages.components.tabs import choose_part
+from pages.components.journal.contexts import draw_contexts
+from pages.components.journal.conversations import draw_conversations
+from pages.components.journal.forgetting import draw_forgetting
+from pages.components.journal.links import draw_suggestions
+from pages.components.journal.list import draw_empty, draw_entries
+from pages.components.journal.panel import entry_panel
+from pages.components.journal.refused import draw_refused
+from pages.components.lists.listing import draw_beside
+from pages.components.shared.memory import page_memory
+from pages.components.shared.tabs import choose_part
 
 ENTRIES = "Entries"
 

@@ -7,17 +7,13 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.kinds import STRATEGY
-from atlas.views.overview import Overview, has_sample, load_sample_data, overview, remove_sample_data
-from atlas.views.state import StoreState, store_state, uses_seen
-from pages.components.acts import announce, announcing_problems
-from pages.components.duplicates import page_duplicates
-from pages.components.editing import READ_ONLY
-from pages.components.health import page_health
-from pages.components.live import refreshing
-from pages.components.memory import page_memory
-from pages.components.messages import show_empty
-from pages.components.overview import (
+from atlas.views.overview.summary import Overview, has_sample, load_sample_data, overview, remove_sample_data
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.shared.state import StoreState, store_state, uses_seen
+from pages.components.curate.duplicates import page_duplicates
+from pages.components.curate.health import page_health
+from pages.components.lists.editing import READ_ONLY
+from pages.components.overview.parts import (
     draw_concepts,
     draw_domains,
     draw_facts,
@@ -30,6 +26,10 @@ from pages.components.overview import (
     draw_totals,
     go_on,
 )
+from pages.components.shared.live import refreshing
+from pages.components.shared.memory import page_memory
+from pages.components.shared.messages import show_empty
+from pages.components.shared.undo_toast import announce, announcing_problems
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample_data"
 

@@ -7,11 +7,11 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
-from pages.components.listing import draw_beside
-from pages.components.memory import page_memory
-from pages.components.strategies import ask, draw_empty, draw_list
-from pages.components.strategy import go_on, strategy_panel
-from pages.components.strategy_writing import draw_writing_dialogs
+from pages.components.lists.listing import draw_beside
+from pages.components.shared.memory import page_memory
+from pages.components.strategies.list import ask, draw_empty, draw_list
+from pages.components.strategies.panel import go_on, strategy_panel
+from pages.components.strategies.writing import draw_writing_dialogs
 
 
 def draw(memory: MemorySystem) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from atlas.storage.schema import SCHEMA_VERSION
+from atlas.storage.sqlite.schema import SCHEMA_VERSION
 
 SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 

@@ -1,1 +1,1 @@
-"""What can be seen in a whole memory at once: its map, its domains, its near-duplicates, its figures."""
+"""Former paths of `atlas.maps`, kept for one release."""

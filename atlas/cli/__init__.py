@@ -10,21 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from atlas.cli import (
-    ablating,
-    advising,
-    curating,
-    evaluating,
-    journalling,
-    keeping,
-    knowing,
-    learning,
-    mapping,
-    profiling,
-    purging,
-    reading,
-    refining,
-)
+from atlas.cli import ablate as ablating
+from atlas.cli import compress as learning
+from atlas.cli import concepts as knowing
+from atlas.cli import curate as curating
+from atlas.cli import evaluate as evaluating
+from atlas.cli import journal as journalling
+from atlas.cli import maintenance as keeping
+from atlas.cli import map as mapping
+from atlas.cli import profiles as profiling
+from atlas.cli import purging
+from atlas.cli import read as reading
+from atlas.cli import refine as refining
+from atlas.cli import strategies as advising
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 

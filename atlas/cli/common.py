@@ -16,12 +16,12 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
-from atlas.infra.embeddings import SentenceTransformerEmbedder, choose_model
-from atlas.memory.opening import open_memory
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
+from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
-from atlas.views.kinds import EXPERIENCE, Kind
-from atlas.views.plans import PlanView
+from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.shared.plans import PlanView
 
 SHOWN = 10
 """Records of a plan that are printed; all of them with --all."""

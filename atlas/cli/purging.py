@@ -10,7 +10,7 @@ from typing import Any
 from atlas.cli.common import SHOWN, add_command, opened, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
-from atlas.views.purging import PurgeRow, PurgeView, done_sentence, propose_purge
+from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propose_purge
 
 
 def add_commands(commands: Any) -> None:

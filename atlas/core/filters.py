@@ -1,6 +1,6 @@
 """Filters (`where`): one parser for every store, and what a filter means, in Python.
 
-The SQL form lies in `atlas.storage.where`; a contract test holds that both agree.
+The SQL form lies in `atlas.storage.sqlite.filters`; a contract test holds that both agree.
 """
 
 from __future__ import annotations

@@ -56,6 +56,9 @@ class Use:
 NO_MARKS = Marks()
 NO_USAGE = Usage()
 
+UNTRIED_RATE = 0.5
+"""The success rate of what nobody has tried."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:

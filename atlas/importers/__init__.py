@@ -1,6 +1,6 @@
 """What other programs wrote of agents, read as attempts and concepts: one source format a file, and a table of them."""
 
-from atlas.importers.formats import FORMATS, Format, detect
+from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import Item, Limits, Row
 from atlas.importers.run import AddCount, ImportReport, Rejection, Sink, import_paths
 

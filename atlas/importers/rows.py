@@ -14,8 +14,8 @@ from atlas.core.journal_codec import checked_entry, encode_entry
 from atlas.core.settings import Settings
 from atlas.core.strategy_codec import encode_strategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
-from atlas.memory.concept_records import checked
-from atlas.memory.strategy_records import checked as checked_strategy
+from atlas.memory.concepts.records import checked
+from atlas.memory.strategies.records import checked as checked_strategy
 
 Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry
 """An attempt; an experience, strategy or concept as another store had it; reusable code; a line of an agent's log."""

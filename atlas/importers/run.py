@@ -12,9 +12,9 @@ from atlas.core.errors import ImportFailed
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
-from atlas.importers.formats import FORMATS, Format, detect
+from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import MEGABYTE, Item, Limits, Row, one_line
-from atlas.memory.extraction import to_trajectory
+from atlas.memory.experience.extraction import to_trajectory
 
 BATCH_ITEMS = 256
 BATCH_BYTES = 32 * MEGABYTE

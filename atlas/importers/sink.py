@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atlas.core.exchange import ExportedConcept, ExportedExperience, ExportedStrategy
 from atlas.core.types import CodeConcept, JournalEntry, Trajectory
-from atlas.importers.protea_logs import KnownLogs
+from atlas.importers.formats.protea_logs import KnownLogs
 from atlas.importers.rows import Item
 from atlas.importers.run import AddCount
 from atlas.memory.system import MemorySystem

@@ -1,1 +1,1 @@
-"""Adapters to outside systems, one file each."""
+"""What sync and async code, processes and forks need, whatever they are used for."""

@@ -1,1 +1,1 @@
-"""Learning reusable Python functions from programs that worked; knows nothing of stores."""
+"""The former path of `atlas.learning`, kept for one release."""

@@ -14,10 +14,10 @@ from atlas.core.hits import Hit, MemoryQueryResult
 from atlas.core.types import CodeConcept, Experience, JournalEntry, Strategy
 from atlas.core.unseen import has_unseen, written_out
 from atlas.core.words import STOP_WORDS
-from atlas.infra.spending import CHARACTERS_PER_TOKEN
-from atlas.memory.gathering import joined
-from atlas.memory.gathering import told as described
-from atlas.memory.updating import credible_interval
+from atlas.llm.budget import CHARACTERS_PER_TOKEN
+from atlas.memory.base.success_rates import credible_interval
+from atlas.memory.outcomes import joined
+from atlas.memory.outcomes import told as described
 
 logger = logging.getLogger(__name__)
 

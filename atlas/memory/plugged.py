@@ -11,7 +11,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
 from atlas.infra.bridge import call
 from atlas.infra.offering import offered
-from atlas.memory.plain_usage import with_successes
+from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")
 

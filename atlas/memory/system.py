@@ -17,7 +17,10 @@ from atlas.core.types import Task, Trajectory, Vector
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.memory.attribution import TrajectoryAttribution
-from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.base.ranking import check_k, check_threshold
+from atlas.memory.base.retrieval import RetrievalMemory
+from atlas.memory.base.retriever import Search
+from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
     EACH,
@@ -27,11 +30,10 @@ from atlas.memory.context import (
     build_context,
     counter_of,
 )
-from atlas.memory.conversations import Conversations
-from atlas.memory.counting import AnyMemory, UseCounter
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.gathering import gathered, joined, outcome
-from atlas.memory.journal import Journal
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal.conversations import Conversations
+from atlas.memory.journal.memory import Journal
+from atlas.memory.outcomes import gathered, joined, outcome
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
@@ -41,12 +43,10 @@ from atlas.memory.plugged import (
     needed,
     own,
 )
-from atlas.memory.promoting import Promoter, Promotion
-from atlas.memory.purging import rewording
-from atlas.memory.ranking import check_k, check_threshold
-from atlas.memory.retrieval import RetrievalMemory
-from atlas.memory.retrieving import Search
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.promotion import Promoter, Promotion
+from atlas.memory.rewording import rewording
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.use_counter import AnyMemory, UseCounter
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
@@ -381,7 +381,7 @@ class MemorySystemImpl:
         return self.storage.changes(operation_id, limit, offset)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly; see `atlas.storage.undo.undo` for when that is refused."""
+        """Take an operation back, exactly; see `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:

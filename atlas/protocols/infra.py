@@ -74,7 +74,7 @@ class WholeEmbedder(Embedder, Protocol):
 class LLMClient(Protocol):
     """A language model.
 
-    What it replies is checked by nobody but its caller: `atlas.infra.asking.ask` is the way to ask. It may have a
+    Its caller alone checks what it replies, so ask through `atlas.llm.structured_output.ask`. It may have a
     `model_name`, which is written beside what it made.
     """
 

@@ -76,7 +76,7 @@ class Reranker(Protocol):
 
     It is slow beside the ranking, so it sees the first few hits alone. None comes with ATLAS, and none is on unless it
     is given: one that was trained on web search may well rank attempts at tasks worse. Measure it first, with
-    `atlas.memory.evaluating`.
+    `atlas.evaluation.tasks`.
     """
 
     async def rerank(self, query: str, documents: Sequence[str]) -> Sequence[float]:

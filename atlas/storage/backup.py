@@ -25,18 +25,18 @@ from typing import Any
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.infra.forking import InterProcessLock
-from atlas.storage.database import Database
-from atlas.storage.erasing import Left, note_unfinished, unfinished
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.ledger_file import damaged
+from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.leftovers import in_use
-from atlas.storage.mark_tables import await_files, check_table
-from atlas.storage.metadata import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
-from atlas.storage.records import read_revision
-from atlas.storage.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
+from atlas.storage.marks.tinydb import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.history.erasing import Left, note_unfinished, unfinished
+from atlas.storage.sqlite.history.tombstones import every_purged, purged_by
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.ledger_file import damaged
+from atlas.storage.sqlite.mark_tables import await_files, check_table
+from atlas.storage.sqlite.records import read_revision
+from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
 from atlas.storage.store import LABEL, LEDGER, Store
-from atlas.storage.tombstones import every_purged, purged_by
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ _MADE = "backup:"
 
 MARKS = "marks.json"
 NAMES = "domain_names.json"
-"""As `atlas.analysis.names` keeps it in the store; it reads what it finds with care, so it is not looked into here."""
+"""As `atlas.maps.labels` keeps it in the store; it reads what it finds with care, so it is not looked into here."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, struct.error, KeyError, ValueError, EOFError, RuntimeError)
 """What `zipfile` and `json` raise for entries that are missing, damaged, encrypted or of an unknown kind."""

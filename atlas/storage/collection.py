@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.marks import MarksBook
-from atlas.storage.nearest import Nearest
-from atlas.storage.usage import RetrievalLog
+from atlas.storage.marks.book import MarksBook
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.usage import RetrievalLog
+from atlas.storage.vectors.vector_search import Nearest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

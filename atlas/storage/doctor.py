@@ -7,15 +7,15 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from atlas.infra.vector_index.chroma import IndexUnusable
-from atlas.storage.database import Unreadable
-from atlas.storage.erasing import unfinished
-from atlas.storage.nearest import Nearest
-from atlas.storage.records import attribute_values
+from atlas.storage.sqlite.database import Unreadable
+from atlas.storage.sqlite.history.erasing import unfinished
+from atlas.storage.sqlite.history.tombstones import GONE
+from atlas.storage.sqlite.records import attribute_values
+from atlas.storage.sqlite.stored import parsed
+from atlas.storage.sqlite.words.fts_schema import check_word_table, make_word_table_anew
 from atlas.storage.store import Store
-from atlas.storage.stored import parsed
-from atlas.storage.tombstones import GONE
-from atlas.storage.word_tables import check_word_table, make_word_table_anew
+from atlas.storage.vectors.chroma import IndexUnusable
+from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
 

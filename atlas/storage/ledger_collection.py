@@ -17,16 +17,20 @@ from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import Where
-from atlas.storage import columns, merging, searching, similarities, trash, usage
+from atlas.storage import hybrid_search as searching
 from atlas.storage.collection import CollectionParts, Restored
-from atlas.storage.history import Moment, OperationDraft, check_records_unchanged, check_unchanged
-from atlas.storage.keepsakes import keep, read_kept
-from atlas.storage.ledger import Also
-from atlas.storage.marks import check_marks
-from atlas.storage.records import LedgerWriter, Record
-from atlas.storage.rows import as_records, as_row, as_vector
-from atlas.storage.tombstones import read_purged
-from atlas.storage.versions import Version, read_versions
+from atlas.storage.marks.book import check_marks
+from atlas.storage.sqlite import columns, usage
+from atlas.storage.sqlite.history import merge as merging
+from atlas.storage.sqlite.history import trash
+from atlas.storage.sqlite.history.operations import Moment, OperationDraft, check_records_unchanged, check_unchanged
+from atlas.storage.sqlite.history.tombstones import read_purged
+from atlas.storage.sqlite.history.versions import Version, read_versions
+from atlas.storage.sqlite.key_value import keep, read_kept
+from atlas.storage.sqlite.ledger import Also
+from atlas.storage.sqlite.records import LedgerWriter, Record
+from atlas.storage.sqlite.rows import as_records, as_row, as_vector
+from atlas.storage.vectors import similarities
 
 
 class LedgerCollection:

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from atlas.core.errors import PlanOutdated, StoreUnavailable
-from atlas.infra.forking import InterProcessLock
-from atlas.storage.database import Database
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.sqlite.database import Database
 
 LEDGER = "atlas.sqlite"
 BUSY_SECONDS = 60.0

@@ -1,7 +1,7 @@
 """Forgetting for good: records leave the ledger, its history and every file of the store, and cannot be brought back.
 
 All of the ledger's part is one transaction: a purge is committed whole or not at all. What is left to do then, in
-files and free pages, is done at once, or by whoever opens the store next: see `atlas.storage.erasing`.
+files and free pages, is done at once, or by whoever opens the store next: see `atlas.storage.sqlite.history.erasing`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Vectors
-from atlas.storage import history
 from atlas.storage.backup import Backup, read_backups
-from atlas.storage.erasing import Left, note_unfinished
-from atlas.storage.history import RECORD, Moment
 from atlas.storage.leftovers import copies, set_aside, strangers
-from atlas.storage.mark_tables import read_marks
-from atlas.storage.metadata import encode_marks
-from atlas.storage.quotes import Quote, Sought, quotes, sought
-from atlas.storage.records import FLOAT, LedgerWriter, text_hash
+from atlas.storage.marks.tinydb import encode_marks
+from atlas.storage.sqlite.history import operations as history
+from atlas.storage.sqlite.history.erasing import Left, note_unfinished
+from atlas.storage.sqlite.history.operations import RECORD, Moment
+from atlas.storage.sqlite.history.tombstones import GONE, purged_by
+from atlas.storage.sqlite.mark_tables import read_marks
+from atlas.storage.sqlite.records import FLOAT, LedgerWriter, text_hash
+from atlas.storage.sqlite.stored import parsed
+from atlas.storage.sqlite.words.quotes import Quote, Sought, quotes, sought
 from atlas.storage.store import Store
-from atlas.storage.stored import parsed
-from atlas.storage.tombstones import GONE, purged_by
 
 Image = dict[str, Any]
 """A record, or its marks, as it is or was."""

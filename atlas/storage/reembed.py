@@ -7,12 +7,12 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from atlas.core.types import Vectors
-from atlas.infra.passages import encode_documents
+from atlas.embedding.passages import encode_documents
 from atlas.protocols.infra import Progress, WholeEmbedder
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.records import FLOAT, read_revision
-from atlas.storage.stored import parsed
-from atlas.storage.tombstones import GONE
+from atlas.storage.sqlite.history.tombstones import GONE
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.records import FLOAT, read_revision
+from atlas.storage.sqlite.stored import parsed
 
 BATCH = 256
 

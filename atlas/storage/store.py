@@ -16,25 +16,25 @@ from atlas.core.errors import NotFound, ReadOnlyStore, StoreError, StoreUnavaila
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
-from atlas.infra.forking import InterProcessLock
-from atlas.infra.vector_index.chroma import ChromaIndex
+from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
-from atlas.storage import erasing
 from atlas.storage.collection import CollectionParts
-from atlas.storage.differences import read_changes
-from atlas.storage.history import count_operations, read_collections
-from atlas.storage.ledger import SqliteLedger
 from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.ledger_file import damaged
 from atlas.storage.leftovers import LEDGER as LEDGER
-from atlas.storage.marks import MarksBook
-from atlas.storage.nearest import Nearest
-from atlas.storage.profiles import ProfileBook
-from atlas.storage.records import mismatch
-from atlas.storage.schema import SCHEMA_VERSION
-from atlas.storage.undo import undo
-from atlas.storage.usage import RetrievalLog
+from atlas.storage.marks.book import MarksBook
+from atlas.storage.sqlite.history import erasing
+from atlas.storage.sqlite.history.diff import read_changes
+from atlas.storage.sqlite.history.operations import count_operations, read_collections
+from atlas.storage.sqlite.history.undo import undo
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.ledger_file import damaged
+from atlas.storage.sqlite.profiles import ProfileBook
+from atlas.storage.sqlite.records import mismatch
+from atlas.storage.sqlite.schema import SCHEMA_VERSION
+from atlas.storage.sqlite.usage import RetrievalLog
 from atlas.storage.vector_store import LedgerVectorStore
+from atlas.storage.vectors.chroma import ChromaIndex
+from atlas.storage.vectors.vector_search import Nearest
 
 logger = logging.getLogger(__name__)
 
@@ -181,7 +181,7 @@ class Store:
             return read_collections(connection, operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back; see `atlas.storage.undo.undo`."""
+        """Take an operation back; see `atlas.storage.sqlite.history.undo.undo`."""
         return undo(self.ledger, self.marks, operation_id, actor=self.settings.actor, reason=reason)
 
     def catch_up(self) -> int:

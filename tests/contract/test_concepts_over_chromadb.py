@@ -10,9 +10,9 @@ from chromadb.config import Settings
 
 from atlas.core.hits import QueryResult
 from atlas.core.types import CodeConcept
-from atlas.library_learning.composing import PipelineCompositionStrategy
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
+from atlas.learning.composition import PipelineCompositionStrategy
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.testing import HashEmbedder
 
 CROP = CodeConcept(

@@ -9,7 +9,7 @@ import pytest
 
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.protocols.infra import MetadataStore
-from atlas.storage.metadata import TinyMetadataStore
+from atlas.storage.marks.tinydb import TinyMetadataStore
 
 
 class DictMetadataStore:

@@ -11,9 +11,9 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import UNKNOWN_RELEVANCE
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Strategy, Task
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.opening import open_memory
-from atlas.memory.ranking import explain
+from atlas.memory.base.ranking import explain
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore

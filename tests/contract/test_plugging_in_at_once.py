@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.types import Strategy, Task
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder
 from tests.contract.plain import REFUND, FiveMethods, PlainExperience, SixMethods, attempt, concept

@@ -10,13 +10,13 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, StoreError
 from atlas.core.types import Strategy
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.plain_records import FIRST_ASKED
-from atlas.memory.refinement import HeuristicRefineStrategy
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.experience.refinement import HeuristicRefineStrategy
+from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
-from atlas.memory.updating import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.storage.plain.records import FIRST_ASKED
 from atlas.testing import HashEmbedder
 from tests.contract.plain import (
     REFUND,

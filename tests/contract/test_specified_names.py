@@ -7,9 +7,8 @@ from importlib import import_module
 
 import pytest
 
-from atlas.memory.extraction import SimpleExperienceExtractor
-from atlas.memory.refinement import PassthroughRefineStrategy
-from atlas.memory.updating import EMASuccessUpdater
+from atlas.memory.experience import PassthroughRefineStrategy, SimpleExperienceExtractor
+from atlas.memory.strategies import EMASuccessUpdater
 from atlas.testing import ScriptedLLM
 
 STRATEGY_PROTOCOLS = {

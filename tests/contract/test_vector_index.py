@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from atlas.infra.vector_index.chroma import ChromaIndex, IndexUnusable, Seal
-from atlas.infra.vector_index.exact import ExactIndex
 from atlas.protocols.infra import VectorIndex
+from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
+from atlas.storage.vectors.exact import ExactIndex
 
 DIMENSION = 32
 
@@ -238,7 +238,7 @@ def test_a_panic_of_chromadb_is_an_index_out_of_use(sealed, monkeypatch):
 
 def test_what_the_process_held_in_memory_is_not_in_the_files(tmp_path):
     program = (
-        "import sys, pathlib, numpy as np; from atlas.infra.vector_index.chroma import ChromaIndex; "
+        "import sys, pathlib, numpy as np; from atlas.storage.vectors.chroma import ChromaIndex; "
         "index = ChromaIndex(pathlib.Path(sys.argv[1]), 'things'); "
         "index.upsert(['a'], np.eye(1, 32, dtype=np.float32)); index.set_seal('ledger', 1)"
     )

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atlas.core.types import CodeConcept, Experience, Outcome, Step, Strategy, Task, Trajectory
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 
 FLIGHT, HOTEL, GRID = "cancel a flight with a certificate", "book a hotel by the sea", "rotate the symbols of a grid"

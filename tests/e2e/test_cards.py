@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import atlas
-from atlas.infra.embeddings import SentenceTransformerEmbedder
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import click_row, rows
 from tests.ui.stores import MODEL, attempt, make_store

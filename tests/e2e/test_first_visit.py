@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from atlas.analysis.artefacts import CACHE, MapFile
+from atlas.jobs.artefact import CACHE, MapFile
 from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot
 from tests.e2e.test_map import draw, look, open_map, ready
 from tests.ui.stores import MODEL

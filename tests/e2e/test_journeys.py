@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from app import SECTIONS
-from atlas.infra.embeddings import SentenceTransformerEmbedder
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
 from tests.e2e.tables import click_row, expect_row, rows
 from tests.ui.stores import MODEL, attempt, attempts, make_store

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from atlas.views.map_source import AT_ONCE
-from atlas.views.scope import AWAITED
+from atlas.views.map.source import AT_ONCE
+from atlas.views.shared.scope import AWAITED
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import rows
 from tests.ui.stores import attempts, make_store

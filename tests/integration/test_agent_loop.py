@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.memory.opening import open_memory
+from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 
 KIND = "refund a cancelled flight"

@@ -11,15 +11,15 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from atlas.analysis import names
-from atlas.analysis.names import DomainNames
 from atlas.core.errors import InvalidInput, PlanOutdated, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.memory.experience import ChromaExperienceMemory
+from atlas.maps import labels as names
+from atlas.maps.labels import DomainNames
+from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.storage import backup as backups
 from atlas.storage.backup import NAMES, backup, restore
-from atlas.storage.metadata import marks_file
+from atlas.storage.marks.tinydb import marks_file
 from atlas.storage.store import LABEL, LEDGER, EmbeddingModel, Store
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt

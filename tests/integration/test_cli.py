@@ -13,7 +13,7 @@ import pytest
 
 import atlas
 from atlas.cli import main
-from atlas.infra.embeddings import BUNDLED
+from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.testing import HashEmbedder
 
 TASKS = ("sort a list", "parse a date", "draw a chart", "rotate a grid")
@@ -255,7 +255,7 @@ def test_an_unforeseen_error_gets_one_line_and_a_traceback_only_when_asked_for(s
     def fail(*arguments, **options):
         raise ZeroDivisionError("divided\nby nothing")
 
-    monkeypatch.setattr("atlas.cli.curating.open_storage", fail)
+    monkeypatch.setattr("atlas.cli.curate.open_storage", fail)
     said = run(capsys, "history", status=1)
     assert said == (
         "atlas: ZeroDivisionError: divided by nothing (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)\n"
@@ -300,7 +300,7 @@ def test_a_mistyped_store_is_named_and_not_created(tmp_path, capsys, arguments):
 
 
 def test_prune_names_its_own_operation_whatever_else_was_done_meanwhile(store, capsys, monkeypatch):
-    from atlas.memory.experience import ChromaExperienceMemory
+    from atlas.memory.experience.memory import ChromaExperienceMemory
 
     apply_prune = ChromaExperienceMemory.apply_prune
 

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from atlas.infra.passages import encode_documents
-from atlas.memory.experience import COLLECTION
+from atlas.embedding.passages import encode_documents
+from atlas.memory.experience.memory import COLLECTION
 from tests.integration.conftest import hear, start_together
 from tests.integration.workers import attempt, embedder, opened
 

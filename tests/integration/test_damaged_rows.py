@@ -10,10 +10,10 @@ import pytest
 import atlas
 from atlas.cli import main
 from atlas.core.errors import StoreDamaged
-from atlas.infra.embeddings import BUNDLED
+from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.storage.backup import backup
 from atlas.storage.doctor import examine
-from atlas.storage.versions import read_versions
+from atlas.storage.sqlite.history.versions import read_versions
 from atlas.testing import HashEmbedder
 
 SAID = r"the ledger .*is damaged \(.*Nothing was changed\. Copy the whole directory"

@@ -9,7 +9,7 @@ import pytest
 import atlas
 from atlas.cli import main
 from atlas.core.codec import encode_trajectory
-from atlas.infra.embeddings import BUNDLED
+from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.testing import HashEmbedder
 
 TASKS = {

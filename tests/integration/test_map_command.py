@@ -10,7 +10,7 @@ import pytest
 
 import atlas
 from atlas.cli import main
-from atlas.infra.embeddings import BUNDLED
+from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.testing import HashEmbedder
 
 HOSTILE = "</script><img src=x onerror=alert(1)> cancel the flight"

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, MapFile
-from atlas.analysis.maps import make_map
-from atlas.analysis.source import read_embedded
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, JournalEntry, Outcome, Step, Strategy, Task, Trajectory
+from atlas.jobs.artefact import CACHE, MapFile
+from atlas.maps.map import make_map
+from atlas.maps.snapshot import read_embedded
 from atlas.memory.system import MemorySystem
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
-from atlas.storage.mark_tables import await_files, write_marks
-from atlas.storage.rows import as_vector
+from atlas.storage.sqlite.mark_tables import await_files, write_marks
+from atlas.storage.sqlite.rows import as_vector
 from atlas.testing import HashEmbedder
 from tests.integration.conftest import hear, tell
 

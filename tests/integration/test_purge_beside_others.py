@@ -16,11 +16,11 @@ from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
-from atlas.storage.erasing import unfinished
 from atlas.storage.leftovers import in_use
-from atlas.storage.mark_tables import await_files
+from atlas.storage.sqlite.history.erasing import unfinished
+from atlas.storage.sqlite.mark_tables import await_files
 from atlas.testing import HashEmbedder
-from atlas.views.purging import purge_view
+from atlas.views.shared.purging import purge_view
 from tests.integration.test_purge import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
 
 

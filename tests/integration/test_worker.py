@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import DuplicatesFile, MapFile
-from atlas.analysis.worker import FindDuplicates, FitMap, JobStatus, Worker
-from atlas.memory.experience import COLLECTION
+from atlas.jobs.artefact import DuplicatesFile, MapFile
+from atlas.jobs.worker import FindDuplicates, FitMap, JobStatus, Worker
+from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
 
 PATIENCE_SECONDS = 60
@@ -177,7 +177,7 @@ def test_closing_ends_the_child(worker, store, tmp_path):
 
 PARENT = """
 import sys, time
-from atlas.analysis.worker import FitMap, Worker
+from atlas.jobs.worker import FitMap, Worker
 worker = Worker()
 worker.submit(FitMap(store=sys.argv[1], out=sys.argv[2], collection="atlas_experiences"))
 print(worker.pid, flush=True)
@@ -197,7 +197,7 @@ def test_the_child_ends_when_its_parent_is_killed(store, tmp_path):
 
 def test_what_libraries_print_does_not_disturb_the_talk():
     talk = (
-        "import atlas.analysis.worker as w, os\n"
+        "import atlas.jobs.worker as w, os\n"
         "class Noisy:\n"
         "    def run(self, say):\n"
         "        print('noise'); os.write(1, b'more noise\\n'); say(1, 2, 'working')\n"

@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from pages.components.selection import Selection
+from pages.components.lists.selection import Selection
 
 
 def assert_no_problem(app: AppTest) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import atlas
-from atlas.analysis.artefacts import CACHE
-from atlas.library_learning.strategies import StitchCompressionStrategy
-from atlas.library_learning.unifying import AntiUnificationEngine
-from atlas.memory.compression_file import CompressionFile, FoundCompression
-from atlas.memory.compression_job import compressed_now
-from atlas.memory.concepts import COLLECTION
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.compression import compressed_now
+from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.strategies import StitchCompressionStrategy
+from atlas.memory.concepts.memory import COLLECTION
 from tests.ui.library import opened_library
 from tests.ui.stores import attempt, make_store
 

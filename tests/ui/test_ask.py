@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.core.types import Strategy
-from atlas.infra.embeddings import SentenceTransformerEmbedder
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept
 from tests.ui.looking import assert_no_problem

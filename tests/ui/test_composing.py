@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from atlas.memory.primitive_updates import shipped
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
-from atlas.memory.primitives.swe import SWEPrimitiveLoader
-from pages.components.selection import Selection
+from atlas.memory.concepts.primitive_updates import shipped
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.swe.loader import SWEPrimitiveLoader
+from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
 from tests.ui.looking import assert_no_problem, said

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from atlas.analysis.artefacts import CACHE
-from atlas.memory.compression_file import CompressionFile, FoundCompression
-from atlas.memory.concepts import COLLECTION
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.memory.concepts.memory import COLLECTION
 from tests.ui.conftest import Dashboard
 from tests.ui.library import opened_library
 from tests.ui.looking import assert_no_problem, said

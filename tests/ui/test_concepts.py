@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.selection import Selection
+from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.library import concept, make_library, opened_library
 from tests.ui.looking import assert_no_problem, box, of_type, selecting, texts

@@ -12,11 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, EvaluationFile
-from atlas.infra.embeddings import SentenceTransformerEmbedder
-from atlas.memory.evaluation_job import evaluated_now
-from atlas.memory.experience import COLLECTION
-from atlas.storage.profiles import DEFAULT
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
+from atlas.evaluation.job import evaluated_now
+from atlas.jobs.artefact import CACHE, EvaluationFile
+from atlas.memory.experience.memory import COLLECTION
+from atlas.storage.sqlite.profiles import DEFAULT
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import RUN_SECONDS, Dashboard
 from tests.ui.looking import assert_no_problem

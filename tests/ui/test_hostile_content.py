@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import Element
 
 import atlas
 from atlas.core.types import JournalEntry, Strategy
-from pages.components.selection import Selection
+from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.journals import entry
 from tests.ui.library import concept, opened_library

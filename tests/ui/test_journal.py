@@ -9,11 +9,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.analysis.artefacts import CACHE
-from atlas.memory.compaction_file import CompactionFile
-from atlas.memory.compaction_job import planned_now
-from atlas.memory.journal import COLLECTION, CompactPlan
-from pages.components.selection import Selection
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.compaction import planned_now
+from atlas.jobs.compaction_file import CompactionFile
+from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.journals import entry
 from tests.ui.looking import assert_no_problem, box

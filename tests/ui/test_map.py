@@ -11,12 +11,12 @@ from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.analysis.artefacts import MapFile
-from atlas.analysis.maps import make_map
-from atlas.analysis.source import read_embedded
-from atlas.memory.experience import COLLECTION
+from atlas.jobs.artefact import MapFile
+from atlas.maps.map import make_map
+from atlas.maps.snapshot import read_embedded
+from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
-from atlas.views.map_packets import mask_text
+from atlas.views.map.packets import mask_text
 from tests.ui.conftest import Dashboard
 from tests.ui.looking import assert_no_problem
 from tests.ui.stores import attempt, attempts, make_store
@@ -291,7 +291,7 @@ def key(app: AppTest) -> str:
 
 def marked(app: AppTest, mask: str) -> list[int]:
     """The points that are in a mask."""
-    from atlas.views.map_packets import mask_bits
+    from atlas.views.map.packets import mask_bits
 
     return [int(i) for i in np.flatnonzero(mask_bits(layer(app, "map_marks")[mask], layer(app, "map_points")["n"]))]
 

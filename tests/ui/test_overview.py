@@ -74,11 +74,11 @@ def test_what_was_done_lately_is_listed(dashboard: Dashboard, tmp_path):
 
 def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_made():
     def page() -> None:
-        from atlas.analysis.statistics import SuccessRate
-        from atlas.analysis.worker import JobStatus
-        from atlas.views.duplicates import FoundDuplicates
-        from atlas.views.health import Health
-        from pages.components.overview import draw_health
+        from atlas.core.statistics import SuccessRate
+        from atlas.jobs.worker import JobStatus
+        from atlas.views.curate.duplicates import FoundDuplicates
+        from atlas.views.curate.health import Health
+        from pages.components.overview.parts import draw_health
 
         nothing = Health(rate=SuccessRate(), domains=(), never=(), stale=(), n_unknown=0, n_buried=0)
         draw_health(nothing, FoundDuplicates(status=JobStatus(state="failed", message="it broke")))

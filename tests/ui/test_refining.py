@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.analysis.artefacts import CACHE
-from atlas.memory.experience import COLLECTION
-from atlas.memory.refinement_file import RefinementFile
-from atlas.memory.refinement_job import planned_now
-from atlas.memory.refinement_plan import RefinePlan
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.refinement import planned_now
+from atlas.jobs.refinement_file import RefinementFile
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.protocols.infra import LLMClient
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.conftest import Dashboard

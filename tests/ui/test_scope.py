@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, MapFile
-from atlas.analysis.maps import make_map
-from atlas.analysis.names import DomainNames
-from atlas.analysis.source import read_embedded
-from atlas.memory.experience import COLLECTION
-from atlas.views.map_source import AT_ONCE
-from atlas.views.scope import AWAITED
+from atlas.jobs.artefact import CACHE, MapFile
+from atlas.maps.labels import DomainNames
+from atlas.maps.map import make_map
+from atlas.maps.snapshot import read_embedded
+from atlas.memory.experience.memory import COLLECTION
+from atlas.views.map.source import AT_ONCE
+from atlas.views.shared.scope import AWAITED
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import START, attempt, attempts, make_store
 from tests.ui.test_experiences import tasks

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 import atlas
 from atlas.testing import HashEmbedder
-from pages.components.selection import Selection
+from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.looking import said
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store

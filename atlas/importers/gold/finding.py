@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from atlas.analysis.evaluation import JudgedCorpus
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
-from atlas.importers.formats import FORMATS
+from atlas.evaluation.measures import JudgedCorpus
+from atlas.importers.formats.protea import SQLITE_MARK
 from atlas.importers.gold import protea, queries, reflexion, swe_agent, tau_bench
-from atlas.importers.protea import SQLITE_MARK
 from atlas.importers.reading import read_head
+from atlas.importers.registry import FORMATS
 from atlas.importers.rows import Item, Limits
 from atlas.importers.run import source_files
 

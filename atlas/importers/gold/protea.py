@@ -8,9 +8,9 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.errors import ImportFailed
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
 from atlas.importers.gold.records import entry
 
 CRASH, REFLECTION = "crash_log", "reflection"

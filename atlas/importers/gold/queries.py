@@ -3,7 +3,7 @@
     {"about": "…", "nonsense": ["…"],
      "queries": [{"id": "q1", "kind": "symptom", "query": "…", "grades": {"a task's id": 3}}]}
 
-A task's grade, from 0 to 3 as in `atlas.analysis.metrics`, is that of every attempt at it.
+A task's grade, from 0 to 3 as in `atlas.evaluation.metrics`, is that of every attempt at it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
 from atlas.importers.fields import Json, as_list, as_object, required_text
 from atlas.importers.reading import parse_json, read_document
 from atlas.importers.rows import Limits

@@ -6,9 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
 from atlas.importers.gold.records import record
 
 _ASKING = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)

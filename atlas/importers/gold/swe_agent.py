@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
 from atlas.importers.gold.records import record
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.errors import ImportFailed
 from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
 from atlas.importers.gold.records import record
 
 

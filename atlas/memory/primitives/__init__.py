@@ -1,1 +1,1 @@
-"""Base operations of a domain as concepts: functions that run, with examples, and the loaders that bring them."""
+"""The loaders of primitives at the paths that the specifications give them."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from atlas.analysis.evaluation import JudgedQuery, Ranking, RetrievalTask
-from atlas.analysis.metrics import SAME
+from atlas.evaluation.measures import JudgedQuery, Ranking, RetrievalTask
+from atlas.evaluation.metrics import SAME
 
 
 @dataclass

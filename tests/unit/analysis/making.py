@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from atlas.analysis.source import Embedded
 from atlas.core.types import Vectors
+from atlas.maps.snapshot import Embedded
 
 DIMENSION = 64
 TOPICS = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.analysis import domains
-from atlas.analysis.domains import UNCLUSTERED, default_min_size, find_domains, match_domains
-from atlas.analysis.naming import domain_name, name_domains
 from atlas.core.words import words
+from atlas.maps import domains
+from atlas.maps.domains import UNCLUSTERED, default_min_size, find_domains, match_domains
+from atlas.maps.naming import domain_name, name_domains
 
 
 def blobs(sizes, seed=0):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.analysis import duplicates
-from atlas.analysis.duplicates import near_duplicates, similar_pairs
 from atlas.core.errors import InvalidInput
+from atlas.maps import duplicates
+from atlas.maps.duplicates import near_duplicates, similar_pairs
 from tests.unit.analysis.making import DIMENSION, clustered, embedded, unit
 
 

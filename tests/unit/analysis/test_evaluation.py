@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.analysis.bm25 import PlainBM25
-from atlas.analysis.evaluation import Ranking, evaluate
-from atlas.analysis.metrics import METRICS
-from atlas.analysis.reporting import Report, as_json, as_markdown, as_text
-from atlas.analysis.resampling import is_test
 from atlas.core.errors import InvalidInput
+from atlas.evaluation.baselines import PlainBM25
+from atlas.evaluation.bootstrap import is_test
+from atlas.evaluation.measures import Ranking, evaluate
+from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.report import Report, as_json, as_markdown, as_text
 from tests.unit.analysis.asking import ScriptedRetriever, query, task
 
 TEXTS = {"a": "apple", "b": "banana", "c": "cherry", "d": "date"}

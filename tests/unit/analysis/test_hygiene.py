@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atlas.analysis.hygiene import is_failing, rates_by_group, worst_first
-from atlas.analysis.statistics import SuccessRate
+from atlas.core.statistics import SuccessRate
+from atlas.maps.hygiene import is_failing, rates_by_group, worst_first
 
 
 def test_groups_are_counted_by_outcome_and_what_is_in_none_is_left_out():

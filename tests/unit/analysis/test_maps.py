@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from atlas.analysis.artefacts import DuplicatesFile, MapFile
-from atlas.analysis.duplicates import DuplicateGroup, Duplicates
-from atlas.analysis.maps import UNCLUSTERED, extended, make_map, preview, regrouped
 from atlas.core.errors import StoreUnavailable
+from atlas.jobs.artefact import DuplicatesFile, MapFile
+from atlas.maps.duplicates import DuplicateGroup, Duplicates
+from atlas.maps.map import UNCLUSTERED, extended, make_map, preview, regrouped
 from tests.unit.analysis.making import embedded, topical, unit
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from atlas.analysis.metrics import (
+from atlas.evaluation.metrics import (
     METRICS,
     JudgedRanking,
     expected_hit,

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from atlas.analysis.maps import make_map
-from atlas.analysis.names import DomainNames
 from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.maps.labels import DomainNames
+from atlas.maps.map import make_map
 from tests.unit.analysis.making import topical
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.analysis import neighbours
-from atlas.analysis.neighbours import nearest_neighbours
+from atlas.maps import knn as neighbours
+from atlas.maps.knn import nearest_neighbours
 from tests.unit.analysis.making import clustered
 
 

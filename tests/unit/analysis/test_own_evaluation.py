@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.analysis.artefacts import EvaluationFile
-from atlas.analysis.evaluation import evaluate
-from atlas.analysis.reporting import OwnEvaluation, Report, as_json, as_text, from_json
-from atlas.analysis.unlabelled import Attempt, leave_one_out, outcome_agreement
+from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
+from atlas.evaluation.measures import evaluate
+from atlas.evaluation.report import OwnEvaluation, Report, as_json, as_text, from_json
+from atlas.jobs.artefact import EvaluationFile
 from tests.unit.analysis.asking import ScriptedRetriever
 
 
@@ -74,6 +74,6 @@ def test_a_damaged_file_is_as_none(tmp_path, damage):
 
 def test_a_report_of_another_form_is_as_none(tmp_path, monkeypatch):
     file = EvaluationFile(tmp_path, "atlas_experiences")
-    monkeypatch.setattr("atlas.analysis.artefacts.as_json", lambda report: '{"tasks": [], "outcomes": {"rows": [{}]}}')
+    monkeypatch.setattr("atlas.jobs.artefact.as_json", lambda report: '{"tasks": [], "outcomes": {"rows": [{}]}}')
     file.save(evaluation())
     assert file.load() is None

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.manifold import trustworthiness as by_sklearn
 
-from atlas.analysis.layout import memberships
-from atlas.analysis.neighbours import nearest_neighbours
-from atlas.analysis.projection import align, fit, pca, place, trustworthiness
 from atlas.core.errors import InvalidInput
+from atlas.maps.knn import nearest_neighbours
+from atlas.maps.projection import align, fit, pca, place, trustworthiness
+from atlas.maps.umap_numpy import memberships
 from tests.unit.analysis.making import clustered, unit
 
 

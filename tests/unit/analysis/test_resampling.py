@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.analysis.resampling import MIN_GROUPS, estimates, is_in, is_test
+from atlas.evaluation.bootstrap import MIN_GROUPS, estimates, is_in, is_test
 
 GROUPS = [f"task-{number}" for number in range(40)]
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.source import read_embedded, reread
 from atlas.core.errors import NotFound
-from atlas.memory.experience import COLLECTION
+from atlas.maps.snapshot import read_embedded, reread
+from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.store import Store
 from atlas.testing import HashEmbedder
 

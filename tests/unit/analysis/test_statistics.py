@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from atlas.analysis.statistics import SuccessRate, growth, wilson_interval
+from atlas.core.statistics import SuccessRate, growth, wilson_interval
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.analysis.reporting import Report, as_text
-from atlas.analysis.resampling import is_test
-from atlas.analysis.unlabelled import Attempt, leave_one_out, outcome_agreement
+from atlas.evaluation.bootstrap import is_test
+from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
+from atlas.evaluation.report import Report, as_text
 from tests.unit.analysis.asking import ScriptedRetriever
 
 

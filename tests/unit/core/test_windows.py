@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.core.windows import MAX_WINDOWS, in_characters, mean_direction, mean_directions, spread
+from atlas.embedding.windows import MAX_WINDOWS, in_characters, mean_direction, mean_directions, spread
 
 
 def lengths(windows):

@@ -12,7 +12,7 @@ import pytest
 from atlas.core.codec import encode_trajectory, to_text
 from atlas.core.types import Trajectory
 from atlas.importers import AddCount, Item, Limits, Row
-from atlas.importers.formats import FORMATS
+from atlas.importers.registry import FORMATS
 
 
 class KeepingSink:

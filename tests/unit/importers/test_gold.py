@@ -7,11 +7,11 @@ import sqlite3
 
 import pytest
 
-from atlas.analysis.metrics import SAME
 from atlas.core.codec import encode_trajectory
 from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
+from atlas.evaluation.metrics import SAME
 from atlas.importers.gold import find_corpora
 from atlas.importers.gold.reflexion import in_other_words
 

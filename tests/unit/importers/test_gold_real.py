@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.analysis.bm25 import PlainBM25
-from atlas.analysis.evaluation import evaluate
 from atlas.core.settings import Settings
+from atlas.evaluation.baselines import PlainBM25
+from atlas.evaluation.measures import evaluate
 from atlas.importers.gold import find_corpora
 
 

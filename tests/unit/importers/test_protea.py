@@ -18,7 +18,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.core.settings import Settings
 from atlas.core.types import Link
 from atlas.importers import Limits, detect, import_paths
-from atlas.importers.formats import FORMATS
+from atlas.importers.registry import FORMATS
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
 from tests.unit.importers.databases import EARLY, LATE, protea, put, row
@@ -215,7 +215,7 @@ def test_protea_can_write_while_its_rows_are_taken_in(tmp_path, wal):
 
 
 def test_a_database_that_somebody_keeps_locked_is_not_read_half_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("atlas.importers.protea.LOCKED_SECONDS", 0.0)
+    monkeypatch.setattr("atlas.importers.formats.protea.LOCKED_SECONDS", 0.0)
     path = protea(tmp_path / "a.sqlite")
     lines = ["import sqlite3, sys", "c = sqlite3.connect(sys.argv[1])", "c.execute('BEGIN EXCLUSIVE')"]
     command = [sys.executable, "-c", "\n".join([*lines, "print(flush=True)", "input()"]), str(path)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.types import Step
-from atlas.importers.reflexion import describe
+from atlas.importers.formats.reflexion import describe
 
 
 def test_a_programming_attempt_keeps_reflections_solution_and_test(files, mbpp_row):

@@ -16,7 +16,7 @@ from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.importers import import_paths
 from atlas.importers.sink import MemorySink
-from atlas.memory.concepts import ChromaConceptLibrary
+from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import attempt, memory_over

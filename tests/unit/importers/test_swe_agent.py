@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.types import Step
-from atlas.importers.swe_agent import describe
+from atlas.importers.formats.swe_agent import describe
 
 ISSUE = "We're solving an issue.\nISSUE:\nThe parser fails.\r\nOn tabs.\n\nINSTRUCTIONS:\nYou have a shell."
 

@@ -10,7 +10,7 @@ import atlas
 from atlas.core.errors import UndoRefused
 from atlas.core.settings import Settings
 from atlas.importers import Limits, detect, import_paths
-from atlas.importers.formats import FORMATS
+from atlas.importers.registry import FORMATS
 from atlas.importers.sink import MemorySink
 from atlas.testing import HashEmbedder
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable
-from atlas.infra.asking import DATA_RULE, as_data, ask, model_name
 from atlas.infra.bridge import run
+from atlas.llm.structured_output import DATA_RULE, as_data, ask, model_name
 from atlas.testing import ScriptedLLM
 
 KEEP = {

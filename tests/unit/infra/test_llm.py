@@ -10,10 +10,10 @@ import pytest
 
 from atlas.core.errors import InvalidInput, LLMBudgetExceeded, LLMError, LLMReplyInvalid, LLMUnavailable
 from atlas.core.settings import Settings
-from atlas.infra.asking import ask
 from atlas.infra.bridge import run
-from atlas.infra.llm import AnthropicLLM, is_configured
-from atlas.infra.spending import operation
+from atlas.llm.anthropic import AnthropicLLM, is_configured
+from atlas.llm.budget import operation
+from atlas.llm.structured_output import ask
 from atlas.protocols.infra import LLMClient
 from tests.unit.infra.messages_server import Reply, call, error, message, serving, text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.infra.passages import best_passage, encode_documents, encode_whole
+from atlas.embedding.passages import best_passage, encode_documents, encode_whole
 from atlas.testing import HashEmbedder
 
 LONG = "  alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu.\n"

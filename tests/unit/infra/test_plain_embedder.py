@@ -11,11 +11,11 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.settings import Settings
-from atlas.infra.plain_embedder import PlainEmbedder, whole_embedder
-from atlas.infra.remembering import RememberingEmbedder
-from atlas.memory.ablating import ablate
+from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.plain import PlainEmbedder, whole_embedder
+from atlas.evaluation.ablation import ablate
 from atlas.memory.context import counter_of
-from atlas.memory.refinement import HeuristicRefineStrategy
+from atlas.memory.experience.refinement import HeuristicRefineStrategy
 from atlas.protea import MemoryStore
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt, task

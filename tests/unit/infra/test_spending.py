@@ -6,7 +6,7 @@ import pytest
 
 from atlas.core.errors import LLMBudgetExceeded
 from atlas.core.settings import Settings
-from atlas.infra.spending import PRICES, Meter, Spent, estimated_tokens, priced
+from atlas.llm.budget import PRICES, Meter, Spent, estimated_tokens, priced
 
 MILLION = Spent(
     n_calls=1,

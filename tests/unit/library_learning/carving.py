@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from atlas.library_learning.codec import Decoder, encode
-from atlas.library_learning.engines import Pattern
-from atlas.library_learning.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
-from atlas.library_learning.matching import rewrite
-from atlas.library_learning.normalising import normalise
-from atlas.library_learning.rewriting import sources, standalone
-from atlas.library_learning.shelf import Shelf, settle
-from atlas.library_learning.terms import SYMBOL, Term
+from atlas.learning.rewrite.executable import sources, standalone
+from atlas.learning.rewrite.shelf import Shelf, settle
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.codec import Decoder, encode
+from atlas.learning.terms.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
+from atlas.learning.terms.matching import rewrite
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.terms import SYMBOL, Term
 
 
 def term_of(source: str) -> Term:

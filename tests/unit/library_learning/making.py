@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from atlas.core.types import CodeConcept, Outcome, Step, Task, Trajectory, VerificationSpec
-from atlas.library_learning.programs import Program
+from atlas.learning.terms.programs import Program
 
 
 def task(description: str = "a task", *, tests: str = "", **context: Any) -> Task:

@@ -10,7 +10,7 @@ import pytest
 
 from atlas.core.errors import AtlasError
 from atlas.core.types import CodeConcept
-from atlas.library_learning.autodoc import MAX_PROGRAM_CHARACTERS, MAX_TEXT_CHARACTERS, LLMAutoDocumenter
+from atlas.learning.naming.autodoc import MAX_PROGRAM_CHARACTERS, MAX_TEXT_CHARACTERS, LLMAutoDocumenter
 from atlas.protocols.strategies import ConceptDocumenter
 from atlas.testing import ScriptedLLM
 from tests.unit.library_learning.making import concept

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
-from atlas.library_learning.codec import decode, encode
-from atlas.library_learning.description_length import n_tokens
-from atlas.library_learning.heads import cost_of, read_head
-from atlas.library_learning.normalising import normalise
-from atlas.library_learning.parsing import NotPython, parse
-from atlas.library_learning.terms import Term, read_term
+from atlas.learning.terms.codec import decode, encode
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.heads import cost_of, read_head
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import NotPython, parse
+from atlas.learning.terms.terms import Term, read_term
 
 SYNTAX = [
     "x = 1; y: int = 2; z: str; x += 1; del x, y[0]",

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.library_learning.compressing import Compression, compress
-from atlas.library_learning.description_length import n_tokens
-from atlas.library_learning.engines import Corpus, Pattern, Proposal
-from atlas.library_learning.limits import Limits
-from atlas.library_learning.programs import Program
-from atlas.library_learning.reusing import held_out, reuse
-from atlas.library_learning.sampling import sample
-from atlas.library_learning.terms import Term, read_term
-from atlas.library_learning.unifying import AntiUnificationEngine
+from atlas.learning.compression import Compression, compress
+from atlas.learning.rewrite.reuse import held_out, reuse
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.engines import Corpus, Pattern, Proposal
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.programs import Program
+from atlas.learning.terms.sampling import sample
+from atlas.learning.terms.terms import Term, read_term
 from tests.unit.library_learning.carving import term_of
 
 PRIME = """

@@ -10,7 +10,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.library_learning.documenting import DERIVED, HeuristicDocumenter
+from atlas.learning.naming.documenter import DERIVED, HeuristicDocumenter
 from atlas.protocols.strategies import ConceptDocumenter
 from tests.unit.library_learning.making import concept
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
-from atlas.library_learning import model_engine
-from atlas.library_learning.strategies import LLMCompressionStrategy, Proposal
-from atlas.library_learning.templates import patterns_of
+from atlas.learning.search import model_engine
+from atlas.learning.search.templates import patterns_of
+from atlas.learning.strategies import LLMCompressionStrategy, Proposal
 from atlas.testing import ScriptedLLM
 from tests.unit.library_learning.test_strategies import PRIME, attempt, attempts
 

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from atlas.library_learning.normalising import normalise
-from atlas.library_learning.parsing import MAX_CHARACTERS, NotPython
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import MAX_CHARACTERS, NotPython
 
 
 def test_what_people_read_beside_the_code_is_left_out() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Task
-from atlas.library_learning.documenting import HeuristicDocumenter
-from atlas.library_learning.limits import Limits
-from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
-from atlas.library_learning.unifying import AntiUnificationEngine
+from atlas.learning.naming.documenter import HeuristicDocumenter
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.limits import Limits
+from atlas.learning.strategies import Proposal, StitchCompressionStrategy
 from tests.unit.library_learning.making import attempt, task
 from tests.unit.library_learning.test_compressing import programs
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from atlas.library_learning.proposing import LLMCompositionStrategy
+from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.protocols.strategies import CompositionStrategy
 from atlas.testing import ScriptedLLM
 from tests.unit.library_learning.making import concept

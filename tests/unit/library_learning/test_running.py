@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
-from atlas.library_learning.confining import FILES, NETWORK, PROCESSES, confine
-from atlas.library_learning.running import RunLimits, Sandbox, run
+from atlas.learning.sandbox.confinement import FILES, NETWORK, PROCESSES, confine
+from atlas.learning.sandbox.runner import RunLimits, Sandbox, run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="macOS does not limit memory")

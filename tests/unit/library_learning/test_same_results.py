@@ -12,11 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atlas.library_learning.engines import Pattern
-from atlas.library_learning.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
-from atlas.library_learning.rewriting import standalone
-from atlas.library_learning.shelf import settle
-from atlas.library_learning.terms import HOLE, SYMBOL, Term
+from atlas.learning.rewrite.executable import standalone
+from atlas.learning.rewrite.shelf import settle
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
+from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 from tests.unit.library_learning.carving import carve, learned, shelf_of, term_of
 
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from atlas.library_learning.scopes import bindings
+from atlas.learning.analysis.scopes import bindings
 
 # fmt: off
 PROGRAMS = {

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from atlas.core.errors import Cancelled
-from atlas.library_learning import stitch_worker
-from atlas.library_learning.engines import Corpus, Engine, Proposal
-from atlas.library_learning.limits import Limits
-from atlas.library_learning.shelf import Shelf, located
-from atlas.library_learning.stitch import StitchEngine
-from atlas.library_learning.unifying import AntiUnificationEngine
+from atlas.learning.rewrite.shelf import Shelf, located
+from atlas.learning.search import stitch_worker
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.engines import Corpus, Engine, Proposal
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.stitch import StitchEngine
 from tests.unit.library_learning.carving import term_of
 
 COUNTING = (

@@ -12,10 +12,10 @@ import pytest
 
 from atlas.core.errors import Cancelled
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory, VerificationSpec
-from atlas.library_learning.limits import Limits
-from atlas.library_learning.stitch import StitchEngine
-from atlas.library_learning.strategies import Proposal, StitchCompressionStrategy
-from atlas.library_learning.unifying import AntiUnificationEngine
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.stitch import StitchEngine
+from atlas.learning.strategies import Proposal, StitchCompressionStrategy
 
 PRIME = """def is_prime({n}):
     if {n} < 2:

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from atlas.core.errors import Cancelled
-from atlas.library_learning.running import RunLimits, Sandbox
-from atlas.library_learning.verifying import Verdict, Verifier
+from atlas.learning.sandbox.runner import RunLimits, Sandbox
+from atlas.learning.sandbox.verification import Verdict, Verifier
 from tests.unit.library_learning.making import program
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from atlas.analysis.jobs import Job
-from atlas.analysis.worker import Worker
+from atlas.jobs.job import Job
+from atlas.jobs.worker import Worker
 
 GIVE_UP_SECONDS = 60.0
 

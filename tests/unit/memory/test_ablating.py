@@ -9,11 +9,11 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.memory.ablating import ablate
-from atlas.memory.ablation_report import as_json, as_markdown, as_text
+from atlas.evaluation.ablation import ablate
+from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
+from atlas.evaluation.replay import ReplayClock, in_time, replay
 from atlas.memory.context import counter_of
-from atlas.memory.opening import open_memory
-from atlas.memory.replaying import ReplayClock, in_time, replay
+from atlas.memory.open import open_memory
 from atlas.testing import HashEmbedder
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.memory.backing import PlainStore, backing
+from atlas.storage.plain.store import PlainStore, backing
 from atlas.testing import MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE
-from atlas.analysis.jobs import decode_job, encode_job
 from atlas.core.errors import LLMUnavailable, PlanOutdated
-from atlas.infra.spending import Spent
-from atlas.memory.compaction_file import CompactionFile
-from atlas.memory.compaction_job import PlanCompaction, planned_now
-from atlas.memory.journal import COLLECTION
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.compaction import PlanCompaction, planned_now
+from atlas.jobs.compaction_file import CompactionFile
+from atlas.jobs.job import decode_job, encode_job
+from atlas.llm.budget import Spent
+from atlas.memory.journal.memory import COLLECTION
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from tests.ui.journals import entry
 from tests.unit.memory.jobs import kill_when_opening

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, save_artefact
-from atlas.analysis.worker import Worker
 from atlas.core.errors import Cancelled, InvalidInput, LLMUnavailable
-from atlas.library_learning.composing import PipelineCompositionStrategy
-from atlas.library_learning.proposing import LLMCompositionStrategy
-from atlas.library_learning.strategies import Learned, StitchCompressionStrategy
-from atlas.memory.compression_file import CompressionFile, FoundCompression
-from atlas.memory.compression_job import CompressPrograms, add_found, compressed_now, strategy_of
-from atlas.memory.concepts import COLLECTION
+from atlas.jobs.artefact import CACHE, save_artefact
+from atlas.jobs.compression import CompressPrograms, add_found, compressed_now, strategy_of
+from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.worker import Worker
+from atlas.learning.composition import PipelineCompositionStrategy
+from atlas.learning.model_composition import LLMCompositionStrategy
+from atlas.learning.strategies import Learned, StitchCompressionStrategy
+from atlas.memory.concepts.memory import COLLECTION
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.library import opened_library
 from tests.ui.programs import compress, compress_store, make_programs

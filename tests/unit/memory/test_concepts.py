@@ -11,12 +11,12 @@ from atlas.core.concept_codec import decode_concept, encode_concept
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.types import CodeConcept, Outcome, Task, Trajectory
-from atlas.library_learning.composing import PipelineCompositionStrategy, nothing_found
-from atlas.memory.concepts import COLLECTION, ChromaConceptLibrary
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
+from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
+from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
+from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.undo import undo
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 

@@ -8,7 +8,7 @@ import pytest
 
 import atlas
 from atlas.core.errors import InvalidInput
-from atlas.memory.conversations import COLLECTION, Conversations
+from atlas.memory.journal.conversations import COLLECTION, Conversations
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.analysis.evaluation import JudgedCorpus, JudgedQuery, RetrievalTask
-from atlas.analysis.metrics import SAME
 from atlas.core.settings import RankingWeights, Settings
-from atlas.memory import evaluating
-from atlas.memory.evaluating import evaluate_corpora, evaluate_own, read_attempts, rows_of
+from atlas.evaluation import tasks as evaluating
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.evaluation.tasks import evaluate_corpora, evaluate_own, read_attempts, rows_of
 from atlas.testing import HashEmbedder
 
 TEXTS = {

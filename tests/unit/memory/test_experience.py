@@ -9,8 +9,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.extraction import ContextExperienceExtractor
+from atlas.memory.experience.extraction import ContextExperienceExtractor
+from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.protocols.memory import ExperienceMemory
 from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import NOW, attempt, memory_over, task

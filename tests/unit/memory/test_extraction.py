@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atlas.core.types import Outcome, Step, Task, Trajectory
-from atlas.memory.extraction import (
+from atlas.memory.experience.extraction import (
     ContextExperienceExtractor,
     SimpleExperienceExtractor,
     summarise,

@@ -7,7 +7,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import JournalEntry
-from atlas.memory.journal import Journal
+from atlas.memory.journal.memory import Journal
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 from tests.unit.memory.journals import opened, write

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.source import read_embedded, reread
-from atlas.infra.passages import encode_documents
-from atlas.memory.experience import COLLECTION
-from atlas.memory.refinement import HeuristicRefineStrategy
+from atlas.embedding.passages import encode_documents
+from atlas.maps.snapshot import read_embedded, reread
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.refinement import HeuristicRefineStrategy
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.reembed import reembed
-from atlas.storage.undo import undo
+from atlas.storage.sqlite.history.undo import undo
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt, memory_over, task
 

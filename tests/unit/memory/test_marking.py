@@ -11,8 +11,8 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.exchange import decode_line, encode_line
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.memory.experience import COLLECTION
-from atlas.storage import searching
+from atlas.memory.experience.memory import COLLECTION
+from atlas.storage import hybrid_search as searching
 from atlas.storage.store import EmbeddingModel, Store
 from tests.unit.memory.conftest import attempt, taken_back
 

@@ -10,10 +10,10 @@ import pytest
 from atlas.core.errors import LLMReplyInvalid, LLMUnavailable
 from atlas.core.types import Outcome
 from atlas.infra.bridge import run
-from atlas.memory.extraction import to_experience
-from atlas.memory.model_abstracting import LLMStrategyAbstractor
-from atlas.memory.model_extraction import LLMSummarizingExtractor
-from atlas.memory.model_refinement import LLMRefineStrategy
+from atlas.memory.experience.extraction import to_experience
+from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
+from atlas.memory.experience.model_refinement import LLMRefineStrategy
+from atlas.memory.strategies.model_induction import LLMStrategyAbstractor
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, StrategyAbstractor
 from atlas.testing import ScriptedLLM
 from tests.unit.memory.conftest import NOW, attempt, memory_over, task

@@ -6,8 +6,8 @@ import pytest
 
 import atlas
 from atlas.core.types import Strategy
-from atlas.memory.model_extraction import LLMSummarizingExtractor
-from atlas.memory.updating import SimpleAverageUpdater
+from atlas.memory.base.success_rates import SimpleAverageUpdater
+from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.unit.memory.conftest import attempt
 

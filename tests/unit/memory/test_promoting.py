@@ -9,8 +9,8 @@ import pytest
 import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.types import Experience, JournalEntry, Strategy
-from atlas.memory.journal_records import promotions_of
-from atlas.memory.promoting import LOG
+from atlas.memory.journal.records import promotions_of
+from atlas.memory.promotion import LOG
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder
 

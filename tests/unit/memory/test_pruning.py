@@ -10,8 +10,8 @@ import pytest
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks
 from atlas.core.types import Outcome
-from atlas.memory import pruning
-from atlas.memory.pruning import PruneCriteria, PruneSubject, plan_prune
+from atlas.memory.experience import pruning
+from atlas.memory.experience.pruning import PruneCriteria, PruneSubject, plan_prune
 from atlas.storage.store import Store
 from tests.unit.memory.conftest import NOW, ago, attempt, memory_over, task
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
-from atlas.memory.ranking import (
+from atlas.memory.base.ranking import (
     Calibration,
     Candidate,
     calibrate,

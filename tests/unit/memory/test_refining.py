@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE
 from atlas.core.errors import LLMUnavailable, PlanOutdated
-from atlas.infra.llm import AnthropicLLM
-from atlas.infra.spending import Spent
-from atlas.memory.experience import COLLECTION
-from atlas.memory.model_refinement import LLMRefineStrategy
-from atlas.memory.refinement_file import RefinementFile
-from atlas.memory.refinement_job import PlanRefinement, planned_now
-from atlas.memory.refinement_plan import RefinePlan, alike_sets
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.refinement import PlanRefinement, planned_now
+from atlas.jobs.refinement_file import RefinementFile
+from atlas.llm.anthropic import AnthropicLLM
+from atlas.llm.budget import Spent
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.model_refinement import LLMRefineStrategy
+from atlas.memory.experience.refinement_plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
 from tests.unit.infra.messages_server import call, message, serving

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from atlas.infra.remembering import RememberingEmbedder
+from atlas.embedding.cached import RememberingEmbedder
 from atlas.testing import HashEmbedder
 
 

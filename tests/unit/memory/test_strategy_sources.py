@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from atlas.analysis.statistics import SuccessRate
+from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
-from atlas.memory.opening import open_memory
-from atlas.memory.strategy_sources import linked, tasks_without, unwritten_successes
+from atlas.memory.open import open_memory
+from atlas.memory.strategies.sources import linked, tasks_without, unwritten_successes
 from atlas.testing import FixedClock, HashEmbedder
 from tests.unit.memory.conftest import attempt
 

@@ -8,11 +8,11 @@ import inspect
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.memory.concepts import ChromaConceptLibrary
-from atlas.memory.conversations import Conversations
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.journal import Journal
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal.conversations import Conversations
+from atlas.memory.journal.memory import Journal
+from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import attempt, task

@@ -12,10 +12,10 @@ from atlas.core.hits import Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy
 from atlas.infra.bridge import run
-from atlas.memory.experience import ChromaExperienceMemory
-from atlas.memory.opening import open_memory
-from atlas.memory.retrieving import Search
-from atlas.memory.strategies import ChromaStrategyBank
+from atlas.memory.base.retriever import Search
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.open import open_memory
+from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedLLM
 from tests.unit.memory.conftest import attempt, task

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
-from atlas.memory.updating import (
+from atlas.memory.base.success_rates import (
     BayesianUpdater,
     EMASuccessUpdater,
     RecencyWeightedUpdater,

@@ -16,7 +16,7 @@ import pytest
 from atlas.core.errors import NotFound, StoreError
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
-from atlas.storage.records import LedgerWriter
+from atlas.storage.sqlite.records import LedgerWriter
 from atlas.storage.store import EmbeddingModel, Store
 
 DIMENSION = 8

@@ -12,10 +12,10 @@ import pytest
 
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
-from atlas.infra.vector_index.chroma import Seal
-from atlas.storage.nearest import Nearest
+from atlas.storage.sqlite.usage import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.usage import RetrievalLog
+from atlas.storage.vectors.chroma import Seal
+from atlas.storage.vectors.vector_search import Nearest
 from atlas.testing import HashEmbedder
 from tests.unit.storage.conftest import THINGS, Opened, files_in
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from atlas.infra.vector_index.chroma import Seal
-from atlas.storage import nearest as nearest_module
 from atlas.storage.doctor import examine
 from atlas.storage.store import Store
+from atlas.storage.vectors import vector_search as nearest_module
+from atlas.storage.vectors.chroma import Seal
 from tests.unit.storage.conftest import THINGS, Opened, vector_of
 
 FEW = {"exact_max_rows": 10, "index_lag_rows": 10**6}

@@ -11,8 +11,8 @@ import pytest
 
 from atlas.core.errors import StoreError
 from atlas.core.operations import Marks
-from atlas.infra.vector_index.chroma import IndexUnusable
 from atlas.storage.doctor import examine
+from atlas.storage.vectors.chroma import IndexUnusable
 from tests.unit.storage.conftest import THINGS, vector_of
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.storage.metadata import AtomicJSONStorage
-from atlas.storage.records import Record
+from atlas.storage.marks.tinydb import AtomicJSONStorage
+from atlas.storage.sqlite.records import Record
 from tests.unit.storage.conftest import MODEL, THINGS, vector_of
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from atlas.core.errors import StoreDamaged, StoreUnavailable
 from atlas.core.operations import Marks
-from atlas.infra.forking import InterProcessLock
+from atlas.infra.fork_safety import InterProcessLock
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.store import Store

@@ -16,12 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from atlas.core.errors import InvalidInput, NotFound, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
-from atlas.storage.history import OperationDraft
-from atlas.storage.merging import Merge, merge
-from atlas.storage.metadata import TinyMetadataStore
-from atlas.storage.records import Record
+from atlas.storage.marks.tinydb import TinyMetadataStore
+from atlas.storage.sqlite.history.merge import Merge, merge
+from atlas.storage.sqlite.history.operations import OperationDraft
+from atlas.storage.sqlite.history.trash import count_trash, read_trash, restore
+from atlas.storage.sqlite.records import Record
 from atlas.storage.store import EmbeddingModel, Store
-from atlas.storage.trash import count_trash, read_trash, restore
 
 THINGS, MODEL = "things", "test"
 IDS = ["a", "b", "c", "d"]

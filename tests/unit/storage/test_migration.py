@@ -16,12 +16,12 @@ from atlas.core.errors import InvalidInput, ReadOnlyStore
 from atlas.core.operations import Marks, Usage, Use
 from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
-from atlas.storage import schema
 from atlas.storage.backup import restore
-from atlas.storage.database import Database
 from atlas.storage.doctor import examine
-from atlas.storage.ledger import SqliteLedger
-from atlas.storage.schema import SCHEMA_VERSION
+from atlas.storage.sqlite import schema
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.schema import SCHEMA_VERSION
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.old_schemas import make_version_1, make_version_2, make_version_3, schema_version

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from atlas.core.errors import EmbeddingModelMismatch
-from atlas.infra.vector_index.chroma import Seal
 from atlas.storage.reembed import reembed
+from atlas.storage.vectors.chroma import Seal
 from atlas.testing import HashEmbedder
 from tests.unit.storage.conftest import THINGS, vector_of
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from atlas.storage import searching
-from atlas.storage.nearest import Nearest
-from atlas.storage.word_tables import MOST_PARTS, is_scattered
-from atlas.storage.words import Scope
+from atlas.storage import hybrid_search as searching
+from atlas.storage.sqlite.words.fts_schema import MOST_PARTS, is_scattered
+from atlas.storage.sqlite.words.keyword_search import Scope
+from atlas.storage.vectors.vector_search import Nearest
 from tests.unit.storage.conftest import THINGS, vector_of
 
 RED = {"colour": "red"}

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from atlas.storage.stemming import stem
+from atlas.storage.text.stemming import stem
 
 ENDINGS = """
     ational tional enci anci izer bli alli entli eli ousli ization ation ator alism iveness fulness ousness aliti iviti

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atlas.storage.terms import MAX_QUERY_CHARACTERS, MAX_TERMS, query_terms, searchable
+from atlas.storage.text.analyzer import MAX_QUERY_CHARACTERS, MAX_TERMS, query_terms, searchable
 
 EVERYTHING = " ".join(
     [

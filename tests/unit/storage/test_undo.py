@@ -7,7 +7,7 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.storage.usage import read_usage
+from atlas.storage.sqlite.usage import read_usage
 from tests.unit.storage.conftest import THINGS, vector_of
 
 

@@ -16,9 +16,9 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.core.hits import Candidates
 from atlas.core.operations import Marks
-from atlas.storage import words
 from atlas.storage.doctor import examine
-from atlas.storage.terms import query_terms, searchable
+from atlas.storage.sqlite.words import keyword_search as words
+from atlas.storage.text.analyzer import query_terms, searchable
 from tests.unit.storage.conftest import THINGS, Opened, vector_of
 
 VOCABULARY = "cancel flight refund certificate passenger parse index query retry timeout cache login chart".split()  # noqa: SIM905

@@ -8,9 +8,9 @@ import pytest
 
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Strategy, Task
-from atlas.memory.opening import open_memory
+from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.ask import (
+from atlas.views.ask.answer import (
     NONE_YET,
     Configuration,
     answered,
@@ -21,7 +21,7 @@ from atlas.views.ask import (
     found_for,
     settings_differing,
 )
-from atlas.views.ask_cards import memory_card
+from atlas.views.ask.cards import memory_card
 from tests.unit.memory.conftest import attempt
 
 REFUND = "refund the cancelled flight of a customer"

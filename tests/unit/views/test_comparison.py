@@ -6,9 +6,9 @@ import pytest
 
 import atlas
 from atlas.core.settings import RankingWeights
-from atlas.memory.experience import ChromaExperienceMemory
+from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore, ScriptedReranker
-from atlas.views.comparison import compare
+from atlas.views.ask.comparison import compare
 from tests.ui.stores import attempt
 
 TEXTS = ("boil an egg", "boil an egg in a pan", "file the tax return")

@@ -10,12 +10,12 @@ import atlas
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.types import CodeConcept
 from atlas.testing import HashEmbedder
-from atlas.views.concept import concept_changes, concept_detail, examples_in, examples_text
-from atlas.views.concept_lineage import quoted
-from atlas.views.concept_proposals import ConceptDeleteRequest, ConceptMergeRequest
-from atlas.views.concepts import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
-from atlas.views.history import operation_detail, operation_page
-from atlas.views.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.concepts.concept import concept_changes, concept_detail, examples_in, examples_text
+from atlas.views.concepts.lineage import quoted
+from atlas.views.concepts.list import MOST_USED, ConceptQuery, found_concepts, listed_concepts, search_concepts
+from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.concepts.proposals import ConceptDeleteRequest, ConceptMergeRequest
+from atlas.views.history.operations import operation_detail, operation_page
 from tests.ui.stores import attempt
 
 CROP = "def crop(grid, box):\n    return [row[box[1]:box[3]] for row in grid[box[0]:box[2]]]\n"

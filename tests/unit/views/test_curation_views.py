@@ -10,10 +10,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import atlas
-from atlas.analysis.statistics import growth
-from atlas.analysis.worker import Worker
+from atlas.core.statistics import growth
+from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.curate import (
+from atlas.views.charts.growth import growth_caption, growth_chart
+from atlas.views.curate.duplicates import LiveDuplicates
+from atlas.views.curate.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
+from atlas.views.curate.queues import (
     COMPRESS,
     REFINE,
     RULE,
@@ -24,13 +27,10 @@ from atlas.views.curate import (
     queue_page,
     tabs,
 )
-from atlas.views.duplicates import LiveDuplicates
-from atlas.views.growth import growth_caption, growth_chart
-from atlas.views.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
-from atlas.views.overview import overview, remove_sample_data, size_text
-from atlas.views.proposals import MergeRequest, PruneRequest, criteria_of
-from atlas.views.selection import chosen, chosen_rows, compared, exported_lines
-from atlas.views.wording import NOT_SAID
+from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.overview.summary import overview, remove_sample_data, size_text
+from atlas.views.shared.selection import chosen, chosen_rows, compared, exported_lines
+from atlas.views.shared.wording import NOT_SAID
 from tests.ui.stores import START, attempt, attempts
 
 LATER = START + timedelta(days=400)

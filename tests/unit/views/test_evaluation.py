@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import EvaluationFile, save_artefact
-from atlas.analysis.reporting import OwnEvaluation, as_json
-from atlas.memory.evaluation_job import evaluated_now
+from atlas.evaluation.job import evaluated_now
+from atlas.evaluation.report import OwnEvaluation, as_json
+from atlas.jobs.artefact import EvaluationFile, save_artefact
 from atlas.testing import HashEmbedder
-from atlas.views.evaluation import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
+from atlas.views.evaluation.own import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
 from tests.ui.stores import attempt
 
 OTHERS = (None, "text", "\ud800", -1, 10**400, float("nan"), True, [], {}, [[]], {"mean": 0.5})

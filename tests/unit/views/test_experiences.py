@@ -9,14 +9,22 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
 from atlas.testing import HashEmbedder
-from atlas.views.experience import Editable, experience_detail
-from atlas.views.experiences import Query, listed_page, placed_and_marked, similar_rows
-from atlas.views.listing import Listing, n_pages
-from atlas.views.live import changes_since, drawn_now
-from atlas.views.scope import WORDS, Scope, ScopeOptions, domain_titles, known_tags, left_out_sentence, scope_options
-from atlas.views.scope_address import address_of, taken
+from atlas.views.experience.experience import Editable, experience_detail
+from atlas.views.experience.list import Query, listed_page, placed_and_marked, similar_rows
+from atlas.views.lists.listing import Listing, n_pages
+from atlas.views.shared.live import changes_since, drawn_now
+from atlas.views.shared.scope import (
+    WORDS,
+    Scope,
+    ScopeOptions,
+    domain_titles,
+    known_tags,
+    left_out_sentence,
+    scope_options,
+)
+from atlas.views.shared.scope_address import address_of, taken
 from tests.ui.stores import START, attempt, attempts
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import atlas
 from atlas.testing import HashEmbedder
-from atlas.views.experiences import Query
-from atlas.views.finding import Found, experience_card, found_page, ids_found, search
-from atlas.views.hits import HitCard
-from atlas.views.scope import BEST_MATCH, WORDS, Scope
+from atlas.views.experience.finding import Found, experience_card, found_page, ids_found, search
+from atlas.views.experience.list import Query
+from atlas.views.lists.hits import HitCard
+from atlas.views.shared.scope import BEST_MATCH, WORDS, Scope
 from tests.ui.stores import attempt, attempts
 
 

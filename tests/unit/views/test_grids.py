@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.views.grids import COLOURS, MOST_CELLS, Grid, grid_in, grids_in_call
+from atlas.views.concepts.grids import COLOURS, MOST_CELLS, Grid, grid_in, grids_in_call
 
 
 def test_a_grid_is_found_as_a_result():

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import atlas
 from atlas.core.hits import Hit
 from atlas.testing import HashEmbedder
-from atlas.views import highlighting
-from atlas.views.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
-from atlas.views.hits import HitCard, bar_of, hit_card
+from atlas.views.lists import highlighting
+from atlas.views.lists.highlighting import LOOKED_AT, PASSAGE_CHARACTERS, Passage, Source, matched_spans, passage_of
+from atlas.views.lists.hits import HitCard, bar_of, hit_card
 from tests.ui.stores import attempt
 
 SIGNALS = {"meaning": 0.3, "words": 0.2, "success": 0.02, "use": 0.005, "recency": 0.003, "pin": 0.0}

@@ -10,9 +10,9 @@ import pytest
 import atlas
 from atlas.core.errors import PlanOutdated
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.journal_entry import entry_detail
-from atlas.views.journal_promoting import NO_FIX, OTHER_TYPE, PROMOTED, PromoteRequest, made_of
-from atlas.views.kinds import EXPERIENCE, STRATEGY
+from atlas.views.journal.entry import entry_detail
+from atlas.views.journal.promotion import NO_FIX, OTHER_TYPE, PROMOTED, PromoteRequest, made_of
+from atlas.views.shared.kinds import EXPERIENCE, STRATEGY
 from tests.ui.journals import entry
 from tests.ui.stores import START
 

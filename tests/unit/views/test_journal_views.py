@@ -10,15 +10,15 @@ import atlas
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.types import Link
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.history import operation_detail, operation_diffs, operation_page
-from atlas.views.journal import JournalQuery, found_page, journal_options, listed_page, search_entries
-from atlas.views.journal_contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
-from atlas.views.journal_conversations import conversation_view, found_turns
-from atlas.views.journal_entry import EditableEntry, entry_detail, metadata_in
-from atlas.views.journal_links import PHRASES, candidates, entry_links, suggested_links
-from atlas.views.journal_proposals import CompactRequest, EntryDeleteRequest, tier_sizes
-from atlas.views.journal_refused import gate_views, refused_listing
-from atlas.views.journal_timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.history.operations import operation_detail, operation_diffs, operation_page
+from atlas.views.journal.contexts import FOR_TASK, ContextQuery, context_view, quota_sentence
+from atlas.views.journal.conversations import conversation_view, found_turns
+from atlas.views.journal.entry import EditableEntry, entry_detail, metadata_in
+from atlas.views.journal.links import PHRASES, candidates, entry_links, suggested_links
+from atlas.views.journal.list import JournalQuery, found_page, journal_options, listed_page, search_entries
+from atlas.views.journal.proposals import CompactRequest, EntryDeleteRequest, tier_sizes
+from atlas.views.journal.refused import gate_views, refused_listing
+from atlas.views.journal.timeline import MOST_BARS, OTHERS, brushed, timeline, timeline_caption, timeline_chart
 from tests.ui.journals import entry
 from tests.ui.stores import START
 

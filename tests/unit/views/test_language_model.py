@@ -6,10 +6,10 @@ import pytest
 
 import atlas
 from atlas.core.settings import Settings
-from atlas.infra.llm import KEY
+from atlas.llm.anthropic import KEY
 from atlas.testing import HashEmbedder
-from atlas.views.language_model import HOW, NONE, WITHOUT, language_model
-from atlas.views.strategy_writing import propose_writing
+from atlas.views.shared.language_model import HOW, NONE, WITHOUT, language_model
+from atlas.views.strategies.writing import propose_writing
 from tests.ui.stores import attempt
 from tests.unit.infra.messages_server import call, message, serving
 

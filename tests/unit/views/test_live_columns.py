@@ -7,8 +7,8 @@ import pytest
 import atlas
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views import columns
-from atlas.views.columns import LiveColumns
+from atlas.views.lists import columns
+from atlas.views.lists.columns import LiveColumns
 from tests.ui.stores import attempts
 
 

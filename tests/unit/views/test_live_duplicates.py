@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, DuplicatesFile
-from atlas.analysis.jobs import FindDuplicates
-from atlas.analysis.worker import JobStatus
-from atlas.memory.experience import COLLECTION
+from atlas.jobs.artefact import CACHE, DuplicatesFile
+from atlas.jobs.job import FindDuplicates
+from atlas.jobs.worker import JobStatus
+from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views.duplicates import LiveDuplicates
+from atlas.views.curate.duplicates import LiveDuplicates
 from tests.ui.stores import attempt
 
 

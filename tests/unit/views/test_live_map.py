@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.analysis.artefacts import CACHE, MapFile
-from atlas.analysis.maps import make_map
-from atlas.analysis.source import read_embedded
-from atlas.memory.experience import COLLECTION
+from atlas.jobs.artefact import CACHE, MapFile
+from atlas.maps.map import make_map
+from atlas.maps.snapshot import read_embedded
+from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views import map_source
-from atlas.views.map_source import LiveMap
+from atlas.views.map import source as map_source
+from atlas.views.map.source import LiveMap
 from tests.ui.stores import attempts
 
 

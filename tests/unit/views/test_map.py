@@ -9,9 +9,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from atlas.analysis.maps import UNCLUSTERED, Domain, MapRecipe, MemoryMap
-from atlas.views.experiences import similar_rows
-from atlas.views.map import (
+from atlas.maps.map import UNCLUSTERED, Domain, MapRecipe, MemoryMap
+from atlas.views.experience.list import similar_rows
+from atlas.views.map.colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
+from atlas.views.map.domains import (
+    domain_rows,
+    domain_sentence,
+    domains_caption,
+    no_domains_sentence,
+    sizes_offered,
+    typical_lines,
+)
+from atlas.views.map.figure import map_figure
+from atlas.views.map.packets import component_script, layer_script, mask_bits, mask_text, pack, renderer_script
+from atlas.views.map.page import (
     Hits,
     Marks,
     colouring_of,
@@ -24,20 +35,9 @@ from atlas.views.map import (
     query_place,
     selected_after,
 )
-from atlas.views.map_colours import AGE, COLOURED_BY, DOMAIN, ENTRIES, GREY, OUTCOME, SOURCE, USE, by_value
-from atlas.views.map_domains import (
-    domain_rows,
-    domain_sentence,
-    domains_caption,
-    no_domains_sentence,
-    sizes_offered,
-    typical_lines,
-)
-from atlas.views.map_figure import map_figure
-from atlas.views.map_packets import component_script, layer_script, mask_bits, mask_text, pack, renderer_script
-from atlas.views.map_points import points_of
-from atlas.views.map_sheet import Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.scope import WORDS, Scope
+from atlas.views.map.points import points_of
+from atlas.views.map.sheet import Sheet, colours_of, map_fingerprint, sheet_of
+from atlas.views.shared.scope import WORDS, Scope
 from tests.ui.stores import attempt, attempts, make_store
 
 N = 12

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import atlas
-from atlas.memory.pruning import PruneCriteria, PruneDecision, PrunePlan
+from atlas.memory.experience.pruning import PruneCriteria, PruneDecision, PrunePlan
 from atlas.testing import HashEmbedder
-from atlas.views.plans import merge_plan_view, prune_plan_view
+from atlas.views.shared.plans import merge_plan_view, prune_plan_view
 
 
 def decision(name, saved_because=""):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atlas.analysis.statistics import SuccessRate
-from atlas.views.rates import interval_text, rate_text
+from atlas.core.statistics import SuccessRate
+from atlas.views.lists.rates import interval_text, rate_text
 
 
 def test_unknown_outcomes_are_in_no_rate():

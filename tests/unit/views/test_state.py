@@ -7,8 +7,8 @@ import pytest
 import atlas
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views.live import changes_since, drawn_now
-from atlas.views.state import store_state
+from atlas.views.shared.live import changes_since, drawn_now
+from atlas.views.shared.state import store_state
 from tests.ui.stores import attempts
 
 

@@ -8,17 +8,18 @@ from dataclasses import replace
 import pytest
 
 import atlas
-from atlas.analysis.statistics import Interval
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.operations import Use
+from atlas.core.statistics import Interval
 from atlas.core.types import Strategy
 from atlas.testing import FixedClock, HashEmbedder
-from atlas.views.history import operation_detail, operation_page
-from atlas.views.interval_bars import interval_bar
-from atlas.views.kinds import STRATEGY
-from atlas.views.selection import chosen_used
-from atlas.views.state import uses_seen
-from atlas.views.strategies import (
+from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.shared.selection import chosen_used
+from atlas.views.shared.state import uses_seen
+from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
+from atlas.views.strategies.list import (
     HIGHEST,
     MOST_TRIED,
     READ,
@@ -30,12 +31,17 @@ from atlas.views.strategies import (
     search_strategies,
     strategy_options,
 )
-from atlas.views.strategy import EditableStrategy, attempt_rows, effect_view, strategy_changes, strategy_detail
-from atlas.views.strategy_charts import tries_caption, tries_chart, updater_estimates, updaters_chart
-from atlas.views.strategy_overview import strategy_overview
-from atlas.views.strategy_parameters import parameters_in, parameters_text
-from atlas.views.strategy_proposals import StrategyDeleteRequest, StrategyMergeRequest
-from atlas.views.strategy_writing import MOST_ASKED, apply_writing, propose_writing, write_by_hand
+from atlas.views.strategies.overview import strategy_overview
+from atlas.views.strategies.parameters import parameters_in, parameters_text
+from atlas.views.strategies.proposals import StrategyDeleteRequest, StrategyMergeRequest
+from atlas.views.strategies.strategy import (
+    EditableStrategy,
+    attempt_rows,
+    effect_view,
+    strategy_changes,
+    strategy_detail,
+)
+from atlas.views.strategies.writing import MOST_ASKED, apply_writing, propose_writing, write_by_hand
 from tests.ui.stores import attempt
 
 NOW = FixedClock().now()

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atlas.views.texts import LONG_CHARACTERS, Text, as_json, language_of, text_of
+from atlas.views.shared.texts import LONG_CHARACTERS, Text, as_json, language_of, text_of
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
-from atlas.memory.primitives.discovery import known_primitives
-from atlas.memory.primitives.swe import SWEPrimitiveLoader
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.discovery import known_primitives
+from atlas.primitives.swe.loader import SWEPrimitiveLoader
 
 COLORS = st.integers(0, 9)
 FEW = settings(max_examples=25, deadline=None)

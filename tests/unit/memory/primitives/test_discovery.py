@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from atlas.memory.primitives.discovery import discover, known_primitives
+from atlas.primitives.discovery import discover, known_primitives
 
 MODULE = """
 from atlas.core.types import CodeConcept

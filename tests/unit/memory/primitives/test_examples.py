@@ -8,8 +8,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
-from atlas.memory.primitives.examples import ExampleResult, grids_of, run_examples
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.examples import ExampleResult, grids_of, run_examples
 
 TOUCH = "__import__('pathlib').Path('ran').touch()"
 

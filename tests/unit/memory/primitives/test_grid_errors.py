@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atlas.memory.primitives.arc_colors import combine, overlay
-from atlas.memory.primitives.arc_drawing import (
+from atlas.primitives.arc.colors import combine, overlay
+from atlas.primitives.arc.drawing import (
     draw_cells,
     draw_line,
     draw_ray,
     flood_fill,
 )
-from atlas.memory.primitives.arc_grids import (
+from atlas.primitives.arc.grids import (
     as_array,
     as_grid,
     find_differences,
     new_grid,
 )
-from atlas.memory.primitives.arc_patterns import (
+from atlas.primitives.arc.patterns import (
     complete_symmetry,
     mirror,
 )
-from atlas.memory.primitives.arc_transforms import (
+from atlas.primitives.arc.transforms import (
     crop,
     crop_to_content,
     gravity,

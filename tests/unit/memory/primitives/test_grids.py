@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.memory.primitives.arc_colors import combine, keep_color, overlay, recolor, remap_colors, swap_colors
-from atlas.memory.primitives.arc_drawing import (
+from atlas.primitives.arc.colors import combine, keep_color, overlay, recolor, remap_colors, swap_colors
+from atlas.primitives.arc.drawing import (
     connect_aligned,
     draw_cells,
     draw_line,
@@ -20,7 +20,7 @@ from atlas.memory.primitives.arc_drawing import (
     flood_fill,
     outline,
 )
-from atlas.memory.primitives.arc_grids import (
+from atlas.primitives.arc.grids import (
     connected_cells,
     count_color,
     find_color,
@@ -30,7 +30,7 @@ from atlas.memory.primitives.arc_grids import (
     get_shape,
     new_grid,
 )
-from atlas.memory.primitives.arc_patterns import (
+from atlas.primitives.arc.patterns import (
     complete_symmetry,
     find_pattern,
     find_period,
@@ -38,7 +38,7 @@ from atlas.memory.primitives.arc_patterns import (
     mirror,
     split_at_lines,
 )
-from atlas.memory.primitives.arc_transforms import (
+from atlas.primitives.arc.transforms import (
     crop,
     crop_to_content,
     gravity,

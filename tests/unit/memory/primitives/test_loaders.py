@@ -6,10 +6,11 @@ import ast
 
 import pytest
 
-from atlas.memory.primitives import arc, swe
-from atlas.memory.primitives.arc import ARCPrimitiveLoader
-from atlas.memory.primitives.examples import run_examples
-from atlas.memory.primitives.swe import SWEPrimitiveLoader
+from atlas.primitives.arc import loader as arc
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.examples import run_examples
+from atlas.primitives.swe import loader as swe
+from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from atlas.protocols.strategies import PrimitiveLoader
 
 ARC, SWE = ARCPrimitiveLoader().load(), SWEPrimitiveLoader().load()

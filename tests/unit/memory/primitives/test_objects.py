@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atlas.memory.primitives.arc_grids import find_color, get_shape, new_grid
-from atlas.memory.primitives.arc_objects import (
+from atlas.primitives.arc.grids import find_color, get_shape, new_grid
+from atlas.primitives.arc.objects import (
     count_by,
     count_holes,
     count_objects,
@@ -27,7 +27,7 @@ from atlas.memory.primitives.arc_objects import (
     sort_objects,
     touches_border,
 )
-from atlas.memory.primitives.arc_transforms import crop, pad
+from atlas.primitives.arc.transforms import crop, pad
 from tests.unit.memory.primitives.conftest import FEW, grids
 
 SMALL = grids(colors=st.integers(0, 2))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.memory.primitives.swe_commands import run_command, run_tests
+from atlas.primitives.swe.commands import run_command, run_tests
 
 
 def python(root, program, **options):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.memory.primitives.swe_git import git_commit, git_diff, git_init, git_log, git_status
+from atlas.primitives.swe.git import git_commit, git_diff, git_init, git_log, git_status
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from atlas.memory.primitives import swe_patches
-from atlas.memory.primitives.swe_patches import apply_patch
+from atlas.primitives.swe import patches as swe_patches
+from atlas.primitives.swe.patches import apply_patch
 
 CHANGE = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1,2 +1,2 @@\n first\n-second\n+last\n"
 NEW = "--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+new\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atlas.memory.primitives.swe_paths import (
+from atlas.primitives.swe.paths import (
     MAX_FILE_BYTES,
     changeable_path,
     delete_file,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atlas.memory.primitives.swe_texts import (
+from atlas.primitives.swe.texts import (
     file_outline,
     find_definition,
     find_references,

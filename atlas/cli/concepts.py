@@ -1,0 +1,73 @@
+"""The command for reusable code: listing, searching and printing concepts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.core.settings import Settings
+from atlas.core.types import CodeConcept
+from atlas.memory.base.ranking import explain
+from atlas.memory.system import MemorySystem
+from atlas.views.concepts.concept import examples_text
+from atlas.views.concepts.list import rate_of
+from atlas.views.lists.rates import rate_line
+from atlas.views.shared.kinds import CONCEPT
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    command = add_command(commands, "concepts", _concepts, "list, search or print reusable code")
+    command.add_argument("query", nargs="?", default="", help="what it should do (default: list the newest)")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command.add_argument("--show", metavar="ID", help="print one; its id, or a beginning of it")
+
+
+def _concepts(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        if options.show is not None:
+            _show(memory, full_ids(memory, [options.show], kind=CONCEPT)[0])
+        elif options.query:
+            _search(memory, options.query, options.n)
+        else:
+            _list(memory, options.n)
+    return 0
+
+
+def _list(memory: MemorySystem, n: int) -> None:
+    for concept in memory.concepts.get_many([row["id"] for row in memory.concepts.browse(limit=n)]):
+        print(_line(concept))
+    n_all = memory.concepts.count()
+    if n_all > n:
+        print(f"the newest {n} of {n_all}", file=sys.stderr)
+
+
+def _search(memory: MemorySystem, query: str, n: int) -> None:
+    found = memory.concepts.retrieve(query, n)
+    for hit in found.hits:
+        print(f"{_line(hit.item)}\n    {explain(hit)}")
+    if not found.hits:
+        print("nothing relevant found", file=sys.stderr)
+
+
+def _show(memory: MemorySystem, concept_id: str) -> None:
+    for concept in memory.concepts.get_many([concept_id]):
+        head = {
+            "id": concept.id,
+            "name": concept.name,
+            "description": concept.description,
+            "signature": concept.signature,
+            "source": f"{concept.source}, {concept.language}",
+            "succeeded": rate_line(rate_of(memory.concepts.usage([concept.id])[concept.id])),
+            "when to use it": concept.guidance,
+        }
+        parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+        named = {"code": concept.code, "examples": examples_text(concept.examples)}
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
+        print("\n".join(parts))
+
+
+def _line(concept: CodeConcept) -> str:
+    return f"{concept.id[:8]}  {concept.source:9}  {safe(concept.name)}: {safe(concept.description)}"[:160]

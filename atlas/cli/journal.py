@@ -1,0 +1,358 @@
+"""The command for an agent's journal: reading, searching, writing, linking, forgetting, promoting what it taught."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from atlas.cli.common import add_command, count, counts, full_ids, opened, progress_bar, safe
+from atlas.core.errors import NotFound
+from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.settings import Settings
+from atlas.core.types import JournalEntry
+from atlas.jobs.compaction import planned_now
+from atlas.llm.anthropic import AnthropicLLM
+from atlas.memory.base.ranking import explain
+from atlas.memory.journal.importance import NOISE, REPEATED
+from atlas.memory.journal.memory import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
+from atlas.memory.system import MemorySystem
+from atlas.views.journal.entry import metadata_in
+from atlas.views.journal.refused import gate_views
+from atlas.views.shared.kinds import JOURNAL
+
+SHOWN = 10
+"""Entries of a plan that are printed; all of them with --all."""
+
+LINE_CHARACTERS = 160
+
+SWITCHED = ("on", "off")
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it, with what it can do as commands of its own."""
+    journal = add_command(commands, "journal", _recent, "what an agent noted: read, search, add, link, forget, promote")
+    journal.set_defaults(n=20, type=[], all=False)
+    parts = journal.add_subparsers(metavar="PART")
+    _add_reading(parts)
+    _add_writing(parts)
+    _add_changing(parts)
+
+
+def _add_reading(parts: Any) -> None:
+    command = add_command(parts, "recent", _recent, "the latest entries, newest first")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
+    command.add_argument("--all", action="store_true", help="also those that were forgotten so far")
+    command = add_command(parts, "search", _search, "find entries, with why each was found")
+    command.add_argument("text")
+    command.add_argument("-k", type=count, default=10, help="how many (default: 10)")
+    command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
+    command.add_argument("--words", action="store_true", help="by the words alone; the last may be a beginning")
+    command.add_argument("--all", action="store_true", help="also archived entries")
+    command = add_command(parts, "show", _show, "print an entry with what it is linked to")
+    command.add_argument("id", help="its id, or a beginning of it")
+    command.add_argument("--depth", type=count, default=1, help="how many links to follow (default: 1)")
+    command = add_command(parts, "rejected", _rejected, "what the gates kept out, and why; --accept lets one in")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command.add_argument("--accept", metavar="ID", help="write this one after all; its id, or a beginning of it")
+
+
+def _add_writing(parts: Any) -> None:
+    command = add_command(parts, "add", _add, "write an entry, unless a gate keeps it out")
+    command.add_argument("type", help="such as observation, crash_log, reflection, directive, task")
+    command.add_argument("text", help="what it says")
+    command.add_argument("--generation", type=int, metavar="N", help="(default: that of the latest entry)")
+    command.add_argument("--importance", type=float, metavar="X", help="from 0 to 1 (default: by its type and text)")
+    command.add_argument("--metadata", default="", metavar="JSON", help='such as {"file": "a.py"}')
+    command.add_argument(
+        "--link", nargs=2, action="append", default=[], metavar=("TYPE", "ID"), help=f"{', '.join(LINK_TYPES)}"
+    )
+    command.add_argument("--keep-noise", action="store_true", help="write it also where it tells nothing")
+    command.add_argument("--keep-repetitions", action="store_true", help="write it also where it was said already")
+    command = add_command(parts, "gates", _gates, "whether noise and repetitions are kept out; switches it")
+    for flag, what in (("--noise", "noise"), ("--repetitions", "repetitions")):
+        command.add_argument(
+            flag, choices=SWITCHED, help=f"keep {what} out, or let it in, whoever writes into the store"
+        )
+
+
+def _add_changing(parts: Any) -> None:
+    command = add_command(parts, "link", _link, "say how one entry is related to another")
+    command.add_argument("source", help="its id, or a beginning of it")
+    command.add_argument("target", help="its id, or a beginning of it")
+    command.add_argument("--type", choices=LINK_TYPES, default="related", help="what the first is to the second")
+    command.add_argument("--remove", action="store_true", help="take the link back")
+    command = add_command(parts, "suggest", _suggest, "links that may be missing: crashes and what may have fixed them")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    for name, what in (("accept", "make this link"), ("refuse", "never suggest this link again")):
+        command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=what)
+    command = add_command(parts, "compact", _compact, "what may be forgotten and why; --apply does it")
+    command.add_argument("--keep-recent", type=count, default=200, metavar="N", help="the latest stay (default: 200)")
+    command.add_argument(
+        "--keep", action="append", default=[], type=_kept, metavar="TYPE=N", help="of a type the latest stay as well"
+    )
+    command.add_argument("--apply", action="store_true", help="do it; `atlas undo` takes it back")
+    command.add_argument("--all", action="store_true", help="print every entry that moves, not the first ten")
+    command.add_argument(
+        "--with-model", action="store_true", help="let the language model (ANTHROPIC_API_KEY) write the summaries"
+    )
+    command = add_command(parts, "promote", _promote, "make a memory of a crash with its fix, or of a reflection")
+    command.add_argument("id", help="its id, or a beginning of it")
+    command.add_argument("--dry-run", action="store_true", help="say what it would become, and touch nothing")
+
+
+def _recent(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        tiers = TIERS if options.all else LIVE
+        for entry in memory.journal.recent(options.n, options.type or None, tiers=tiers):
+            print(_line(entry))
+        of_type = {"entry_type": {"$in": options.type}} if options.type else {}
+        told = {} if options.all else {"tier": {"$in": list(tiers)}, "marks.buried": False}
+        n_passing = memory.journal.count({**told, **of_type})
+        if n_passing > options.n:
+            print(f"the newest {options.n} of {n_passing:,}", file=sys.stderr)
+        elif not n_passing:
+            print("no such entry" if memory.journal.count() else "the journal is empty", file=sys.stderr)
+    return 0
+
+
+def _search(options: argparse.Namespace, settings: Settings) -> int:
+    where = {"entry_type": {"$in": options.type}} if options.type else None
+    with opened(settings) as memory:
+        if options.words:
+            held = memory.journal.search_words(options.text, options.k, where=where, with_buried=options.all)
+            print("\n".join(map(_line, held)) or "nothing found")
+            return 0
+        found = memory.journal.retrieve(options.text, options.k, where=where, with_buried=options.all)
+        for hit in found.hits:
+            signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
+            print(f"{_line(hit.item)}\n    {explain(hit)}\n    rank value {hit.rank_value:.3f} = {signals}")
+        if not found.hits:
+            print("nothing relevant found", file=sys.stderr)
+    return 0
+
+
+def _show(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        entry_id = _id(memory, options.id)
+        [entry] = memory.journal.get_many([entry_id])
+        head = {
+            "id": entry.id,
+            "type": f"{entry.entry_type} of generation {entry.generation}",
+            "written": f"{entry.created_at:%Y-%m-%d %H:%M:%S}" if entry.created_at else "",
+            "importance": f"{entry.importance:.2f}",
+            "tier": entry.tier,
+            **{name: str(value) for name, value in entry.metadata.items()},
+        }
+        for name, value in head.items():
+            print(f"{safe(name)}: {safe(value)}")
+        print(f"\n--- content\n{safe(entry.content, keep_lines=True)}")
+        _print_links(memory, entry_id, options.depth)
+    return 0
+
+
+def _rejected(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=not options.accept) as memory:
+        if options.accept:
+            accepted = memory.journal.accept(_refused_id(memory, options.accept))
+            print(f"Written as {accepted[:8]}.")
+            return 0
+        refusals = memory.journal.rejected(options.n)
+        for one in refusals.latest:
+            print(f"{one.id[:8]}  {safe(one.refusal.gate):14}  {safe(one.content)[:80]}  ({safe(one.refusal.reason)})")
+        gates = ", ".join(f"{n} {safe(gate)}" for gate, n in refusals.by_gate.items())
+        print(f"{refusals.n_total} kept out{f': {gates}' if gates else ''}", file=sys.stderr)
+    return 0
+
+
+def _add(options: argparse.Namespace, settings: Settings) -> int:
+    metadata = metadata_in(options.metadata)
+    with opened(settings) as memory:
+        latest = memory.journal.recent(1, tiers=TIERS) if options.generation is None else []
+        scoped = memory.journal.within("store", "written by hand")
+        scoped.keep_noise = options.keep_noise or scoped.keep_noise
+        scoped.keep_repetitions = options.keep_repetitions or scoped.keep_repetitions
+        written = scoped.add(
+            options.type,
+            options.text,
+            generation=latest[0].generation if latest else options.generation or 0,
+            importance=options.importance,
+            metadata=metadata,
+            links=[(link_type, _id(memory, target)) for link_type, target in options.link],
+        )
+        if written is not None:
+            print(f"Written as {written[:8]}.{_how_to_undo(memory, scoped.operation_id)}")
+            return 0
+        [refused] = memory.journal.rejected(1).latest
+        flag = "--keep-noise" if refused.refusal.gate == NOISE else "--keep-repetitions"
+        print(f"Kept out: {safe(refused.refusal.reason)}. To write it after all, add {flag}.", file=sys.stderr)
+    return 0
+
+
+def _gates(options: argparse.Namespace, settings: Settings) -> int:
+    asked = {name: said for name, said in ((NOISE, options.noise), (REPEATED, options.repetitions)) if said}
+    with opened(settings, read_only=not asked) as memory:
+        for name, said in asked.items():
+            memory.journal.switch_gate(name, said == SWITCHED[0])
+        for gate in gate_views(memory):
+            print(f"{gate.label:11}  {'on' if gate.is_on else 'off':3}  {gate.what}. {gate.why}")
+    return 0
+
+
+def _link(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        source, target = _id(memory, options.source), _id(memory, options.target)
+        scoped = memory.journal.within("unlink" if options.remove else "link")
+        change = scoped.unlink if options.remove else scoped.link
+        change(source, target, options.type)
+        print(f"{source[:8]} {options.type} {target[:8]}{': taken back' if options.remove else ''}.", end="")
+        print(_how_to_undo(memory, scoped.operation_id))
+    return 0
+
+
+def _suggest(options: argparse.Namespace, settings: Settings) -> int:
+    decided = options.accept or options.refuse
+    with opened(settings, read_only=not decided) as memory:
+        if not decided:
+            _print_suggestions(memory, memory.journal.suggest_links(options.n))
+            return 0
+        source, target = _id(memory, decided[0]), _id(memory, decided[1])
+        suggestion = _suggested(memory, source, target)
+        scoped = memory.journal.within("link" if options.accept else "refuse a link")
+        if options.accept:
+            scoped.accept_link(suggestion)
+        else:
+            scoped.refuse_link(suggestion)
+        print(f"{'Linked' if options.accept else 'Refused'}.{_how_to_undo(memory, scoped.operation_id)}")
+    return 0
+
+
+def _compact(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=not options.apply) as memory:
+        memory.journal.llm = llm = AnthropicLLM(settings) if options.with_model else None
+        with progress_bar(desc="planning", leave=False) as on_progress:
+            plan = planned_now(
+                memory,
+                options.keep_recent,
+                dict(options.keep),
+                on_progress=lambda done, total, message: on_progress(done, total),
+            )
+        _print_plan(plan, show_all=options.all)
+        if llm is not None:
+            print(f"{llm.model_name} took {plan.spent}.")
+        if plan.is_empty:
+            return 0
+        if not options.apply:
+            print("Nothing was touched. To do it: atlas journal compact --apply")
+            return 0
+        operation_id = memory.journal.apply_compact(plan)
+        print(f"Done.{_how_to_undo(memory, operation_id)}")
+    return 0
+
+
+def _promote(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=options.dry_run) as memory:
+        plan = memory.plan_promotion(_id(memory, options.id))
+        print(f"{plan.target}: {safe(plan.title)[:LINE_CHARACTERS]}")
+        for entry in plan.entries:
+            print(f"  from {_line(entry)}")
+        if plan.task is not None:
+            print(f"  task {_line(plan.task)}")
+        if plan.target == "strategy":
+            print("  It counts as not tried until attempts use it.")
+        if options.dry_run:
+            print("Nothing was touched (--dry-run).")
+            return 0
+        operation_id = memory.apply_promotion(plan)
+        print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{_how_to_undo(memory, operation_id)}")
+    return 0
+
+
+def _print_links(memory: MemorySystem, entry_id: str, depth: int) -> None:
+    graph = memory.journal.linked(entry_id, depth)
+    if graph.edges:
+        print("\n--- links")
+    for edge in graph.edges:
+        print(f"{edge.source_id[:8]} {edge.type} {edge.target_id[:8]}")
+    for entry in graph.entries:
+        print(f"  {_line(entry)}")
+
+
+def _print_suggestions(memory: MemorySystem, suggestions: list[LinkSuggestion]) -> None:
+    named = [entry_id for one in suggestions for entry_id in (one.source_id, one.target_id)]
+    entries = {entry.id: entry for entry in memory.journal.get_many(named)}
+    for one in suggestions:
+        print(f"{one.source_id[:8]} {one.type} {one.target_id[:8]}: {one.reason}")
+        for entry_id in (one.source_id, one.target_id):
+            print(f"    {_line(entries[entry_id])}")
+    if suggestions:
+        print("To decide: atlas journal suggest --accept SOURCE TARGET, or --refuse SOURCE TARGET", file=sys.stderr)
+    else:
+        print("no link is missing, as far as can be seen", file=sys.stderr)
+
+
+def _print_plan(plan: CompactPlan, *, show_all: bool) -> None:
+    tiers = ", ".join(f"{n} to {tier}" for tier, n in plan.tiers.items() if n)
+    moving = f"Entries that would move: {len(plan.moves):,} of {plan.n_total:,}{f' ({tiers})' if tiers else ''}."
+    print(f"{moving} Summaries that would be written: {len(plan.summaries):,}.")
+    for reason, n in plan.kept.items():
+        print(f"  {n} stay: {safe(reason)}")
+    moves = plan.moves if show_all else plan.moves[:SHOWN]
+    for move in moves:
+        what = f"{move.from_tier} → {move.to_tier}  {safe(move.title)[:60]}  ({safe(move.reason)})"
+        print(f"  {move.id[:8]}  {safe(move.entry_type)} {move.generation}  {what}")
+    if len(moves) < len(plan.moves):
+        print(f"  … and {len(plan.moves) - len(moves)} more (--all prints them)")
+    for draft in plan.summaries:
+        print(_draft_text(draft))
+    for problem in plan.problems:
+        print(f"not by the language model: {safe(problem)}", file=sys.stderr)
+
+
+def _draft_text(draft: SummaryDraft) -> str:
+    by = "sentences of its entries" if draft.written_by == "extraction" else safe(draft.written_by)
+    lines = safe(draft.content, keep_lines=True).splitlines()
+    return "\n".join(["", f"summary, by {by}:", *(f"  {line[:LINE_CHARACTERS]}" for line in lines)])
+
+
+def _suggested(memory: MemorySystem, source: str, target: str) -> LinkSuggestion:
+    for one in memory.journal.suggest_links(10**6):
+        if (one.source_id, one.target_id) == (source, target):
+            return one
+    raise NotFound(f"no link {source[:8]} → {target[:8]} is suggested; see: atlas journal suggest")
+
+
+def _id(memory: MemorySystem, beginning: str) -> str:
+    return full_ids(memory, [beginning], kind=JOURNAL)[0]
+
+
+def _refused_id(memory: MemorySystem, beginning: str) -> str:
+    refusals = memory.journal.rejected(memory.journal.rejected(0).n_total)
+    found = [one.id for one in refusals.latest if one.id.startswith(beginning)]
+    if len(found) != 1:
+        raise NotFound(f"{'no' if not found else 'more than one'} rejected entry begins with {beginning!r}")
+    return found[0]
+
+
+def _line(entry: JournalEntry) -> str:
+    tier = "" if entry.tier == TIERS[0] else f"  [{entry.tier}]"
+    text = f"{entry.id[:8]}  {entry.generation:>5}  {safe(entry.entry_type):11}{tier}  {safe(entry.content)}"
+    return text[:LINE_CHARACTERS]
+
+
+def _kept(text: str) -> tuple[str, int]:
+    """`task=50`."""
+    name, separator, number = text.partition("=")
+    if not separator or not name or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"should be like task=50, but is {text!r}")
+    return name, int(number)
+
+
+def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
+    """How to take an operation back; nothing where it changed nothing, and so is none."""
+    try:
+        done = memory.operation(operation_id) if operation_id else None
+    except NotFound:
+        return " Nothing had to change."
+    return f" {counts(done)}. To take it back: atlas undo {done.id[:8]}" if done else ""

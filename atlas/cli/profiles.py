@@ -1,0 +1,80 @@
+"""Commands on ranking profiles: weights under names, and which of them the store's searches use."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import fields, replace
+from typing import Any
+
+from atlas.cli.common import add_command, safe
+from atlas.core.settings import RankingWeights, Settings
+from atlas.memory.open import open_storage
+from atlas.storage.sqlite.profiles import Profile, ProfileBook, problem_in_use
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(commands, "profiles", _list, "weights of the ranking under names, and which of them is used")
+    acts = command.add_subparsers(metavar="ACT")
+    add_command(acts, "list", _list, "all profiles; * marks the one that searches use (this is the default)")
+    save = add_command(acts, "save", _save, "keep weights under a name, in place of what is there under it")
+    save.add_argument("name", help="one line of at most 60 characters")
+    save.add_argument("--like", metavar="NAME", help="take what is not given from there (default: the one in use)")
+    for option in fields(RankingWeights):
+        flag = f"--{option.name.replace('_', '-')}"
+        save.add_argument(flag, type=float, dest=option.name, metavar="X", help=f"built in: {option.default}")
+    use = add_command(acts, "use", _use, "let all searches of the store use a profile")
+    use.add_argument("name", help="`default` is the built-in one")
+    delete = add_command(acts, "delete", _delete, "forget a profile; where it was in use, the built-in one is used")
+    delete.add_argument("name")
+
+
+def _list(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
+        in_use = storage.profiles.in_use()
+        for profile in storage.profiles.every():
+            print(f"{'*' if profile.name == in_use.name else ' '} {_line(profile)}")
+        if in_use.problem:
+            print(safe(problem_in_use(in_use)))
+    return 0
+
+
+def _save(options: argparse.Namespace, settings: Settings) -> int:
+    given = {option.name: getattr(options, option.name) for option in fields(RankingWeights)}
+    with open_storage(settings=settings, create=False) as storage:
+        book = storage.profiles
+        weights = (book.named(options.like) if options.like else book.in_use()).weights
+        book.save(options.name, replace(weights, **{name: x for name, x in given.items() if x is not None}))
+        print(_line(book.named(options.name)))
+    return 0
+
+
+def _use(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, create=False) as storage:
+        before = storage.profiles.in_use().name
+        storage.profiles.use(options.name)
+        _say_used(storage.profiles, before)
+    return 0
+
+
+def _delete(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, create=False) as storage:
+        storage.profiles.delete(options.name)
+        print(f"Deleted {safe(options.name)}. ", end="")
+        _say_used(storage.profiles)
+    return 0
+
+
+def _say_used(book: ProfileBook, before: str = "") -> None:
+    said = f"; before it was {safe(before)}" if before else ""
+    print(f"Searches use {safe(book.in_use().name)}{said}.")
+
+
+def _line(profile: Profile) -> str:
+    """A profile on one line: its weights, and the most that the nudges can add."""
+    if profile.problem:
+        return f"{safe(profile.name)}: {safe(profile.problem)}"
+    weights = ", ".join(
+        f"{option.name} {getattr(profile.weights, option.name):g}" for option in fields(profile.weights)
+    )
+    return f"{safe(profile.name)}: {weights}; nudges add at most {profile.weights.nudges:g}"

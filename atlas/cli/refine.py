@@ -1,0 +1,91 @@
+"""The command that refines a store: a plan, kept until it is applied; `atlas undo` takes that back."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from atlas.cli.common import add_command, count, opened, print_plan, progress_bar, safe
+from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
+from atlas.core.settings import Settings
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.refinement import MAX_EXPERIENCES, planned_now
+from atlas.jobs.refinement_file import RefinementFile
+from atlas.llm.anthropic import AnthropicLLM
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.system import MemorySystem
+from atlas.views.experience.refinement import headline, made_caption, notes
+from atlas.views.shared.plans import refine_plan_view
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    command = add_command(commands, "refine", _refine, "plan what to keep, merge and drop of what is alike; apply it")
+    command.add_argument("--apply", action="store_true", help="apply the plan that was made last, exactly")
+    command.add_argument(
+        "--limit",
+        type=count,
+        default=MAX_EXPERIENCES,
+        metavar="N",
+        help=f"the newest so many are judged (default: {MAX_EXPERIENCES})",
+    )
+    command.add_argument("--outcome", choices=("succeeded", "failed", "unknown"), help="judge only what ended so")
+    command.add_argument("--source", metavar="NAME", help="judge only what came from there")
+    command.add_argument(
+        "--no-model", action="store_true", help="judge by rules, though there is a language model (ANTHROPIC_API_KEY)"
+    )
+    command.add_argument("--all", action="store_true", help="print all that goes, not the first ten")
+
+
+def _refine(options: argparse.Namespace, settings: Settings) -> int:
+    if not options.limit:
+        raise InvalidInput("--limit should be at least 1")
+    with opened(settings) as memory:
+        file = RefinementFile(memory.storage.path.resolve() / CACHE, COLLECTION)
+        return _apply(memory, file) if options.apply else _plan(memory, file, options, settings)
+
+
+def _plan(memory: MemorySystem, file: RefinementFile, options: argparse.Namespace, settings: Settings) -> int:
+    llm = None if options.no_model else _model(settings)
+    asked = {"outcome": options.outcome, "source": options.source}
+    where = {name: value for name, value in asked.items() if value is not None}
+    with progress_bar(desc="refining", leave=False) as on_progress:
+        plan = planned_now(
+            memory,
+            where,
+            max_experiences=options.limit,
+            llm=llm,
+            on_progress=lambda done, total, message: on_progress(done, total),
+        )
+    for text in (headline(plan), made_caption(plan), *notes(plan), *plan.failures):
+        print(safe(text))
+    print_plan(refine_plan_view(plan), show_all=options.all, with_head=False)
+    if memory.storage.read_only:
+        print("Nothing was changed, and the plan was not kept: the store is open for reading only.")
+        return 0
+    file.save(plan)
+    if plan.going:
+        print("Nothing was changed. To do exactly this: atlas refine --apply")
+    return 0
+
+
+def _apply(memory: MemorySystem, file: RefinementFile) -> int:
+    plan: RefinePlan | None = file.load()
+    if plan is None:
+        raise NotFound("there is no plan to apply; make one first: atlas refine")
+    scoped = memory.experience.within("refine", plan.reason)
+    if not scoped.apply_refine(plan):
+        print("The plan changes nothing.")
+        return 0
+    undo = f"To take it back: atlas undo {str(scoped.operation_id)[:8]}"
+    print(f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}. {undo}")
+    return 0
+
+
+def _model(settings: Settings) -> AnthropicLLM | None:
+    """The language model of the settings; None, which is said beside the plan, where there is none."""
+    try:
+        return AnthropicLLM(settings)
+    except LLMUnavailable:
+        return None

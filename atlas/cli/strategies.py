@@ -1,0 +1,115 @@
+"""The command for strategies: writing, listing, searching and printing them, with how well each works."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import Use
+from atlas.core.settings import Settings
+from atlas.core.types import Outcome, Strategy
+from atlas.memory.base.ranking import explain
+from atlas.memory.strategies.memory import StrategyRate
+from atlas.memory.strategies.sources import tasks_without
+from atlas.memory.system import MemorySystem
+from atlas.views.ask.cards import tried_line
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.strategies.list import without_text
+from atlas.views.strategies.parameters import parameters_text
+from atlas.views.strategies.writing import apply_writing, propose_writing
+
+
+def add_commands(commands: Any) -> None:
+    """Declare it."""
+    command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
+    command.add_argument("query", nargs="?", default="", help="the task at hand (default: list the newest)")
+    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command.add_argument("--show", metavar="ID", help="print one with its attempts; its id, or a beginning of it")
+    command.add_argument("--write", action="store_true", help="write those of the successful attempts in the store")
+    command.add_argument("--dry-run", action="store_true", help="with --write: say what would be written, and stop")
+
+
+def _strategies(options: argparse.Namespace, settings: Settings) -> int:
+    if options.dry_run and not options.write:
+        raise InvalidInput("--dry-run goes with --write: nothing else of this command changes anything")
+    with opened(settings, read_only=options.dry_run or not options.write) as memory:
+        if options.write:
+            _write(memory, is_dry=options.dry_run)
+        elif options.show is not None:
+            _show(memory, full_ids(memory, [options.show], kind=STRATEGY)[0])
+        elif options.query:
+            _search(memory, options.query, options.n)
+        else:
+            _list(memory, options.n)
+    return 0
+
+
+def _write(memory: MemorySystem, *, is_dry: bool) -> None:
+    proposal = propose_writing(memory)
+    print("\n".join([proposal.headline, *proposal.notes, *map(safe, proposal.plan.problems[:1])]))
+    for row in proposal.rows:
+        print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
+    if is_dry:
+        print("Nothing was touched (--dry-run).")
+    elif proposal.rows:
+        done = apply_writing(memory, proposal)
+        print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
+
+
+def _list(memory: MemorySystem, n: int) -> None:
+    ids = [row["id"] for row in memory.strategies.browse(limit=n)]
+    rates = memory.strategies.rates(ids)
+    for strategy in memory.strategies.get_many(ids):
+        print(_line(strategy, rates[strategy.id]))
+    n_all = memory.strategies.count()
+    if n_all > n:
+        print(f"the newest {n} of {n_all}", file=sys.stderr)
+
+
+def _search(memory: MemorySystem, query: str, n: int) -> None:
+    found = memory.strategies.retrieve(query, n)
+    rates = memory.strategies.rates([hit.item.id for hit in found.hits])
+    for hit in found.hits:
+        print(f"{_line(hit.item, rates[hit.item.id])}\n    {explain(hit)}")
+    if not found.hits:
+        print("nothing relevant found", file=sys.stderr)
+
+
+def _show(memory: MemorySystem, strategy_id: str) -> None:
+    for strategy in memory.strategies.get_many([strategy_id]):
+        head = _head(memory, strategy)
+        named = {
+            "when": strategy.situation,
+            "what to do": strategy.suggestion,
+            "parameters": parameters_text(strategy.parameters),
+            "why": strategy.rationale,
+            "attempts": "\n".join(_attempt(use) for use in memory.strategies.attempts(strategy.id)),
+        }
+        parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}" for name, text in named.items() if text]
+        print("\n".join(parts))
+
+
+def _head(memory: MemorySystem, strategy: Strategy) -> dict[str, str]:
+    rate = memory.strategies.rate(strategy.id)
+    without = tasks_without(memory.strategies, memory.experience, [strategy])[strategy.id]
+    return {
+        "id": strategy.id,
+        "title": strategy.title,
+        "record": tried_line(rate),
+        "its tasks without it": without_text(without),
+        "estimate": f"{rate.rate:.2f}, by {type(memory.strategies.success_updater).__name__}" if rate.n else "",
+        "derived by": str(strategy.metadata.get("derived_by", "")),
+        "sources": ", ".join(strategy.sources),
+    }
+
+
+def _line(strategy: Strategy, rate: StrategyRate) -> str:
+    return f"{strategy.id[:8]}  {tried_line(rate)}  {safe(strategy.title)}"[:160]
+
+
+def _attempt(use: Use) -> str:
+    return f"{use.at:%Y-%m-%d %H:%M}  {Outcome(use.success).label:9}  {use.task_id or '–'}  {use.trajectory_id or '–'}"

@@ -1,0 +1,50 @@
+"""An embedder that embeds each text once, for runs that ask for the same texts again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from atlas.core.types import Vector, Vectors
+from atlas.embedding.plain import whole_embedder
+from atlas.protocols.infra import Embedder
+
+
+class RememberingEmbedder:
+    """Another embedder, with every vector that it has made; they are held until it goes."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = whole_embedder(embedder)
+        self.model_name = self._embedder.model_name
+        self._documents: dict[str, Vector] = {}
+        self._queries: dict[str, Vector] = {}
+
+    @property
+    def dimension(self) -> int:
+        """Length of its vectors."""
+        return self._embedder.dimension
+
+    def encode(self, text: str) -> Vector:
+        """The vector of one document."""
+        vector: Vector = self.encode_batch([text])[0]
+        return vector
+
+    def encode_query(self, text: str) -> Vector:
+        """The vector of a question."""
+        if text not in self._queries:
+            encode = getattr(self._embedder, "encode_query", self.encode)
+            self._queries[text] = encode(text)
+        return self._queries[text]
+
+    def encode_batch(self, texts: list[str]) -> Vectors:
+        """The vectors of several documents."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
+        if missing:
+            self._documents.update(zip(missing, self._embedder.encode_batch(missing), strict=True))
+        vectors = [self._documents[text] for text in texts]
+        return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the embedder offers, such as its checksum."""
+        return getattr(self._embedder, name)

@@ -1,0 +1,222 @@
+"""Ablation: what each memory contributes, by replaying a stream of attempts into memories with parts taken away.
+
+Before an attempt is stored, its task is asked for, so that what is found can only be what came before. Nothing acts on
+what is found: the attempts went as they went. So this measures what an agent would have been shown, and not what would
+have become of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
+from atlas.embedding.cached import RememberingEmbedder
+from atlas.evaluation.bootstrap import Estimate, Values, estimates
+from atlas.evaluation.metrics import expected_hit
+from atlas.evaluation.replay import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
+from atlas.memory.context import BUDGET_TOKENS, counter_of
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder, Progress
+
+CONFIGURATIONS: Mapping[str, frozenset[str]] = {
+    "full": frozenset(MEMORIES),
+    **{f"{name}-only": frozenset({name}) for name in MEMORIES},
+    **{f"no-{name}": frozenset(MEMORIES) - {name} for name in MEMORIES},
+    "no-memory": frozenset(),
+}
+"""The memories that each has, by its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AblationRow:
+    """What one configuration would have shown."""
+
+    name: str
+    memories: tuple[str, ...]
+    hit_1: Estimate | None
+    """Share of the attempts at a task that was tried before for which a memory's first hit is of that task; None where
+    no task was tried twice."""
+
+    hit_k: Estimate | None
+    """The same, of a memory's first `K`."""
+
+    chance_1: float
+    """`hit_1` if each memory gave what it held in a random order: of several, one alone has to hit. 0 where no task was
+    tried twice."""
+
+    chance_k: float
+
+    agreement: Estimate | None
+    """Mean share of the outcomes of the experiences that were retrieved that are as the attempt then ended; None where
+    none was retrieved. Strategies come from successes alone, so that they foretell nothing."""
+
+    n_foretold: int
+    """Attempts with a known outcome for which an outcome was retrieved."""
+
+    base_agreement: float | None
+    """What of all earlier attempts would agree with the same attempts: the mark that retrieval has to pass."""
+
+    tokens: Estimate
+    """Of the prompt's block."""
+
+    n_shown: int
+    """Attempts for which the block was not empty."""
+
+    n_held: Mapping[str, int]
+    """What each memory held in the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ablation:
+    """What a replay found."""
+
+    model: str
+    """The embedding model."""
+
+    counted_with: str
+    """What counted the tokens."""
+
+    n_attempts: int
+    n_tasks: int
+    n_repeated: int
+    """Attempts at a task that was tried before."""
+
+    n_verbatim: int
+    """Those of them whose task is told word for word as before: finding it is no test of meaning."""
+
+    success_rate: float | None
+    """Among the known outcomes; None where none is known."""
+
+    is_timed: bool
+    """Whether all attempts say when they were made; else they were replayed in the order in which they were read."""
+
+    budget_tokens: int
+    k: int
+    seed: int
+    rows: tuple[AblationRow, ...]
+
+
+def ablate(
+    trajectories: Sequence[Trajectory],
+    embedder: Embedder,
+    *,
+    configurations: Sequence[str] = tuple(CONFIGURATIONS),
+    settings: Settings,
+    budget_tokens: int = BUDGET_TOKENS,
+    seed: int = 0,
+    limit: int | None = None,
+    on_progress: Progress | None = None,
+) -> Ablation:
+    """Replay attempts, each into one memory system a configuration, in stores that go again.
+
+    Args:
+        configurations: Names in `CONFIGURATIONS`.
+        settings: Of the stores; where they lie is ignored.
+        seed: Of the intervals.
+        limit: The first so many in time are replayed; all of them where it is None.
+        on_progress: Told after each attempt of each configuration.
+
+    Raises:
+        InvalidInput: There is no attempt, or no configuration of a name.
+    """
+    chosen = _checked(configurations)
+    moments, is_timed = in_time(trajectories)
+    moments = list(first_of(moments, limit)) if limit is not None else moments
+    trajectories = [trajectory for moment in moments for trajectory in moment]
+    if not moments:
+        raise InvalidInput("there is no attempt to replay; give files that hold some")
+    remembering, counter = RememberingEmbedder(embedder), counter_of(embedder)
+    rows: list[AblationRow] = []
+    for name in chosen:
+        replayed: list[Replayed] = []
+        with scratch_memory(CONFIGURATIONS[name], remembering, settings) as (memory, clock):
+            for one in replay(memory, moments, clock, counter=counter, budget_tokens=budget_tokens):
+                replayed.append(one)
+                if on_progress:
+                    on_progress(len(rows) * len(trajectories) + len(replayed), len(chosen) * len(trajectories))
+            rows.append(_row(name, replayed, _held(memory), seed))
+    known = [trajectory.outcome.success for trajectory in trajectories if trajectory.outcome.success is not None]
+    tasks = [task_of(trajectory) for trajectory in trajectories]
+    return Ablation(
+        model=remembering.model_name,
+        counted_with=counter.name,
+        n_attempts=len(trajectories),
+        n_tasks=len(set(tasks)),
+        n_repeated=sum(one.n_same > 0 for one in replayed),
+        n_verbatim=sum(one.is_verbatim for one in replayed),
+        success_rate=sum(known) / len(known) if known else None,
+        is_timed=is_timed,
+        budget_tokens=budget_tokens,
+        k=K,
+        seed=seed,
+        rows=tuple(rows),
+    )
+
+
+def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed: int) -> AblationRow:
+    repeated = [one for one in replayed if one.n_same]
+    foretold = [one for one in replayed if one.outcomes and one.trajectory.outcome.success is not None]
+    guessed = [_agreed(one, [one.base_rate]) for one in foretold if one.base_rate is not None]
+    tokens = _estimate([[float(one.n_tokens)] for one in replayed], replayed, seed)
+    hits = _estimates([[float(one.rank == 1), float(one.rank is not None)] for one in repeated], repeated, seed)
+    agreed = _estimates([[_agreed(one, one.outcomes)] for one in foretold], foretold, seed)
+    return AblationRow(
+        name=name,
+        memories=tuple(memory for memory in MEMORIES if memory in CONFIGURATIONS[name]),
+        hit_1=hits[0] if hits else None,
+        hit_k=hits[1] if hits else None,
+        chance_1=_chance(repeated, 1),
+        chance_k=_chance(repeated, K),
+        agreement=agreed[0] if agreed else None,
+        n_foretold=len(foretold),
+        base_agreement=sum(guessed) / len(guessed) if guessed else None,
+        tokens=tokens,
+        n_shown=sum(one.n_tokens > 0 for one in replayed),
+        n_held=dict(held),
+    )
+
+
+def _chance(replayed: Sequence[Replayed], k: int) -> float:
+    """Mean chance that one of k records of any memory, drawn at random from each, comes from the same task."""
+    missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in one.held) for one in replayed]
+    return 1.0 - sum(missed) / len(missed) if missed else 0.0
+
+
+def _agreed(one: Replayed, foretold: Sequence[float]) -> float:
+    """The mean share of success that was foretold, of what happened: of the success, or of the failure."""
+    mean = sum(foretold) / len(foretold)
+    return mean if one.trajectory.outcome.success else 1.0 - mean
+
+
+def _estimates(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> list[Estimate]:
+    """The mean of each column with its interval over tasks; none where there is no row."""
+    if not values:
+        return []
+    table: Values = np.array(values, np.float64)
+    return estimates(table, [task_of(one.trajectory) for one in replayed], seed=seed)
+
+
+def _estimate(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> Estimate:
+    return _estimates(values, replayed, seed)[0]
+
+
+def _checked(configurations: Sequence[str]) -> list[str]:
+    for name in configurations:
+        if name not in CONFIGURATIONS:
+            raise InvalidInput(f"there is no configuration {name!r}; known: {', '.join(CONFIGURATIONS)}")
+    return list(dict.fromkeys(configurations)) or list(CONFIGURATIONS)
+
+
+def _held(memory: MemorySystem) -> dict[str, int]:
+    given = {
+        "experience": memory.experience_memory,
+        "concepts": memory.concept_library,
+        "strategies": memory.strategy_bank,
+    }
+    return {name: len(one) for name, one in given.items() if isinstance(one, Sized)}

@@ -1,0 +1,48 @@
+"""A store that looks each question up once, for runs that rank the same candidates again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from atlas.core.hits import Candidates
+from atlas.memory.base.ranking import overfetch
+from atlas.protocols.infra import Where
+from atlas.storage.collection import CollectionParts
+from atlas.storage.ledger_collection import LedgerCollection
+
+FEW = overfetch(1)
+"""Candidates of a question up to which they are kept: those of many would take gigabytes."""
+
+
+class RememberingStore(LedgerCollection):
+    """A collection as it was when it was first asked; what it has found is held until it goes."""
+
+    def __init__(self, parts: CollectionParts) -> None:
+        super().__init__(parts)
+        self._found: dict[tuple[bool, str, int, bool], Candidates] = {}
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def candidates(
+        self,
+        embedding: npt.ArrayLike | None,
+        text: str | None,
+        n: int,
+        where: Where | None = None,
+        *,
+        with_buried: bool = True,
+    ) -> Candidates:
+        """What might be meant; one text has one vector here, so the text is what is remembered."""
+        if text is None or where is not None or n > FEW:
+            return super().candidates(embedding, text, n, where, with_buried=with_buried)
+        asked = (embedding is not None, text, n, with_buried)
+        if asked not in self._found:
+            self._found[asked] = super().candidates(embedding, text, n, with_buried=with_buried)
+        return self._found[asked]
+
+    def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found, in the order of `ids`."""
+        missing = [record_id for record_id in ids if record_id not in self._rows]
+        self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
+        return [self._rows[record_id] for record_id in ids if record_id in self._rows]

@@ -1,0 +1,58 @@
+"""Evaluating a store on its own attempts, as a job for the process that does long work."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from atlas.evaluation.report import OwnEvaluation
+from atlas.evaluation.tasks import evaluate_own
+from atlas.infra.clock import SystemClock
+from atlas.jobs.artefact import EvaluationFile
+from atlas.jobs.memory_job import MemoryJob
+from atlas.maps.map import OnProgress
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluateOwn(MemoryJob):
+    """Try all ways to search a store, its profiles among them, on its own attempts; saved as an `EvaluationFile`."""
+
+    seed: int = 0
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it."""
+        with self.opened(on_progress) as memory:
+            found = evaluated_now(memory, seed=self.seed, on_progress=on_progress)
+            EvaluationFile(Path(self.out), memory.experience.collection_name).save(found)
+
+
+def evaluated_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:
+    """What can be measured on a store now.
+
+    Raises:
+        NotFound: There is nothing to compare with.
+    """
+
+    def watch(what: str) -> Progress:
+        return lambda done, total: on_progress(done, total, what)
+
+    ledger, profiles = memory.storage.ledger, memory.storage.profiles
+    revision, ledger_id = ledger.revision(), ledger.position(memory.experience.collection_name).ledger_id
+    held, in_use = usable_profiles(memory), profiles.in_use().name
+    report = evaluate_own(memory, half="both", seed=seed, watch=watch)
+    return OwnEvaluation(
+        report=report,
+        measured_at=SystemClock().now().isoformat(timespec="seconds"),
+        revision=revision,
+        ledger_id=ledger_id,
+        profiles=held,
+        in_use=in_use,
+    )
+
+
+def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
+    """The weights of each profile that can be used, by its name."""
+    every = memory.storage.profiles.every()
+    return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}

@@ -1,0 +1,199 @@
+"""How well a store is searched that nobody has judged: its own attempts are the queries, and the answers too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from atlas.evaluation.bootstrap import Estimate, Half, Values, estimates, is_in
+from atlas.evaluation.measures import JudgedQuery, RetrievalTask, Retriever
+from atlas.evaluation.metrics import SAME
+from atlas.protocols.infra import Progress
+
+MAX_QUERIES = 500
+"""Attempts of a large store that are asked for, drawn at random."""
+
+LOOKED_AT = 4
+"""Records whose outcomes are held against the actual one: as many as a search gives an agent by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What evaluating needs of a record."""
+
+    id: str
+    task_id: str
+    text: str
+    success: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeDifference:
+    """How much more accurate one retriever's outcomes are than another's, and how much farther off."""
+
+    accuracy: Estimate
+    brier: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeRow:
+    """How well the outcomes of what one retriever found foretell how an attempt went."""
+
+    name: str
+    accuracy: Estimate
+    """Share of the attempts that ended as most of those found did; an even split counts half."""
+
+    brier: Estimate
+    """Mean squared distance of the share of successes among those found from the outcome; 0 is best."""
+
+    n_guessed: int
+    """Attempts for which nothing with a known outcome was found; the base rate stands in."""
+
+    differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
+    """From each row that it is compared with: the mean over the same attempts of its value − that one's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeAgreement:
+    """Whether attempts end as those that are found for them did."""
+
+    n_attempts: int
+    n_groups: int
+    base_rate: float
+    """Share of successes among the attempts."""
+
+    rows: tuple[OutcomeRow, ...]
+
+    @property
+    def base_accuracy(self) -> float:
+        """Accuracy of always saying what is more frequent."""
+        return max(self.base_rate, 1.0 - self.base_rate)
+
+    @property
+    def base_brier(self) -> float:
+        """Brier score of always saying the base rate."""
+        return self.base_rate * (1.0 - self.base_rate)
+
+
+def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: int = MAX_QUERIES) -> RetrievalTask:
+    """Each attempt at a task that was tried more than once, taken out and asked for: the others should be found.
+
+    Args:
+        half: Which tasks to draw from.
+        seed: Of the draw, where there are more than `limit`.
+    """
+    by_task: dict[str, list[str]] = defaultdict(list)
+    for attempt in attempts:
+        by_task[attempt.task_id].append(attempt.id)
+    repeated = [attempt for attempt in attempts if attempt.task_id and len(by_task[attempt.task_id]) > 1]
+    return RetrievalTask(
+        name="own attempts",
+        about="An attempt's task → the other attempts at it (same task id), the attempt itself left out.",
+        queries=tuple(
+            JudgedQuery(
+                text=attempt.text,
+                grades={other: SAME for other in by_task[attempt.task_id] if other != attempt.id},
+                group=attempt.task_id,
+                without=frozenset({attempt.id}),
+            )
+            for attempt in _drawn(repeated, half, seed, limit)
+        ),
+    )
+
+
+def outcome_agreement(
+    attempts: Sequence[Attempt],
+    retrievers: Sequence[Retriever],
+    *,
+    half: Half,
+    seed: int,
+    limit: int = MAX_QUERIES,
+    on_progress: Progress | None = None,
+) -> OutcomeAgreement | None:
+    """Foretell each attempt's outcome from those of the others that are found for its task; None where none is known.
+
+    Args:
+        half: Which tasks to draw from.
+        seed: Of the draw, and of the intervals.
+        on_progress: Told after each retriever.
+    """
+    outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
+    drawn = _drawn([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
+    if not drawn:
+        return None
+    base_rate = sum(outcomes[attempt.id] for attempt in drawn) / len(drawn)
+    foretold = []
+    for n_done, retriever in enumerate(retrievers, start=1):
+        foretold.append(_foretell(retriever, drawn, outcomes, base_rate))
+        if on_progress:
+            on_progress(n_done, len(retrievers))
+    groups = [_group(attempt) for attempt in drawn]
+    return OutcomeAgreement(
+        n_attempts=len(drawn), n_groups=len(set(groups)), base_rate=base_rate, rows=_rows(foretold, groups, seed)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Foretold:
+    """What one retriever's answers foretold."""
+
+    name: str
+    against: Sequence[str]
+    values: Values
+    """A row an attempt: whether it was foretold rightly, and the squared distance."""
+
+    n_guessed: int
+
+
+def _foretell(
+    retriever: Retriever, drawn: Sequence[Attempt], outcomes: Mapping[str, bool], base_rate: float
+) -> _Foretold:
+    shares = [_share(retriever, attempt, outcomes) for attempt in drawn]
+    foretold = np.array([base_rate if share is None else share for share in shares])
+    actual = np.array([outcomes[attempt.id] for attempt in drawn], np.float64)
+    right = np.where(foretold == 0.5, 0.5, (foretold > 0.5) == (actual == 1.0))
+    values = np.column_stack([right, (foretold - actual) ** 2])
+    return _Foretold(retriever.name, retriever.against, values, shares.count(None))
+
+
+def _rows(foretold: Sequence[_Foretold], groups: Sequence[str], seed: int) -> tuple[OutcomeRow, ...]:
+    values = {each.name: each.values for each in foretold}
+    rows = []
+    for each in foretold:
+        accuracy, brier = estimates(each.values, groups, seed=seed)
+        others = [name for name in each.against if name in values]
+        differences = {name: _difference(each.values - values[name], groups, seed) for name in others}
+        rows.append(
+            OutcomeRow(
+                name=each.name, accuracy=accuracy, brier=brier, n_guessed=each.n_guessed, differences=differences
+            )
+        )
+    return tuple(rows)
+
+
+def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDifference:
+    accuracy, brier = estimates(values, groups, seed=seed)
+    return OutcomeDifference(accuracy=accuracy, brier=brier)
+
+
+def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
+    """Share of successes among the outcomes of what is found for an attempt's task."""
+    ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
+    known = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
+    return sum(known) / len(known) if known else None
+
+
+def _drawn(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
+    """At most so many of the attempts of a half, in their order."""
+    eligible = [attempt for attempt in attempts if is_in(half, _group(attempt))]
+    if len(eligible) <= limit:
+        return eligible
+    positions = np.random.default_rng(seed).choice(len(eligible), limit, replace=False)
+    return [eligible[position] for position in sorted(positions)]
+
+
+def _group(attempt: Attempt) -> str:
+    return attempt.task_id or attempt.id

@@ -1,0 +1,297 @@
+"""Retrieval tasks with known answers, and how well each way to retrieve does at them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Trajectory
+from atlas.evaluation.bootstrap import Estimate, Half, Values, estimates, is_in
+from atlas.evaluation.metrics import DEPTH, METRICS, JudgedRanking, is_relevant
+from atlas.protocols.infra import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedQuery:
+    """A query, and the records that should come first."""
+
+    text: str
+    grades: Mapping[str, int]
+    """Grade by record id, as in `atlas.evaluation.metrics`; what is not there has 0."""
+
+    group: str
+    """The task that it is about: decides its half, and is what is resampled."""
+
+    without: frozenset[str] = frozenset()
+    """Records that are taken out for this query, such as the attempt that it was taken from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalTask:
+    """Queries of one kind."""
+
+    name: str
+    about: str
+    """One sentence: what the query is, and what counts as relevant."""
+
+    queries: tuple[JudgedQuery, ...]
+    nonsense: tuple[str, ...] = ()
+    """Queries that are about nothing in the records; the right answer is that nothing is relevant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCorpus:
+    """Attempts to store together, and the tasks on them."""
+
+    name: str
+    trajectories: tuple[Trajectory, ...]
+    """Their ids are the records that judgements name."""
+
+    tasks: tuple[RetrievalTask, ...]
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The description of each attempt's task, by the attempt's id."""
+        return {trajectory.id: trajectory.task.description for trajectory in self.trajectories}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What was retrieved for a query."""
+
+    ids: tuple[str, ...]
+    """The best first, each once."""
+
+    is_nothing: bool | None = None
+    """Whether it was said that nothing is relevant; None from what never says so."""
+
+
+class Retriever(Protocol):
+    """A way to retrieve: one row of the report."""
+
+    @property
+    def name(self) -> str:
+        """What the report calls it."""
+        ...
+
+    @property
+    def about(self) -> str:
+        """One sentence: how it ranks, and what was tuned for it on what."""
+        ...
+
+    @property
+    def against(self) -> Sequence[str]:
+        """Names of the rows that it is compared with."""
+        ...
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        """The best records for a query, at most `depth`, none of them among `without`, nothing collapsed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowResult:
+    """How well one way to retrieve did."""
+
+    name: str
+    estimates: Mapping[str, Estimate]
+    """By metric."""
+
+    differences: Mapping[str, Mapping[str, Estimate]]
+    """From each row that it is compared with, by metric: the mean over the same queries of its value − that one's."""
+
+    silent: float | None
+    """Share of the queries to which it wrongly said that nothing is relevant; None from what never says so."""
+
+    nonsense_told: float | None
+    """Share of the nonsense to which it rightly said so; None from what never says so, or without nonsense."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResult:
+    """How well all of them did at one task."""
+
+    name: str
+    about: str
+    n_records: int
+    n_queries: int
+    """Queries of this half that something stored is relevant to; only they are measured."""
+
+    n_unanswerable: int
+    """Queries of this half that nothing stored is relevant to."""
+
+    n_groups: int
+    """Tasks that the queries are about."""
+
+    n_nonsense: int
+    share_verbatim: float
+    """Share of the queries that a relevant record has word for word as its description: these are no test."""
+
+    word_overlap: float
+    """Share of a query's words that the nearest of the relevant descriptions has too, on average."""
+
+    chance: Mapping[str, float]
+    """Mean of each metric under a random order; exact."""
+
+    rows: tuple[RowResult, ...]
+    """Empty where no query is of this half."""
+
+
+def evaluate(
+    task: RetrievalTask,
+    texts: Mapping[str, str],
+    retrievers: Sequence[Retriever],
+    *,
+    half: Half,
+    seed: int,
+    on_progress: Progress | None = None,
+) -> TaskResult:
+    """Ask every query of one half of every retriever.
+
+    Args:
+        texts: The description of each record, by its id.
+        seed: Of the intervals.
+        on_progress: Told after each question.
+
+    Raises:
+        InvalidInput: A retriever ranked a record twice, or one that was taken out.
+    """
+    queries = [query for query in task.queries if is_in(half, query.group)]
+    answerable = [query for query in queries if _judged(query, texts, ()).n_relevant]
+    nonsense = [text for text in task.nonsense if is_in(half, text)]
+    asked = _Asked(len(retrievers) * (len(answerable) + len(nonsense)), on_progress)
+    tried = [_try(retriever, answerable, nonsense, texts, asked) for retriever in retrievers] if answerable else []
+    return TaskResult(
+        name=task.name,
+        about=task.about,
+        n_records=len(texts),
+        n_queries=len(answerable),
+        n_unanswerable=len(queries) - len(answerable),
+        n_groups=len({query.group for query in answerable}),
+        n_nonsense=len(nonsense),
+        share_verbatim=_mean([_is_verbatim(query, texts) for query in answerable]),
+        word_overlap=_mean([_word_overlap(query, texts) for query in answerable]),
+        chance=_chance(answerable, texts),
+        rows=_rows(tried, [query.group for query in answerable], seed),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tried:
+    """One retriever's values."""
+
+    name: str
+    against: Sequence[str]
+    values: Values
+    """A row a query, a column a metric."""
+
+    silent: float | None
+    nonsense_told: float | None
+
+
+class _Asked:
+    """Counts questions for a progress bar."""
+
+    def __init__(self, total: int, on_progress: Progress | None) -> None:
+        self._total, self._done, self._on_progress = total, 0, on_progress
+
+    def count(self) -> None:
+        self._done += 1
+        if self._on_progress:
+            self._on_progress(self._done, self._total)
+
+
+def _try(
+    retriever: Retriever,
+    queries: Sequence[JudgedQuery],
+    nonsense: Sequence[str],
+    texts: Mapping[str, str],
+    asked: _Asked,
+) -> _Tried:
+    rankings = [_ask(retriever, query.text, query.without, asked) for query in queries]
+    judged = [_judged(query, texts, ranking.ids) for query, ranking in zip(queries, rankings, strict=True)]
+    return _Tried(
+        name=retriever.name,
+        against=retriever.against,
+        values=np.array([[metric.measure(each) for metric in METRICS.values()] for each in judged], np.float64),
+        silent=_share_nothing(rankings),
+        nonsense_told=_share_nothing([_ask(retriever, text, frozenset(), asked) for text in nonsense]),
+    )
+
+
+def _ask(retriever: Retriever, text: str, without: frozenset[str], asked: _Asked) -> Ranking:
+    ranking = retriever.rank(text, without, DEPTH)
+    if len(set(ranking.ids)) < len(ranking.ids) or without & set(ranking.ids):
+        raise InvalidInput(f"{retriever.name!r} ranked a record twice, or one that was to be left out, for {text!r}")
+    asked.count()
+    return ranking
+
+
+def _judged(query: JudgedQuery, texts: Mapping[str, str], ranked: Sequence[str]) -> JudgedRanking:
+    grades = {i: grade for i, grade in query.grades.items() if grade and i in texts and i not in query.without}
+    n_without = sum(record_id in texts for record_id in query.without)
+    return JudgedRanking(
+        found=tuple(grades.get(record_id, 0) for record_id in ranked),
+        grades=tuple(grades.values()),
+        n_records=len(texts) - n_without,
+    )
+
+
+def _rows(tried: Sequence[_Tried], groups: Sequence[str], seed: int) -> tuple[RowResult, ...]:
+    values = {each.name: each.values for each in tried}
+    return tuple(
+        RowResult(
+            name=each.name,
+            estimates=_by_metric(each.values, groups, seed),
+            differences={
+                name: _by_metric(each.values - values[name], groups, seed) for name in each.against if name in values
+            },
+            silent=each.silent,
+            nonsense_told=each.nonsense_told,
+        )
+        for each in tried
+    )
+
+
+def _by_metric(values: Values, groups: Sequence[str], seed: int) -> dict[str, Estimate]:
+    return dict(zip(METRICS, estimates(values, groups, seed=seed), strict=True))
+
+
+def _chance(queries: Sequence[JudgedQuery], texts: Mapping[str, str]) -> dict[str, float]:
+    judged = [_judged(query, texts, ()) for query in queries]
+    return {name: _mean([metric.expect(each) for each in judged]) for name, metric in METRICS.items()}
+
+
+def _share_nothing(rankings: Sequence[Ranking]) -> float | None:
+    said = [ranking.is_nothing for ranking in rankings if ranking.is_nothing is not None]
+    return _mean(said) if said else None
+
+
+def _is_verbatim(query: JudgedQuery, texts: Mapping[str, str]) -> bool:
+    return any(text.split() == query.text.split() for text in _relevant_texts(query, texts))
+
+
+def _word_overlap(query: JudgedQuery, texts: Mapping[str, str]) -> float:
+    asked = set(plain_words(query.text))
+    return max(
+        len(asked.intersection(plain_words(text))) / max(len(asked), 1) for text in _relevant_texts(query, texts)
+    )
+
+
+def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
+    ids = [record_id for record_id, grade in query.grades.items() if is_relevant(grade)]
+    return [texts[record_id] for record_id in ids if record_id in texts and record_id not in query.without]
+
+
+def plain_words(text: str) -> list[str]:
+    """A text's words in lower case, in their order."""
+    return re.findall(r"\w+", text.lower())
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

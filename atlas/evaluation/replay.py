@@ -1,0 +1,196 @@
+"""Replay: asking a memory for each attempt's task before the attempt is stored, in the order of time."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+
+from atlas.core.errors import AtlasError
+from atlas.core.hits import MemoryQueryResult
+from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
+from atlas.evaluation.metrics import SAME, JudgedRanking
+from atlas.memory.context import BUDGET_TOKENS, TokenCounter, build_context
+from atlas.memory.open import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import WholeEmbedder
+
+MEMORIES = ("experience", "concepts", "strategies")
+K = 5
+"""Hits of each memory that are looked at: as many as `query` gives."""
+
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+Held = dict[str, dict[str, set[str]]]
+"""By memory and record, the trajectories that it comes from."""
+
+PACE = timedelta(minutes=1)
+"""Between attempts of which nobody knows when they were made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """What was retrieved for one attempt, before it was stored."""
+
+    trajectory: Trajectory
+    rank: int | None
+    """The best place, in any memory's hits, of one that comes from its task; the first is 1."""
+
+    seen: frozenset[str]
+    """Ids of the trajectories that what was retrieved comes from."""
+
+    outcomes: tuple[bool, ...]
+    """Those that are known of the experiences that were retrieved."""
+
+    n_before: int
+    """Attempts that came before."""
+
+    n_same: int
+    """Those of them that were at its task."""
+
+    held: tuple[JudgedRanking, ...]
+    """What each memory held, as a ranking of which nothing is known but how much of it comes from its task."""
+
+    is_verbatim: bool
+    """Whether one of those tells its task word for word as this one does."""
+
+    base_rate: float | None
+    """Share of successes among all attempts that came before; None where no outcome was known."""
+
+    n_tokens: int
+
+
+@dataclass(slots=True)
+class ReplayClock:
+    """A clock that stands where the replay is."""
+
+    at: datetime = EPOCH
+
+    def now(self) -> datetime:
+        """The instant of the attempt that is replayed."""
+        return self.at
+
+
+def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
+    """Attempts in the order in which they were made, those of one instant together; whether the order is known.
+
+    Where one does not say when it was made, all stay in the order in which they came, each by itself.
+    """
+    if not all(trajectory.timestamp for trajectory in trajectories):
+        return [[trajectory] for trajectory in trajectories], False
+    ordered = sorted(trajectories, key=_instant)
+    return [list(together) for _, together in groupby(ordered, key=_instant)], True
+
+
+def first_of(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
+    """The first so many attempts."""
+    for moment in moments:
+        if limit <= 0:
+            return
+        yield list(moment[:limit])
+        limit -= len(moment)
+
+
+def replay(
+    memory: MemorySystem,
+    moments: Sequence[Sequence[Trajectory]],
+    clock: ReplayClock,
+    *,
+    counter: TokenCounter,
+    budget_tokens: int = BUDGET_TOKENS,
+) -> Iterator[Replayed]:
+    """Ask for each attempt's task, then store it; of one instant all are asked for before one is stored."""
+    stored: list[Trajectory] = []
+    held: Held = {}
+    for moment in moments:
+        clock.at = moment[0].timestamp or clock.at + PACE
+        for trajectory in moment:
+            yield _asked(memory, trajectory, stored, held, counter, budget_tokens)
+        for trajectory in moment:
+            # No agent saw what was retrieved here, so nothing of it was used.
+            unused = {**trajectory.metadata, "used": []}
+            ids = memory.store(replace(trajectory, metadata=unused, timestamp=clock.at))
+            for name in set(MEMORIES).intersection(ids):
+                held.setdefault(name, {}).setdefault(ids[name], set()).add(trajectory.id)
+            stored.append(trajectory)
+
+
+def _asked(
+    memory: MemorySystem,
+    trajectory: Trajectory,
+    stored: Sequence[Trajectory],
+    held: Held,
+    counter: TokenCounter,
+    budget: int,
+) -> Replayed:
+    result = memory.query_sync(trajectory.task, K)
+    if result.errors:
+        raise AtlasError(f"the replay stopped at {trajectory.task.id!r}: {'; '.join(result.errors.values())}")
+    sources = _sources(result)
+    same = {one.id for one in stored if task_of(one) == task_of(trajectory)}
+    places = [place for hits in sources for place, ids in enumerate(hits, start=1) if same.intersection(ids)]
+    known = [one.outcome.success for one in stored if one.outcome.success is not None]
+    return Replayed(
+        trajectory=trajectory,
+        rank=min(places, default=None),
+        seen=frozenset(i for hits in sources for ids in hits for i in ids),
+        outcomes=tuple(hit.item.success for hit in result.experience_hits if hit.item.success is not None),
+        n_before=len(stored),
+        n_same=len(same),
+        held=tuple(_unordered([not same.isdisjoint(ids) for ids in records.values()]) for records in held.values()),
+        is_verbatim=any(one.id in same and _words(one) == _words(trajectory) for one in stored),
+        base_rate=sum(known) / len(known) if known else None,
+        n_tokens=build_context(result, counter, budget).n_tokens,
+    )
+
+
+def _unordered(is_same: Sequence[bool]) -> JudgedRanking:
+    return JudgedRanking(found=(), grades=(SAME,) * sum(is_same), n_records=len(is_same))
+
+
+def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
+    """By memory, for each hit in order, the trajectories that it comes from."""
+    return [
+        [(hit.item.trajectory_id,) for hit in result.experience_hits],
+        [hit.item.found_in for hit in result.concept_hits],
+        [hit.item.sources for hit in result.strategy_hits],
+    ]
+
+
+@contextmanager
+def scratch_memory(
+    memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
+) -> Iterator[tuple[MemorySystem, ReplayClock]]:
+    """A memory system with these memories alone, over a store that is gone afterwards, and its clock."""
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
+    clock = ReplayClock()
+    with tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory:
+        whole = open_memory(directory, embedder=embedder, settings=exact, clock=clock)
+        try:
+            part = MemorySystem(
+                whole.experience if "experience" in memories else None,
+                whole.concepts if "concepts" in memories else None,
+                whole.strategies if "strategies" in memories else None,
+                storage=whole.storage,
+            )
+            yield part, clock
+        finally:
+            whole.storage.ledger.close()  # closing all of it would make an index that nobody will ask
+
+
+def _instant(trajectory: Trajectory) -> datetime:
+    assert trajectory.timestamp is not None
+    return trajectory.timestamp.astimezone(UTC)
+
+
+def _words(trajectory: Trajectory) -> list[str]:
+    return trajectory.task.description.split()
+
+
+def task_of(trajectory: Trajectory) -> str:
+    """What tells the task of an attempt from others: its id, or what it says where it has none."""
+    return trajectory.task.id or trajectory.task.description

@@ -1,0 +1,230 @@
+"""What an evaluation found, as text for a terminal, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from atlas.core.statistics import Interval
+from atlas.evaluation.bootstrap import SPLIT_SEED, Estimate, Half
+from atlas.evaluation.leave_one_out import OutcomeAgreement, OutcomeDifference, OutcomeRow
+from atlas.evaluation.measures import RowResult, TaskResult
+from atlas.evaluation.metrics import METRICS
+
+HALVES: Mapping[Half, str] = {
+    "dev": "development half: what is tuned may be tuned on these tasks",
+    "test": "test half: nothing was tuned on these tasks",
+    "both": "both halves together",
+}
+
+Grid = list[list[str]]
+"""Rows of cells; the first row is the heading."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was measured, and how."""
+
+    model: str
+    """The embedding model."""
+
+    half: Half
+    seed: int
+    """Of the intervals and of draws from large stores."""
+
+    retrievers: Mapping[str, str]
+    """How each row ranks, and what was tuned for it on what, by its name."""
+
+    tasks: tuple[TaskResult, ...]
+    outcomes: OutcomeAgreement | None = None
+    split_seed: int = SPLIT_SEED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnEvaluation:
+    """What was measured on a store itself, and the state that it was measured in."""
+
+    report: Report
+    measured_at: str
+    """ISO 8601, in UTC."""
+
+    revision: int
+    """Of the whole store."""
+
+    ledger_id: str
+    profiles: Mapping[str, Mapping[str, float]]
+    """The weights of each profile that could be used, by its name."""
+
+    in_use: str
+    """The profile that searches used."""
+
+
+def as_json(report: Report) -> str:
+    """All that is known, as one JSON object."""
+    return json.dumps(asdict(report), ensure_ascii=False, indent=1)
+
+
+def from_json(text: str) -> Report:
+    """The report that `as_json` wrote.
+
+    Raises:
+        ValueError: It is no JSON.
+        KeyError, TypeError: It is not of this version's form.
+    """
+    held = json.loads(text)
+    outcomes = held.pop("outcomes")
+    tasks = tuple(_task_of(task) for task in held.pop("tasks"))
+    return Report(**held, tasks=tasks, outcomes=_outcomes_of(outcomes) if outcomes else None)
+
+
+def _task_of(held: dict[str, Any]) -> TaskResult:
+    rows = held.pop("rows")
+    return TaskResult(**held, rows=tuple(_row_of(row) for row in rows))
+
+
+def _row_of(held: dict[str, Any]) -> RowResult:
+    by_metric = _estimates_of(held.pop("estimates"))
+    differences = {name: _estimates_of(by) for name, by in held.pop("differences").items()}
+    return RowResult(**held, estimates=by_metric, differences=differences)
+
+
+def _outcomes_of(held: dict[str, Any]) -> OutcomeAgreement:
+    rows = held.pop("rows")
+    return OutcomeAgreement(**held, rows=tuple(_outcome_row_of(row) for row in rows))
+
+
+def _outcome_row_of(held: dict[str, Any]) -> OutcomeRow:
+    differences = {name: OutcomeDifference(**_estimates_of(by)) for name, by in held.pop("differences").items()}
+    measured = _estimates_of({name: held.pop(name) for name in ("accuracy", "brier")})
+    return OutcomeRow(**{**held, **measured, "differences": differences})
+
+
+def _estimates_of(held: Mapping[str, Any]) -> dict[str, Estimate]:
+    return {
+        name: Estimate(mean=each["mean"], interval=Interval(**each["interval"]) if each["interval"] else None)
+        for name, each in held.items()
+    }
+
+
+def as_text(report: Report) -> str:
+    """The report as aligned columns."""
+    parts = [_head(report)]
+    for task in report.tasks:
+        parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *aligned(_task_grid(task))]
+    if report.outcomes:
+        parts += ["", "outcomes", f"  {_outcomes_size(report.outcomes)}", *aligned(_outcome_grid(report.outcomes))]
+    return "\n".join([*parts, "", *(f"{name}: {about}" for name, about in report.retrievers.items())])
+
+
+def as_markdown(report: Report) -> str:
+    """The report as headings and tables."""
+    parts = [_head(report)]
+    for task in report.tasks:
+        parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *table(_task_grid(task))]
+    if report.outcomes:
+        grid = _outcome_grid(report.outcomes)
+        parts += ["", "### outcomes", "", _outcomes_size(report.outcomes), "", *table(grid)]
+    return "\n".join([*parts, "", *(f"- {name}: {about}" for name, about in report.retrievers.items())])
+
+
+def _head(report: Report) -> str:
+    return (
+        f"{HALVES[report.half]} (split by task, seed {report.split_seed}); embedding model {report.model}; "
+        f"a–b and a…b are 95 % intervals over tasks (seed {report.seed})"
+    )
+
+
+def _title(task: TaskResult) -> str:
+    return f"{task.name}: {_count(task.n_queries, 'query', 'queries')} about {_count(task.n_groups, 'task', 'tasks')}"
+
+
+def _size(task: TaskResult) -> str:
+    said = [f"{task.n_records:,} records"]
+    if task.rows:
+        said.append(f"{task.word_overlap:.0%} of a query's words are in the nearest relevant description")
+        said.append(f"{task.share_verbatim:.0%} of the queries are one word for word")
+    else:
+        said.append("no query to ask")
+    if task.n_unanswerable:
+        said.append(f"{task.n_unanswerable} more queries, to which nothing stored is relevant, are left out")
+    if task.n_nonsense:
+        said.append(f"{task.n_nonsense} nonsense queries")
+    return f"{'; '.join(said)}."
+
+
+def _outcomes_size(outcomes: OutcomeAgreement) -> str:
+    return (
+        f"Do attempts end as those that are found for their tasks did? {outcomes.n_attempts:,} attempts at "
+        f"{_count(outcomes.n_groups, 'task', 'tasks')}, {outcomes.base_rate:.0%} of them successes."
+    )
+
+
+def _task_grid(task: TaskResult) -> Grid:
+    if not task.rows:
+        return []
+    says_nothing = any(row.silent is not None for row in task.rows)
+    heading = ["", *METRICS, *(("says nothing", "… to nonsense") if says_nothing else ())]
+    grid = [heading, ["chance", *(_share(task.chance[name]) for name in METRICS)]]
+    for row in task.rows:
+        grid.append([row.name, *_cells(row.estimates), *_silence(row, says_nothing)])
+        grid += [[f"… − {name}", *_cells(by, signed=True)] for name, by in row.differences.items()]
+    return grid
+
+
+def _outcome_grid(outcomes: OutcomeAgreement) -> Grid:
+    grid = [["", "accuracy", "Brier score", "guessed"]]
+    grid.append(["base rate", _share(outcomes.base_accuracy), _share(outcomes.base_brier), ""])
+    for row in outcomes.rows:
+        grid.append([row.name, cell(row.accuracy), cell(row.brier), str(row.n_guessed) if row.n_guessed else ""])
+        for name, by in row.differences.items():
+            grid.append([f"… − {name}", cell(by.accuracy, signed=True), cell(by.brier, signed=True)])
+    return grid
+
+
+def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[str]:
+    return [cell(by_metric[name], signed=signed) for name in METRICS]
+
+
+def cell(estimate: Estimate, *, signed: bool = False) -> str:
+    """`.705 .61–.80`, with the interval where there is one; with signs `+.005 −.02…+.03`."""
+    mean, interval = _share(estimate.mean, signed=signed), estimate.interval
+    return f"{mean} {_range(interval, signed)}" if interval else mean
+
+
+def _range(interval: Interval, signed: bool) -> str:
+    return f"{_share(interval.low, 2, signed=signed)}{'…' if signed else '–'}{_share(interval.high, 2, signed=signed)}"
+
+
+def _silence(row: RowResult, shown: bool) -> list[str]:
+    return ["" if share is None else f"{share:.0%}" for share in (row.silent, row.nonsense_told)] if shown else []
+
+
+def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """`.705`, `1.000`; with a sign `+.005`, `−.120`."""
+    text = f"{abs(value):.{digits}f}"
+    sign = ("−" if value < 0 and float(text) else "+") if signed else ""
+    return sign + text.removeprefix("0")
+
+
+def _count(n: int, one: str, several: str) -> str:
+    return f"{n:,} {one if n == 1 else several}"
+
+
+def aligned(grid: Grid) -> list[str]:
+    """The rows as lines for a terminal, in columns."""
+    widths = [max(len(row[at]) for row in grid if at < len(row)) for at in range(len(grid[0]))] if grid else []
+    return ["  " + "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in grid]
+
+
+def table(grid: Grid) -> list[str]:
+    """The rows as lines of Markdown."""
+    if not grid:
+        return []
+    full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]
+    return [_line(full[0]), _line(["---"] * len(full[0])), *map(_line, full[1:])]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

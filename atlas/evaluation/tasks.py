@@ -1,0 +1,273 @@
+"""Evaluating a memory: its ways to retrieve as rows of a report, on judged corpora or on its own attempts."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+from atlas.core.errors import NotFound
+from atlas.core.settings import RankingWeights, Settings
+from atlas.core.types import Experience
+from atlas.embedding.cached import RememberingEmbedder
+from atlas.evaluation.baselines import PlainBM25
+from atlas.evaluation.bootstrap import Half
+from atlas.evaluation.cached_store import RememberingStore
+from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
+from atlas.evaluation.measures import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
+from atlas.evaluation.report import Report
+from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
+from atlas.memory.open import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Embedder, Progress, WholeEmbedder
+
+Watch = Callable[[str], Progress]
+"""Told what begins; gives what to tell of its progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search gave."""
+
+    experiences: Sequence[Experience]
+    is_nothing: bool | None = None
+    """Whether it said that nothing is relevant; None where it cannot say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One way to search a memory."""
+
+    name: str
+    about: str
+    """One sentence: how it ranks, and what was tuned for it on what."""
+
+    search: Callable[[str, int], Answer]
+    """From a query and a number of records."""
+
+    id_of: Callable[[Experience], str]
+    """The id that judgements know an experience by."""
+
+    against: Sequence[str] = ()
+    """Names of the rows that it is compared with."""
+
+    def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
+        """The best records for a query but for those left out."""
+        answer = self.search(text, depth + len(without))
+        ids = [self.id_of(experience) for experience in answer.experiences]
+        return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth], answer.is_nothing)
+
+
+FUSED = "fused"
+TUNED = "its weights were chosen on the development half"
+
+
+SIGNALS = ("meaning", "words", "success", "recency")
+"""What is taken away, one at a time; the other signals need a memory that has been used."""
+
+OWN_SIGNALS = (*SIGNALS, "use", "pin")
+
+
+def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+    """The ways to search a memory that are compared; none of them counts as a retrieval."""
+    return _rows(memory, id_of, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
+
+
+def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
+    """The same for what searches of this memory use now, and the other profiles of its store beside it."""
+    used, weights = memory.storage.profiles.in_use(), memory.experience.weights
+    named = f"profile {used.name!r}" if weights == used.weights else "the weights that it was opened with"
+    others = [
+        profile for profile in memory.storage.profiles.every() if not profile.problem and profile.weights != weights
+    ]
+    return (
+        *(
+            row
+            for row in _rows(memory, id_of, weights, f"what `search` of this store does now: {named}", OWN_SIGNALS)
+            if row.name != "RRF"
+        ),
+        *(
+            Row(
+                profile_row(profile.name), f"the same with profile {profile.name!r}",
+                by_best_match(memory.experience.ranked_with(profile.weights)), id_of, (FUSED,),
+            )
+            for profile in others
+        ),
+    )  # fmt: skip
+
+
+def profile_row(name: str) -> str:
+    """What the report calls a profile that is not the one in use."""
+    return f"profile {name}"
+
+
+def _rows(
+    memory: MemorySystem,
+    id_of: Callable[[Experience], str],
+    full: RankingWeights,
+    about: str,
+    signals: Sequence[str],
+) -> tuple[Row, ...]:
+    dense = by_best_match(memory.experience.ranked_with(replace(BARE, words=0.0), reranked=False))
+    words = by_words(memory.experience)
+    return (
+        Row("BM25", "ATLAS's keyword search alone; nothing was tuned", words, id_of),
+        Row("dense", "cosine similarity alone; nothing was tuned", dense, id_of, ("BM25",)),
+        Row("RRF", "plain reciprocal rank fusion of the two, k = 60; nothing was tuned", fused(words, dense), id_of),
+        Row(
+            FUSED, about, by_best_match(memory.experience.ranked_with(full)), id_of,
+            ("BM25", "dense", "RRF"),
+        ),
+        *(
+            Row(
+                f"{FUSED} − {signal}", f"the same without {signal}",
+                by_best_match(memory.experience.ranked_with(replace(full, **{signal: 0.0}))), id_of, (FUSED,),
+            )
+            for signal in signals
+            if getattr(full, signal)
+        ),
+    )  # fmt: skip
+
+
+BARE = RankingWeights(success=0.0, use=0.0, recency=0.0, pin=0.0, importance=0.0)
+"""Weights without nudges."""
+
+RRF_K = 60
+RRF_DEPTH = 100
+
+
+def fused(*searches: Callable[[str, int], Answer]) -> Callable[[str, int], Answer]:
+    """Several searches joined by the ranks that they give, the baseline that is usual.
+
+    Source:
+        Cormack, Clarke & Büttcher, SIGIR 2009.
+    """
+
+    def search(text: str, k: int) -> Answer:
+        held: dict[str, Experience] = {}
+        values: dict[str, float] = {}
+        for one in searches:
+            for rank, experience in enumerate(one(text, max(k, RRF_DEPTH)).experiences, start=1):
+                held[experience.id] = experience
+                values[experience.id] = values.get(experience.id, 0.0) + 1 / (RRF_K + rank)
+        best = sorted(values, key=lambda record_id: -values[record_id])[:k]
+        return Answer([held[record_id] for record_id in best])
+
+    return search
+
+
+Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
+"""Makes the rows of a report, as `rows_of` does; give another one to compare settings."""
+
+
+def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
+    """Its keyword search."""
+    return lambda text, k: Answer(experience.search_words(text, k, as_typed=False))
+
+
+def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
+    """Its search, as it is set up; its answer is nothing where no hit is relevant enough to be shown."""
+
+    def search(text: str, k: int) -> Answer:
+        found = experience.retrieve(text, k, threshold=0.0, count_retrieval=False)
+        is_nothing = all(hit.relevance < experience.weights.threshold for hit in found.hits)
+        return Answer([hit.item for hit in found.hits], is_nothing)
+
+    return search
+
+
+def evaluate_corpora(
+    corpora: Sequence[JudgedCorpus],
+    embedder: Embedder,
+    *,
+    settings: Settings,
+    half: Half,
+    seed: int,
+    watch: Watch,
+    rows_of: Rows = rows_of,
+) -> Report:
+    """Store each corpus in a store of its own, which goes again, and try all ways to search on its tasks.
+
+    Args:
+        settings: Of the stores; where they lie is ignored.
+        seed: Of the intervals.
+        watch: Told what begins, for a progress bar.
+    """
+    remembering = RememberingEmbedder(embedder)
+    results: list[TaskResult] = []
+    about: dict[str, str] = {}
+    for corpus in corpora:
+        with _filled(corpus, remembering, settings, watch(f"storing {corpus.name}")) as memory:
+            rows: list[Retriever] = [PlainBM25(corpus.texts), *rows_of(memory, attrgetter("trajectory_id"))]
+            about |= {row.name: row.about for row in rows}
+            results += [
+                evaluate(task, corpus.texts, rows, half=half, seed=seed, on_progress=watch(task.name))
+                for task in corpus.tasks
+            ]
+    return Report(model=remembering.model_name, half=half, seed=seed, retrievers=about, tasks=tuple(results))
+
+
+def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
+    """Try all ways to search a memory on its own attempts; nothing is written, and nothing counts as retrieved.
+
+    Raises:
+        NotFound: No task was tried twice and no outcome is known, so there is nothing to compare with.
+    """
+    attempts = read_attempts(memory)
+    task = leave_one_out(attempts, half=half, seed=seed)
+    rows = rows_of(_remembering(memory), attrgetter("id"))
+    texts = {attempt.id: attempt.text for attempt in attempts}
+    result = evaluate(task, texts, rows, half=half, seed=seed, on_progress=watch("finding other attempts"))
+    outcomes = outcome_agreement(attempts, rows, half=half, seed=seed, on_progress=watch("foretelling outcomes"))
+    if not result.rows and outcomes is None:
+        raise NotFound(
+            f"the store holds {len(attempts)} experiences, but no task that was tried more than once and no outcome, "
+            "so nothing to evaluate on; give files to evaluate on instead: atlas evaluate PATH"
+        )
+    return Report(
+        model=memory.experience.embedder.model_name,
+        half=half,
+        seed=seed,
+        retrievers={row.name: row.about for row in rows},
+        tasks=(result,),
+        outcomes=outcomes,
+    )
+
+
+def _remembering(memory: MemorySystem) -> MemorySystem:
+    """The same memory, which embeds and looks up each question once: every row asks the same ones."""
+    held, storage = memory.experience, memory.storage
+    embedder = RememberingEmbedder(held.embedder)
+    store = RememberingStore(storage.collection(COLLECTION).parts)
+    return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
+
+
+def read_attempts(memory: MemorySystem) -> list[Attempt]:
+    """What evaluating needs of every experience that searches find, as they were stored."""
+    return [
+        Attempt(
+            id=row["id"],
+            task_id=row["metadata"].get("task_id", ""),
+            text=row["document"],
+            success=row["metadata"].get("success"),
+        )
+        for row in memory.experience.browse({"marks.buried": False}, order_by="", descending=False)
+    ]
+
+
+@contextmanager
+def _filled(
+    corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
+) -> Iterator[MemorySystem]:
+    """A memory that holds a corpus and nothing else, and that is gone afterwards."""
+    exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
+    with tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory:
+        memory = open_memory(directory, embedder=embedder, settings=exact)
+        try:
+            memory.experience.store_many(corpus.trajectories, on_progress)
+            yield memory
+        finally:
+            memory.storage.ledger.close()  # closing all of it would make an index that nobody will ask

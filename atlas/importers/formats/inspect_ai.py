@@ -1,0 +1,130 @@
+"""Inspect's evaluation logs, as JSON and as `.eval` (zip): one trajectory per sample.
+
+Pictures and other blobs are not kept, only that they were there. Inspect's logs may hold NaN: where it is kept at all,
+it becomes an absent value.
+
+Source:
+    https://inspect.aisi.org.uk/eval-logs.html
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.types import Trajectory
+from atlas.importers.fields import Json, as_object
+from atlas.importers.formats.inspect_samples import Header, trajectory
+from atlas.importers.packed import opened, read_entry
+from atlas.importers.reading import parse_json, read_head, read_span
+from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.sniffing import document_keys
+from atlas.importers.spans import Span, spans
+
+ZIP_MARK = b"PK\x03\x04"
+HEADERS = ("header.json", "_journal/start.json")
+"""Where a finished and a broken-off log keep what is common to their samples."""
+
+_HEADER_KEYS = ("version", "status", "eval")
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file is a log in JSON, or a zip file with the entries of one."""
+    if head.startswith(ZIP_MARK):
+        return path.suffix == ".eval" or any(name in head for name in (b"_journal/", b"samples/", b"header.json"))
+    return {"version", "status"} <= document_keys(head)
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The samples of a log."""
+    if read_head(path, limits).startswith(ZIP_MARK):
+        yield from _read_packed(path, limits)
+    else:
+        yield from _read_json(path, limits)
+
+
+def _read_json(path: Path, limits: Limits) -> Iterator[Row]:
+    header = _json_header(path, limits)
+    position, end = 0, 0
+    with path.open("rb") as handle:
+        try:
+            for position, span in enumerate(_samples(path), start=1):
+                end = span.end
+                make = partial(_json_sample, handle, span, header, limits)
+                yield convert(position, make, offset=end, n_bytes=span.end - span.start)
+        except ImportFailed as error:  # cut off or followed by other text: the samples before it are kept
+            yield Row(position + 1, None, str(error), offset=end)
+
+
+def _samples(path: Path) -> Iterator[Span]:
+    for span in spans(path, expand="samples"):
+        if span.key == "samples" and (span.expanded or span.end - span.start > len(" null ")):
+            yield span
+
+
+def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -> Trajectory:
+    raw = read_span(handle, span.start, span.end, limits.max_document_bytes)
+    if not span.expanded:
+        raise InvalidInput("samples should be a list, but is something else")
+    return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
+
+
+def _json_header(path: Path, limits: Limits) -> Header:
+    """What is common to the samples, which may stand before or behind them."""
+    found: Json = {}
+    with path.open("rb") as handle:
+        try:
+            for span in spans(path, expand="samples"):
+                if span.key in _HEADER_KEYS:
+                    found[span.key] = parse_json(read_span(handle, span.start, span.end, limits.max_row_bytes))
+                if len(found) == len(_HEADER_KEYS):
+                    break
+        except InvalidInput as error:
+            raise ImportFailed(f"the log's header cannot be read: {error}") from error
+        except ImportFailed as error:
+            raise ImportFailed(f"the log's header cannot be read: {error}") from error
+    return _header(found)
+
+
+def _read_packed(path: Path, limits: Limits) -> Iterator[Row]:
+    with opened(path, limits) as archive:
+        header = _packed_header(archive, limits)
+        entries = [entry for entry in archive.infolist() if _is_sample(entry)]
+        done = 0
+        for position, entry in enumerate(entries, start=1):
+            done += entry.compress_size
+            make = partial(_packed_sample, archive, entry, header, limits)
+            yield convert(position, make, offset=done, n_bytes=entry.file_size)
+
+
+def _is_sample(entry: zipfile.ZipInfo) -> bool:
+    return entry.filename.startswith("samples/") and entry.filename.endswith(".json")
+
+
+def _packed_sample(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, limits: Limits) -> Trajectory:
+    raw = read_entry(archive, entry, limits)
+    try:
+        return trajectory(as_object(parse_json(raw), "the sample"), header, limits)
+    except InvalidInput as error:
+        raise InvalidInput(f"{entry.filename}: {error}") from error
+
+
+def _packed_header(archive: zipfile.ZipFile, limits: Limits) -> Header:
+    name = next((name for name in HEADERS if name in archive.namelist()), None)
+    if name is None:
+        raise ImportFailed(f"the file is no log of Inspect's: it holds neither {' nor '.join(HEADERS)}")
+    try:
+        return _header(as_object(parse_json(read_entry(archive, archive.getinfo(name), limits)), name))
+    except InvalidInput as error:
+        raise ImportFailed(f"the log's {name} cannot be read: {error}") from error
+
+
+def _header(found: Json) -> Header:
+    try:
+        return Header.of(found)
+    except InvalidInput as error:
+        raise ImportFailed(f"the log's header cannot be read: {error}") from error

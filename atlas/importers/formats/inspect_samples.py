@@ -1,0 +1,210 @@
+"""One sample of an Inspect log as a trajectory: what was asked, the messages as steps, and how it was scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
+from atlas.importers.fields import (
+    Json,
+    as_instant,
+    as_label,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    kept,
+    present,
+    required_text,
+)
+from atlas.importers.formats import conversation
+from atlas.importers.formats.conversation import SYSTEM, Message
+from atlas.importers.formats.inspect_scores import feedback, scores, verdict
+from atlas.importers.rows import MEGABYTE, Limits
+
+_REFERENCES = ("attachment://", "tc://")
+"""How the log writes a long text that it keeps elsewhere; the second in old logs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What all samples of a log have in common."""
+
+    task: str
+    model: str
+    status: str
+    """`success`, `cancelled`, `error` or `started`."""
+
+    created_at: datetime | None
+
+    @classmethod
+    def of(cls, log: Json) -> Header:
+        """The header in a log's outermost object."""
+        evaluation = as_object(log.get("eval"), "eval")
+        return cls(
+            task=required_text(evaluation, "task", "eval.task"),
+            model=as_text(evaluation.get("model"), "eval.model"),
+            status=as_text(log.get("status"), "status") or "started",
+            created_at=as_instant(evaluation.get("created"), "eval.created"),
+        )
+
+
+class Attachments:
+    """The texts that a sample keeps apart, put back where they are referred to, up to a total length."""
+
+    def __init__(self, sample: Json, limit: int) -> None:
+        texts = as_object(sample.get("attachments") or {}, "attachments")
+        old = as_object(sample.get("transcript") or {}, "transcript").get("content")
+        self._texts = {**(old if isinstance(old, dict) else {}), **texts}
+        self._left = self._limit = limit
+
+    def resolve(self, text: str) -> str:
+        """The text that a reference stands for; any other text as it is.
+
+        Raises:
+            InvalidInput: All in all more is put back than the limit.
+        """
+        prefix = next((prefix for prefix in _REFERENCES if text.startswith(prefix)), None)
+        if prefix is None:
+            return text
+        found = as_text(self._texts.get(text.removeprefix(prefix), text), "attachments")
+        self._left -= len(found)
+        if self._left < 0:
+            raise InvalidInput(f"attachments unfold to more than {self._limit / MEGABYTE:,.0f} MB")
+        return found
+
+
+def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
+    """The sample as one attempt; its task's description is the input.
+
+    Raises:
+        InvalidInput: A field is of the wrong type; the message names it.
+    """
+    attachments = Attachments(sample, limits.max_document_bytes)
+    messages = [_message(value, f"messages[{n}]", attachments) for n, value in _numbered(sample, "messages")]
+    system, spoken = conversation.split_system(messages)
+    task = _task(sample, header, attachments)
+    answer = _answer(sample, attachments) or conversation.final_action(spoken)
+    return Trajectory(
+        task=task,
+        steps=_steps(spoken, task.description, answer),
+        outcome=_outcome(sample),
+        agent_id=header.model,
+        timestamp=_ended_at(sample) or header.created_at,
+        metadata=_metadata(sample, header)
+        | present(
+            system_prompt=system,
+            solution=answer,
+            feedback=feedback(sample, answer, attachments.resolve),
+        ),
+    )
+
+
+def _metadata(sample: Json, header: Header) -> Json:
+    return present(
+        source="inspect",
+        status=header.status,
+        task=header.task,
+        epoch=as_number(sample.get("epoch"), "epoch"),
+        limit=kept(sample.get("limit")),
+    )
+
+
+def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
+    label = as_label(sample.get("id"), "id")
+    asked = _asked(sample.get("input"), attachments)
+    return Task(
+        id=f"inspect/{header.task}/{label}",
+        domain=header.task,
+        description=asked.strip() or f"Inspect task {header.task}, sample {label}",
+        context=present(choices=kept(sample.get("choices")), metadata=kept(sample.get("metadata")) or None),
+        verification=VerificationSpec("+".join(scores(sample)), present(target=kept(sample.get("target")))),
+    )
+
+
+def _asked(value: Any, attachments: Attachments) -> str:
+    """The input: a text, or messages, of which the system's are left out where there are others."""
+    if not isinstance(value, list):
+        return conversation.content(value, "input", attachments.resolve).text
+    messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
+    asked = [message for message in messages if message.role not in SYSTEM] or messages
+    return "\n\n".join(message.text for message in asked)
+
+
+def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
+    """The messages as steps, without an opening that only repeats the description."""
+    steps = conversation.steps(messages)
+    if steps and not steps[0].action and not steps[0].thought and steps[0].observation.strip() == description:
+        steps = steps[1:]
+    return steps or ((Step(action=answer),) if answer else ())
+
+
+def _message(value: Any, name: str, attachments: Attachments) -> Message:
+    message = as_object(value, name)
+    said = conversation.content(message.get("content"), f"{name}.content", attachments.resolve)
+    calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
+    return Message(
+        role=required_text(message, "role", f"{name}.role"),
+        text=_with_error(said.text, message.get("error"), f"{name}.error"),
+        thought=said.thought,
+        calls=tuple(_call(call, f"{name}.tool_calls[{n}]", attachments) for n, call in enumerate(calls)),
+        tool=as_text(message.get("function"), f"{name}.function"),
+    )
+
+
+def _with_error(text: str, error: Any, name: str) -> str:
+    if error is None:
+        return text
+    error = as_object(error, name)
+    kind = as_text(error.get("type"), f"{name}.type")
+    return f"[{kind or 'error'}] {as_text(error.get('message'), f'{name}.message')}\n{text}".rstrip()
+
+
+def _call(value: Any, name: str, attachments: Attachments) -> str:
+    called = as_object(value, name)
+    arguments = _resolved(called.get("arguments") or {}, attachments)
+    return conversation.call(required_text(called, "function", f"{name}.function"), kept(arguments))
+
+
+def _resolved(value: Any, attachments: Attachments) -> Any:
+    if isinstance(value, str):
+        return attachments.resolve(value)
+    if isinstance(value, list):
+        return [_resolved(item, attachments) for item in value]
+    if isinstance(value, dict):
+        return {key: _resolved(item, attachments) for key, item in value.items()}
+    return value
+
+
+def _answer(sample: Json, attachments: Attachments) -> str:
+    """What the model said last, by the log's own account."""
+    output = as_object(sample.get("output") or {}, "output")
+    choices = as_list(output.get("choices"), "output.choices")
+    if not choices:
+        return ""
+    message = as_object(as_object(choices[0], "output.choices[0]").get("message"), "output.choices[0].message")
+    return conversation.content(message.get("content"), "output.choices[0].message.content", attachments.resolve).text
+
+
+def _outcome(sample: Json) -> Outcome:
+    judged = verdict(sample)
+    error = sample.get("error")
+    message = as_text(as_object(error, "error").get("message"), "error.message") if error is not None else ""
+    return Outcome(
+        success=judged.success,
+        partial_score=judged.partial_score,
+        error_info=(message or "error") if error is not None else None,
+        verification_details=present(scores=judged.values or None),
+    )
+
+
+def _ended_at(sample: Json) -> datetime | None:
+    return as_instant(sample.get("completed_at") or sample.get("started_at"), "completed_at")
+
+
+def _numbered(sample: Json, key: str) -> list[tuple[int, Any]]:
+    return list(enumerate(as_list(sample.get(key), key)))

@@ -1,0 +1,298 @@
+"""Protea's memory: a table of an agent's log in SQLite, with links in its later form, kept as entries of the journal.
+
+To import it, the database is only read, also while Protea writes to it: it is copied at once, and only the copying
+holds a lock. An entry's id follows from its row and the log that it is of (see `protea_logs`), so a row that came in
+before is known again, those of two logs are two, and a link finds its target whichever of its ends comes first.
+
+All columns come over but for two: vectors, as ATLAS makes its own, and the time of a link, as a link has none here.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.codec import decode_instant
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.journal_codec import LINK_TYPES, TIERS
+from atlas.core.types import JournalEntry, Link
+from atlas.importers.fields import as_object
+from atlas.importers.formats.protea_logs import TELLING, entry_id, row_key
+from atlas.importers.reading import parse_json, read_head
+from atlas.importers.rows import Limits, Row, convert, one_line
+from atlas.memory.journal.entry_types import EntryTypes
+from atlas.memory.journal.importance import importance_of
+from atlas.memory.journal.records import OF_THE_JOURNAL
+from atlas.memory.promotion import LOG
+
+logger = logging.getLogger(__name__)
+
+SQLITE_MARK = b"SQLite format 3\x00"
+
+NEEDED = ("id", "entry_type", "content")
+"""Columns without which a row is no entry."""
+
+USUAL = ("generation", "metadata", "timestamp")
+"""Columns of either form of the table; one that is missing is reported, and the rest comes in."""
+
+LATER = ("importance", "tier")
+"""Columns of the later form alone."""
+
+LOCKED_SECONDS = 5.0
+"""How long to wait for whoever keeps the database locked."""
+
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+WITHOUT = ("embedding",)
+"""Columns that do not come over; any that is not named here comes as metadata, such as `protea_keywords`."""
+
+ARCHIVED = "archived_ids"
+"""Under which the metadata of what Protea's compaction wrote lists the rows that it sums up."""
+
+TABLE = """\
+CREATE TABLE IF NOT EXISTS memory (
+    id          INTEGER PRIMARY KEY,
+    generation  INTEGER  NOT NULL,
+    entry_type  TEXT     NOT NULL,
+    content     TEXT     NOT NULL,
+    metadata    TEXT     DEFAULT '{}',
+    timestamp   TEXT     DEFAULT CURRENT_TIMESTAMP
+)"""
+"""The table of entries in its earlier form; Protea itself adds the columns of the later one."""
+
+_TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file is a SQLite database with a table of entries."""
+    if not head.startswith(SQLITE_MARK):
+        return False
+    try:
+        with closing(_opened(path)) as connection:
+            return set(NEEDED) <= _columns(connection, "memory")
+    except (sqlite3.Error, ImportFailed):
+        return False
+
+
+def take(path: Path) -> bool:
+    """Give a SQLite file of the agent the table of entries where it has none; return whether there are any.
+
+    What other parts of the agent keep in the file stays as it is. Where the file cannot be written, or where its table
+    of that name is something else, nothing is changed, and the log says so.
+
+    Raises:
+        ImportFailed: It is no SQLite file, or a damaged one.
+    """
+    try:  # only SQLite opens it: closing it by hand would drop the locks of the agent's own connections to it
+        with closing(_opened(path)) as connection:
+            if held := _columns(connection, "memory"):
+                return _has_entries(connection, held, path.name)
+        _make_table(path)
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            reason = "is no SQLite file; give the path of a store, or of a file of Protea's"
+            raise ImportFailed(f"{path.name} {reason}") from error
+        raise ImportFailed(f"{path.name} cannot be read: {one_line(str(error))}") from error
+    return False
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The entries of a database, in the order of their ids.
+
+    Raises:
+        ImportFailed: It cannot be read, or has no table of entries.
+    """
+    read_head(path, limits)
+    position = 0
+    try:
+        with closing(_copied(path)) as connection:
+            columns = _columns(connection, "memory")
+            if not set(NEEDED) <= columns:
+                raise ImportFailed(f"{path.name} is a SQLite file without a Protea table `memory`")
+            for name in USUAL:
+                if name not in columns:
+                    yield Row(0, None, f"the table `memory` has no column `{name}`; entries come in without it")
+            log = _log_of(connection)
+            ids = {raw["id"]: entry_id(row_key(raw), log) for raw in _telling(connection)}
+            links, odd = _links(connection, ids)
+            yield from (Row(0, None, reason) for reason in odd)
+            reader = _Reader(path.name, log, ids, links, limits.max_row_bytes)
+            names = [*NEEDED, *sorted(columns - {*NEEDED, *WITHOUT})]
+            for position, values in enumerate(connection.execute(_select(names)), start=1):
+                raw = dict(zip(names, values, strict=True))
+                yield convert(position, partial(reader.entry, raw), n_bytes=_n_bytes(raw["content"]))
+    except sqlite3.Error as error:  # what came before is kept
+        raise ImportFailed(f"{path.name} cannot be read after row {position}: {one_line(str(error))}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Makes entries of rows, whose texts are still bytes."""
+
+    file: str
+    log: str
+    ids: Mapping[int, str]
+    links: Mapping[int, tuple[Link, ...]]
+    max_bytes: int
+
+    def entry(self, raw: Mapping[str, Any]) -> JournalEntry:
+        if _n_bytes(raw["content"]) > self.max_bytes:
+            raise InvalidInput(f"content has more than the {self.max_bytes} bytes that are allowed")
+        entry_type, content = _text(raw["entry_type"], "entry_type"), _text(raw["content"], "content")
+        tier = _optional(raw, "tier") or TIERS[0]
+        if tier not in _TIERS:
+            raise InvalidInput(f"tier should be one of {', '.join(_TIERS)}, but is {tier!r}")
+        made_at = _optional(raw, "timestamp")
+        metadata = self._metadata(raw)
+        importance = raw.get("importance")
+        if importance is None:
+            importance = importance_of(EntryTypes().of(entry_type), content, metadata)
+        return JournalEntry(
+            id=entry_id(row_key(raw), self.log),
+            entry_type=entry_type,
+            content=content,
+            generation=raw.get("generation", 0),
+            created_at=decode_instant(made_at, "timestamp"),
+            importance=importance,
+            metadata=metadata,
+            tier=_TIERS[tier],
+            links=(*self.links.get(raw["id"], ()), *self._summarised(raw["id"], metadata)),
+        )
+
+    def _metadata(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        text = _optional(raw, "metadata") or "{}"
+        given = as_object(parse_json(text.encode()), "metadata")
+        own = {f"protea_{key}" if key in OF_THE_JOURNAL else key: value for key, value in given.items()}
+        others = [name for name in raw if name not in (*NEEDED, *USUAL, *LATER) and raw[name] not in (None, b"")]
+        came = {f"protea_{name}": _plain(raw[name], name) for name in others}
+        ours = {**came, "protea_file": self.file, "protea_row": raw["id"], LOG: self.log}
+        for name in ours.keys() & own.keys():
+            raise InvalidInput(f"metadata has the key {name!r}, which says where an entry came from; rename it")
+        return {**own, **ours}
+
+    def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
+        """Links to the rows that Protea's compaction summed up in one."""
+        listed = metadata.get(ARCHIVED)
+        numbers = [one for one in listed if isinstance(one, int)] if isinstance(listed, list) else []
+        for number in dict.fromkeys(numbers):
+            if number != row and number in self.ids:
+                yield Link("summarises", self.ids[number])
+
+
+def _log_of(connection: sqlite3.Connection) -> str:
+    """What tells a log from others, wherever it lies and however long it has become: its first row."""
+    return row_key(next(_telling(connection), {}))[:16]
+
+
+def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
+    """The links from each row, and what is odd about others."""
+    if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
+        return {}, []
+    found: dict[int, list[Link]] = {}
+    odd = []
+    for source, target, kind in connection.execute("SELECT source_id, target_id, link_type FROM memory_links"):
+        link_type = kind.decode("utf-8", "replace") if isinstance(kind, bytes) else str(kind)
+        if source == target or source not in ids or target not in ids or link_type not in LINK_TYPES:
+            odd.append(
+                one_line(f"the link {source!r} → {target!r} of type {link_type!r} joins no two entries; left out")
+            )
+        else:
+            found.setdefault(source, []).append(Link(link_type, ids[target]))
+    return {source: tuple(links) for source, links in found.items()}, odd
+
+
+def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Of each row what tells it from others, in the order of their ids."""
+    columns = _columns(connection, "memory")
+    names = [name for name in TELLING if name in columns]
+    for values in connection.execute(_select(names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def _has_entries(connection: sqlite3.Connection, columns: set[str], name: str) -> bool:
+    missing = sorted(set(NEEDED) - columns, key=NEEDED.index)
+    if missing:
+        logger.warning("%s comes over without entries: its table `memory` has no %s", name, ", ".join(missing))
+        return False
+    return connection.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
+
+
+def _make_table(path: Path) -> None:
+    try:
+        with closing(sqlite3.connect(path, timeout=LOCKED_SECONDS)) as connection, connection:
+            connection.execute(TABLE)
+    except sqlite3.OperationalError as error:
+        reason = one_line(str(error))
+        logger.warning("%s has no table `memory`, and could not be given one: %s", path.name, reason)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """The database, for reading; texts come as bytes, as they may be no valid ones."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if error.sqlite_errorcode in _LOCKED or Path(f"{path}-wal").exists():
+            raise
+        # In WAL mode, where nobody has it open and nothing may be written beside it, it is as good as a plain file.
+        connection = sqlite3.connect(f"{address}&immutable=1", uri=True, isolation_level=None)
+    connection.text_factory = bytes
+    return connection
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    """One state of the database, so that Protea can write while its rows are embedded."""
+    copy = sqlite3.connect("")  # on disk, private, and gone when it is closed
+    copy.text_factory = bytes
+    try:
+        with closing(_opened(path)) as connection:
+            connection.backup(copy, progress=_refuse_busy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def _refuse_busy(status: int, remaining: int, total: int) -> None:
+    """End a backup that would wait for ever for whoever keeps the database locked."""
+    if status in _LOCKED:
+        raise sqlite3.OperationalError("database is locked; import it once that is done")
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
+    return {bytes(row[1]).decode() for row in connection.execute(f"PRAGMA table_info({table})")}
+
+
+def _select(names: Sequence[str]) -> str:
+    quoted = ('"' + name.replace('"', '""') + '"' for name in names)
+    return f"SELECT {', '.join(quoted)} FROM memory ORDER BY id"
+
+
+def _plain(value: Any, name: str) -> Any:
+    return _text(value, name) if isinstance(value, bytes) else value
+
+
+def _optional(raw: Mapping[str, Any], name: str) -> str | None:
+    return None if raw.get(name) is None else _text(raw[name], name)
+
+
+def _n_bytes(content: Any) -> int:
+    """The length of a text; SQLite holds values of any type in any column."""
+    return len(content) if isinstance(content, bytes) else 0
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, bytes):
+        raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not UTF-8 at byte {error.start + 1}; convert it") from error

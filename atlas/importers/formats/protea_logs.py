@@ -1,0 +1,78 @@
+"""Which of Protea's logs is which: one is still the same once Protea has summed up and taken away its first rows.
+
+An entry's id is made of its row and of its log. In a file a log is known by its first row alone; in the journal by all
+its rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from atlas.core.types import JournalEntry
+from atlas.memory.journal.memory import Journal
+from atlas.memory.journal.records import METADATA
+from atlas.memory.promotion import LOG
+
+TELLING = ("id", "generation", "entry_type", "timestamp", "content")
+"""Columns that tell a row from others; Protea never changes what they hold, as it does importance and tier."""
+
+ROW_DIGITS, LOG_DIGITS = 24, 8
+"""Of an entry's id."""
+
+SHARED = 1 / 3
+"""Of the first rows of a file, those that a log has which is taken for the same; two logs share hardly one."""
+
+
+def row_key(raw: Mapping[str, Any]) -> str:
+    """The same for a row whenever it is read, whatever Protea thinks of its importance by then."""
+    parts = [raw.get(name) for name in TELLING]
+    said = [part.hex() if isinstance(part, bytes) else part for part in parts]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:ROW_DIGITS]
+
+
+def entry_id(key: str, log: str) -> str:
+    """The id of an entry in the journal: that of its row, and of its log."""
+    return key + log[:LOG_DIGITS]
+
+
+class KnownLogs:
+    """Gives the entries of a log the name under which the journal has it."""
+
+    def __init__(self, journal: Journal) -> None:
+        """Look nothing up yet."""
+        self._journal = journal
+        self._known_as: dict[str, str] = {}
+
+    def recognised(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """The entries, those of a log that the journal has under another name under that."""
+        for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
+            if log not in self._known_as:
+                self._known_as[log] = self._name_of(log, [e for e in entries if e.metadata.get(LOG) == log])
+        return [_renamed(entry, self._known_as.get(entry.metadata.get(LOG, ""), "")) for entry in entries]
+
+    def _name_of(self, log: str, entries: Sequence[JournalEntry]) -> str:
+        held = self._journal.values(f"{METADATA}{LOG}")
+        if log in held:
+            return log
+        n_shared = {other: len(self._journal.titles([_in_log(e.id, other) for e in entries])) for other in held}
+        nearest = max(n_shared, key=lambda other: n_shared[other], default=log)
+        return nearest if n_shared.get(nearest, 0) >= SHARED * len(entries) else log
+
+
+def _renamed(entry: JournalEntry, log: str) -> JournalEntry:
+    if not log or entry.metadata[LOG] == log:
+        return entry
+    return replace(
+        entry,
+        id=_in_log(entry.id, log),
+        metadata={**entry.metadata, LOG: log},
+        links=tuple(replace(link, target_id=_in_log(link.target_id, log)) for link in entry.links),
+    )
+
+
+def _in_log(found: str, log: str) -> str:
+    return entry_id(found[:ROW_DIGITS], log)

@@ -1,0 +1,143 @@
+"""SWE-agent's `.traj` files: one run each, on an issue of a repository or on a capture-the-flag challenge.
+
+A run does not say whether it solved its task, so its outcome is unknown. Demonstrations are no steps of the run.
+
+Source:
+    https://github.com/SWE-agent/SWE-agent
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Step, Task, Trajectory
+from atlas.importers.fields import Json, as_list, as_object, as_text, kept, present, required_text
+from atlas.importers.formats import conversation
+from atlas.importers.formats.conversation import AGENT, Message
+from atlas.importers.reading import parse_json, read_document
+from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.sniffing import document_keys
+
+_TASKS = (
+    ("<pr_description>", "</pr_description>"),
+    ("\nISSUE:\n", "\nINSTRUCTIONS:"),
+    ("following CTF challenge.", "\nINSTRUCTIONS:"),
+)
+"""What stands before and behind the task in the prompts of SWE-agent's own configurations."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file is one object with a trajectory or a history, which is not one of ATLAS's own."""
+    keys = document_keys(head)
+    return bool(keys & {"trajectory", "history"}) and not keys & {"kind", "eval", "task"}
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The run that the file holds."""
+    raw = read_document(path, limits)
+    yield convert(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
+
+
+def _trajectory(raw: bytes) -> Trajectory:
+    run = as_object(parse_json(raw), "the file")
+    history = [_message(message, n) for n, message in enumerate(as_list(run.get("history"), "history"))]
+    recorded = as_list(run.get("trajectory"), "trajectory")
+    info = as_object(run.get("info") or {}, "info")
+    exit_status = as_text(info.get("exit_status"), "info.exit_status")
+    submission = as_text(info.get("submission"), "info.submission")
+    return Trajectory(
+        task=_task(run, [message for message in history if message is not None]),
+        steps=tuple(_step(step, n) for n, step in enumerate(recorded)) or _replayed(history),
+        outcome=Outcome(None, error_info=None if "submitted" in exit_status else exit_status or None),
+        agent_id=_model(run),
+        metadata=present(
+            source="swe-agent",
+            environment=as_text(run.get("environment"), "environment"),
+            exit_status=exit_status,
+            submission=submission,
+            solution=submission.strip(),
+            model_stats=kept(info.get("model_stats")),
+        ),
+    )
+
+
+def _step(value: Any, position: int) -> Step:
+    step = as_object(value, f"trajectory[{position}]")
+    name = f"trajectory[{position}]."
+    thought = as_text(step.get("thought"), f"{name}thought")
+    action = as_text(step.get("action"), f"{name}action")
+    response = as_text(step.get("response"), f"{name}response")
+    said = response.strip() == thought.strip() or (thought.strip() in response and action.strip() in response)
+    return Step(
+        thought=thought.strip(),
+        action=action.strip(),
+        observation=conversation.content(step.get("observation"), f"{name}observation").text,
+        metadata=present(state=kept(step.get("state")), response="" if said else response),
+    )
+
+
+def _message(value: Any, position: int) -> Message | None:
+    """A message of the history; None for a demonstration."""
+    name = f"history[{position}]"
+    message = as_object(value, name)
+    if message.get("is_demo"):
+        return None
+    said = conversation.content(message.get("content"), f"{name}.content").text
+    action = as_text(message.get("action"), f"{name}.action").strip()
+    role = required_text(message, "role", f"{name}.role")
+    thought = as_text(message.get("thought"), f"{name}.thought").strip()
+    if role == AGENT and action:
+        return Message(role=role, text=thought or said, calls=(action,))
+    return Message(role=role, text=said)
+
+
+def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
+    """Steps of a file that has a history only: what was done, and what came back."""
+    messages = [message for message in history if message is not None]
+    first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
+    return conversation.steps(messages[first:])
+
+
+def _task(run: Json, messages: Sequence[Message]) -> Task:
+    asked = next((message.text for message in messages if message.role == "user"), "")
+    description = describe(asked) or _given(run)
+    if not description:
+        raise InvalidInput("history should hold a user's message with the task, but there is none")
+    digest = hashlib.sha256(description.encode("utf-8", "replace")).hexdigest()[:12]
+    return Task(f"swe-agent/{digest}", "", description)
+
+
+def describe(prompt: str) -> str:
+    """The issue or challenge that a prompt of SWE-agent's gives, without its instructions; else all of the prompt."""
+    text = "\n" + prompt.replace("\r\n", "\n")
+    found = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
+    return next((task for task in found if task), text.strip())
+
+
+def _given(run: Json) -> str:
+    problem = _replay_config(run).get("problem_statement")
+    return as_text(problem.get("text"), "replay_config.problem_statement.text") if isinstance(problem, dict) else ""
+
+
+def _model(run: Json) -> str:
+    """The language model, where the file says which; `replay` stands for none."""
+    agent = _replay_config(run).get("agent")
+    model = agent.get("model") if isinstance(agent, dict) else None
+    name = model.get("name") if isinstance(model, dict) else None
+    return name if isinstance(name, str) and name != "replay" else ""
+
+
+def _replay_config(run: Json) -> Json:
+    """The configuration, which some versions write as an object and others as a text."""
+    config = run.get("replay_config")
+    if isinstance(config, str):
+        try:
+            config = json.loads(config)
+        except ValueError:
+            return {}
+    return config if isinstance(config, dict) else {}

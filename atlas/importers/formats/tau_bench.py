@@ -1,0 +1,130 @@
+"""τ-bench runs: a JSON list of customer-service conversations, each with a reward.
+
+The system prompt, the same long policy in every run, is not kept; everything else that was said is.
+
+Source:
+    https://github.com/sierra-research/tau-bench
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Outcome, Task, Trajectory, VerificationSpec
+from atlas.importers.fields import (
+    Json,
+    as_label,
+    as_list,
+    as_number,
+    as_object,
+    as_text,
+    kept,
+    present,
+    required_text,
+    without_blobs,
+)
+from atlas.importers.formats import conversation
+from atlas.importers.formats.conversation import Message
+from atlas.importers.reading import Record, records
+from atlas.importers.rows import Limits, Row, convert
+from atlas.importers.sniffing import record_keys
+
+DOMAINS = ("airline", "retail")
+REWARD_TOLERANCE = 1e-6
+"""How far from 1 and 0 τ-bench itself lets a reward be."""
+
+
+def matches(path: Path, head: bytes) -> bool:
+    """Whether the file's rows have a task, its reward and what was said."""
+    return any({"task_id", "reward"} <= keys and keys & {"traj", "info"} for keys in record_keys(head))
+
+
+def read(path: Path, limits: Limits) -> Iterator[Row]:
+    """The runs of a file; the task's domain is taken from the file's name where that says it."""
+    domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
+    for record in records(path, limits):
+        make = partial(_trajectory, record, domain)
+        yield convert(record.position, make, offset=record.end, n_bytes=len(record.raw))
+
+
+def _trajectory(record: Record, domain: str) -> Trajectory:
+    row = as_object(record.value(), "the row")
+    info = as_object(row.get("info"), "info")
+    if "traj" not in row:
+        raise InvalidInput("traj is missing; it should list what was said")
+    messages = [_message(message, n) for n, message in enumerate(as_list(row["traj"], "traj"))]
+    _, spoken = conversation.split_system(messages)
+    steps = conversation.steps(spoken)
+    return Trajectory(
+        task=_task(row, info, domain),
+        steps=steps,
+        outcome=_outcome(row, info),
+        metadata=present(
+            source="tau-bench",
+            trial=as_number(row.get("trial"), "trial"),
+            reward=as_number(row.get("reward"), "reward"),
+            user_id=as_text(_given(info).get("user_id"), "info.task.user_id"),
+            user_cost=as_number(info.get("user_cost"), "info.user_cost"),
+            solution=conversation.final_action(spoken),
+        ),
+    )
+
+
+def _given(info: Json) -> Json:
+    return as_object(info.get("task", {}), "info.task")
+
+
+def _task(row: Json, info: Json, domain: str) -> Task:
+    number, given = as_label(row.get("task_id"), "task_id"), _given(info)
+    if "error" in info and "instruction" not in given:  # τ-bench keeps no task of a run that broke down
+        instruction = f"τ-bench {domain} task {number}".replace("  ", " ")
+    else:
+        instruction = required_text(given, "instruction", "info.task.instruction")
+    digest = hashlib.sha256(instruction.encode("utf-8", "replace")).hexdigest()[:8]
+    expected = {name: kept(given[name]) for name in ("actions", "outputs") if given.get(name)}
+    return Task(
+        id=f"tau-bench/{domain}/{number}" if domain else f"tau-bench/{number}-{digest}",
+        domain=domain,
+        description=instruction.strip(),
+        verification=VerificationSpec("reward", expected),
+    )
+
+
+def _outcome(row: Json, info: Json) -> Outcome:
+    reward = as_number(row.get("reward"), "reward")
+    success = None
+    if reward is not None and min(abs(reward - 1), abs(reward)) <= REWARD_TOLERANCE:
+        success = abs(reward - 1) <= REWARD_TOLERANCE
+    judged = as_object(info.get("reward_info") or {}, "info.reward_info").get("info")
+    return Outcome(
+        success=success,
+        partial_score=reward if reward is not None and 0 <= reward <= 1 else None,
+        error_info=as_text(info.get("error"), "info.error") or None,
+        verification_details=kept(judged) if isinstance(judged, dict) else {},
+    )
+
+
+def _message(value: Any, position: int) -> Message:
+    name = f"traj[{position}]"
+    message = as_object(value, name)
+    said = conversation.content(message.get("content"), f"{name}.content")
+    calls = as_list(message.get("tool_calls"), f"{name}.tool_calls")
+    return Message(
+        role=required_text(message, "role", f"{name}.role"),
+        text=said.text,
+        thought=said.thought,
+        calls=tuple(_call(call, f"{name}.tool_calls[{n}]") for n, call in enumerate(calls)),
+        tool=as_text(message.get("name"), f"{name}.name"),
+    )
+
+
+def _call(value: Any, name: str) -> str:
+    function = as_object(as_object(value, name).get("function"), f"{name}.function")
+    called = required_text(function, "name", f"{name}.function.name")
+    return without_blobs(conversation.call(called, function.get("arguments", "")))

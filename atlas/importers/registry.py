@@ -1,0 +1,60 @@
+"""The formats that ATLAS imports, by name, and how to tell them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed
+from atlas.importers.formats import atlas_jsonl, inspect_ai, protea, reflexion, swe_agent, tau_bench, voyager
+from atlas.importers.reading import read_head
+from atlas.importers.rows import Limits, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One source format."""
+
+    name: str
+    """What `--format` calls it."""
+
+    title: str
+    """What people call it."""
+
+    matches: Callable[[Path, bytes], bool]
+    """Whether a file is in this format, by its first 64 KiB."""
+
+    read: Callable[[Path, Limits], Iterator[Row]]
+    """The rows of a file; raises `ImportFailed` where the file as a whole cannot be read."""
+
+
+FORMATS: Mapping[str, Format] = {
+    format.name: format
+    for format in (
+        Format("atlas", "ATLAS JSONL", atlas_jsonl.matches, atlas_jsonl.read),
+        Format("tau-bench", "τ-bench runs", tau_bench.matches, tau_bench.read),
+        Format("reflexion", "Reflexion logs", reflexion.matches, reflexion.read),
+        Format("swe-agent", "SWE-agent trajectories", swe_agent.matches, swe_agent.read),
+        Format("inspect", "Inspect logs", inspect_ai.matches, inspect_ai.read),
+        Format("voyager", "Voyager skills", voyager.matches, voyager.read),
+        Format("protea", "Protea memories", protea.matches, protea.read),
+    )
+}
+"""In the order in which they are tried."""
+
+
+def detect(path: Path, limits: Limits | None = None) -> Format:
+    """The format of a file, told by what is in it.
+
+    Raises:
+        ImportFailed: The file cannot be read, is empty or too large, or is in none of the formats.
+    """
+    try:
+        head = read_head(path, limits or Limits())
+    except OSError as error:
+        raise ImportFailed(f"{path.name} cannot be read: {error.strerror or error}") from error
+    for format in FORMATS.values():
+        if format.matches(path, head):
+            return format
+    raise ImportFailed(f"{path.name} is not in a format that ATLAS knows; known: {', '.join(FORMATS)}; give --format")

@@ -1,0 +1,55 @@
+"""Planning what a journal may forget, as a job for the process that does long work. It only reads the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from atlas.infra.clock import SystemClock
+from atlas.jobs.compaction_file import CompactionFile
+from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
+from atlas.maps.map import OnProgress
+from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from atlas.memory.system import MemorySystem
+
+KEEP_RECENT = 200
+"""The latest entries that stay where nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCompaction(MemoryJob):
+    """Plan which entries of a journal would be forgotten how far; saved as a `CompactionFile`."""
+
+    keep_recent: int = KEEP_RECENT
+    keep_types: Mapping[str, int] = field(default_factory=dict)
+    with_model: bool = False
+    """Whether a language model writes the summaries, the one that the settings name."""
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it.
+
+        Raises:
+            LLMUnavailable: A model was asked for, but there is none.
+        """
+        with self.opened(on_progress, model_if(self.with_model)) as memory:
+            plan = planned_now(memory, self.keep_recent, self.keep_types, on_progress=on_progress)
+        CompactionFile(Path(self.out), COLLECTION).save(plan)
+
+
+def planned_now(
+    memory: MemorySystem,
+    keep_recent: int = KEEP_RECENT,
+    keep_types: Mapping[str, int] | None = None,
+    *,
+    on_progress: OnProgress = lambda done, total, message: None,
+) -> CompactPlan:
+    """What the journal may forget now; its language model writes the summaries, where it has one."""
+    llm = memory.journal.llm
+    on_progress(0, 0, "weighing every entry")
+    plan = memory.journal.plan_compact(
+        keep_recent,
+        keep_types,
+        lambda done, total: on_progress(done, total, with_cost(f"summaries written: {done:,} of {total:,}", llm)),
+    )
+    return replace(plan, spent=spent_by(llm), made_at=SystemClock().now().isoformat(timespec="seconds"))

@@ -1,0 +1,165 @@
+"""Compressing the programs of a store, as a job for the process that does long work. It only reads the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept, Experience
+from atlas.infra.bridge import run
+from atlas.infra.clock import SystemClock
+from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.memory_job import MemoryJob, model_if
+from atlas.learning.search.limits import IsCancelled, Limits
+from atlas.learning.strategies import (
+    LLMCompressionStrategy,
+    Proposal,
+    ProvenCompression,
+    StitchCompressionStrategy,
+)
+from atlas.maps.map import OnProgress
+from atlas.memory.concepts.memory import COLLECTION
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import LLMClient
+
+MAX_ATTEMPTS = 4_000
+"""The newest, that are read; the programs among them are sampled further where the limits say so."""
+
+BATCH = 500
+MODEL_SECONDS = 600
+"""In which a language model is asked for functions; what it has answered by then is used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressPrograms(MemoryJob):
+    """Find what the programs of a store's successful attempts have in common; saved as a `CompressionFile`."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The filter that the attempts pass."""
+
+    max_programs: int = Limits().max_programs
+    with_model: bool = False
+    """Whether a language model proposes the functions, the one that the settings name, rather than Stitch."""
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it.
+
+        Raises:
+            LLMUnavailable: A model was asked for, but there is none.
+        """
+        strategy = strategy_of(model_if(self.with_model), self.max_programs)
+        with self.opened(on_progress) as memory:
+            found = compressed_now(memory, self.where, strategy=strategy, on_progress=on_progress)
+        CompressionFile(Path(self.out), COLLECTION).save(found)
+
+
+def compressed_now(
+    memory: MemorySystem,
+    where: Mapping[str, Any] | None = None,
+    *,
+    on_progress: OnProgress = lambda done, total, message: None,
+    cancelled: IsCancelled | None = None,
+    strategy: ProvenCompression | None = None,
+) -> FoundCompression:
+    """What the programs of the successful attempts that pass a filter have in common; nothing is added.
+
+    Args:
+        strategy: That of `strategy_of` without a model where it is None.
+
+    Raises:
+        Cancelled: `cancelled` said so.
+        EngineFailed, LLMError: The search ended without an answer.
+    """
+    where = dict(where or {})
+    ledger = memory.storage.ledger
+    revision = ledger.revision()
+    on_progress(0, 100, "reading attempts")
+    ids = successful_ids(memory, where)
+    strategy = strategy or strategy_of()
+    proposal = run(
+        strategy.propose(
+            read_attempts(memory, ids[:MAX_ATTEMPTS]),
+            memory.concepts.get_many(memory.concepts.ids()),
+            progress=lambda stage, share: on_progress(round(100 * share), 100, stage),
+            cancelled=cancelled,
+        )
+    )
+    found = _found(proposal, len(ids))
+    return replace(
+        found,
+        where=where,
+        revision=revision,
+        ledger_id=ledger.position(memory.experience.collection_name).ledger_id,
+        made_at=SystemClock().now().isoformat(timespec="seconds"),
+    )
+
+
+def strategy_of(llm: LLMClient | None = None, max_programs: int = Limits().max_programs) -> ProvenCompression:
+    """What finds functions: a language model, or Stitch where there is none."""
+    if llm is None:
+        return StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
+    return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS))
+
+
+def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
+    """The attempts that pass a filter and succeeded, newest first."""
+    made_at = memory.experience.column("created_at", succeeded(where))
+    return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
+
+
+def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
+    """The filter of the successful ones among those that pass another."""
+    return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
+
+
+def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
+    """Those that are still there, read in batches."""
+    starts = range(0, len(ids), BATCH)
+    return [one for start in starts for one in memory.experience.get_many(list(ids[start : start + BATCH]))]
+
+
+def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> str | None:
+    """Add these of the concepts that were found, and what they call, as one operation; its id.
+
+    None where the library has all of them by now.
+
+    Raises:
+        InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+    """
+    chosen = found.with_callees(ids)
+    _check(memory, chosen)
+    reason = f"found in {found.n_programs:,} programs"
+    scoped = memory.concepts.within("compress", reason)
+    return scoped.operation_id if scoped.add_many(chosen, reason) else None
+
+
+def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:
+    held = memory.concepts.column("title")
+    ids_of = {name: concept_id for concept_id, name in held.items()}
+    there = {*held, *(concept.id for concept in chosen)}
+    for concept in chosen:
+        if ids_of.get(concept.name, concept.id) != concept.id:
+            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress anew, or rename that one")
+        if not there.issuperset(concept.calls):
+            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress anew")
+
+
+def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:
+    made = proposal.compression
+    read = [f"only the newest {MAX_ATTEMPTS:,} of {n_attempts:,} successful attempts were read"]
+    return FoundCompression(
+        learned=proposal.learned,
+        rewritings=proposal.rewritings,
+        n_attempts=n_attempts,
+        n_programs=made.n_programs,
+        tokens_before=made.tokens_before,
+        tokens_after=made.tokens_after,
+        tokens_library=made.tokens_library,
+        dropped=dict(proposal.dropped),
+        refused=dict(made.refused),
+        engine=made.engine,
+        notes=(*(read if n_attempts > MAX_ATTEMPTS else []), *made.notes),
+    )

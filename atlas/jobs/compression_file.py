@@ -1,0 +1,133 @@
+"""What compressing a store's programs found, kept beside the store until somebody chooses from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from atlas.core.concept_codec import decode_concept, encode_concept
+from atlas.core.types import CodeConcept
+from atlas.jobs.artefact import ArtefactFile
+from atlas.learning.strategies import Learned, Rewriting
+from atlas.learning.terms.programs import Program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundCompression:
+    """The functions that a store's programs have in common, and how far they were proven."""
+
+    learned: tuple[Learned, ...]
+    """Each after those that it calls."""
+
+    rewritings: tuple[Rewriting, ...]
+    n_attempts: int
+    """Successful ones that were asked for."""
+
+    n_programs: int
+    """That were compressed."""
+
+    tokens_before: int
+    tokens_after: int
+    """Of the programs, without the library."""
+
+    tokens_library: int
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many attempts gave no program, by the reason why."""
+
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Why functions and programs were left out, with how many."""
+
+    notes: tuple[str, ...] = ()
+    engine: str = ""
+    """What searched, for people: `Stitch`, or a language model's name."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """The filter that the attempts passed."""
+
+    revision: int = 0
+    """The store's, before the attempts were read."""
+
+    ledger_id: str = ""
+    made_at: str = ""
+    """As ISO 8601."""
+
+    def rewritings_with(self, concept_id: str) -> list[Rewriting]:
+        """The programs that need a concept."""
+        return [one for one in self.rewritings if concept_id in one.concepts]
+
+    def with_callees(self, ids: Collection[str]) -> list[CodeConcept]:
+        """The concepts with these ids and all that were found with them that they call, each after its own callees."""
+        wanted = set(ids)
+        for one in reversed(self.learned):
+            if one.concept.id in wanted:
+                wanted.update(one.concept.calls)
+        return [one.concept for one in self.learned if one.concept.id in wanted and not one.is_known]
+
+
+class CompressionFile(ArtefactFile[FoundCompression]):
+    """What was found last in one collection."""
+
+    kind = "compression"
+
+    def _header(self, artefact: FoundCompression) -> Mapping[str, Any]:
+        plain = {name: getattr(artefact, name) for name in (*_NUMBERS, *_TEXTS, "notes")}
+        plain |= {name: dict(getattr(artefact, name)) for name in ("dropped", "refused", "where")}
+        learned = [{**_figures(one), "concept": encode_concept(one.concept)} for one in artefact.learned]
+        return {**plain, "learned": learned, "rewritings": [asdict(one) for one in artefact.rewritings]}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> FoundCompression:
+        """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        return FoundCompression(
+            learned=tuple(_learned(each) for each in header["learned"]),
+            rewritings=tuple(_rewriting(each) for each in header["rewritings"]),
+            notes=_texts(header["notes"]),
+            where=_of(dict, header["where"]),
+            dropped=_counts(header["dropped"]),
+            refused=_counts(header["refused"]),
+            **{name: _of(int, header[name]) for name in _NUMBERS},
+            **{name: _of(str, header[name]) for name in _TEXTS},
+        )
+
+
+_NUMBERS = ("n_attempts", "n_programs", "tokens_before", "tokens_after", "tokens_library", "revision")
+_TEXTS = ("ledger_id", "made_at", "engine")
+_FIGURES = ("saving", "arity", "n_tasks", "n_verified", "n_checked")
+
+
+def _figures(one: Learned) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in (*_FIGURES, "is_known")}
+
+
+def _learned(given: Mapping[str, Any]) -> Learned:
+    concept = decode_concept(given["concept"])
+    is_known = _of(bool, given["is_known"])
+    if not is_known and concept.source != "learned":
+        raise ValueError(f"expected a learned concept, got a {concept.source} one")
+    return Learned(concept=concept, is_known=is_known, **{name: _of(int, given[name]) for name in _FIGURES})
+
+
+def _rewriting(given: Mapping[str, Any]) -> Rewriting:
+    program = Program(**{name: _of(str, value) for name, value in given["program"].items()})
+    does_the_same = given["does_the_same"]
+    return Rewriting(
+        program=program,
+        before=_of(str, given["before"]),
+        after=_of(str, given["after"]),
+        concepts=_texts(given["concepts"]),
+        does_the_same=None if does_the_same is None else _of(bool, does_the_same),
+    )
+
+
+def _of(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
+    return value
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(_of(str, value) for value in _of(list, values))
+
+
+def _counts(given: Any) -> dict[str, int]:
+    return {_of(str, name): _of(int, n) for name, n in _of(dict, given).items()}

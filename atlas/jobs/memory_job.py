@@ -1,0 +1,48 @@
+"""What jobs have in common that read a memory: opening it, and what a language model did for them."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass, replace
+
+from atlas.core.settings import Settings
+from atlas.jobs.job import StoreJob
+from atlas.llm.anthropic import AnthropicLLM
+from atlas.llm.budget import Spent
+from atlas.maps.map import OnProgress
+from atlas.memory.open import open_memory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import LLMClient
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryJob(StoreJob, ABC):
+    """A job that reads a whole memory, and writes nothing into its store but the file."""
+
+    def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
+        """The memory, with the embedding model that its store is bound to, whatever others ask for."""
+        on_progress(0, 0, "opening the memory")
+        settings = replace(Settings.from_environment(), embedding_model="")
+        return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
+
+
+def model_if(is_wanted: bool) -> AnthropicLLM | None:
+    """The language model that the settings name, where one is wanted.
+
+    Raises:
+        LLMUnavailable: It is wanted, but there is none.
+    """
+    return AnthropicLLM(Settings.from_environment()) if is_wanted else None
+
+
+def spent_by(llm: LLMClient | None) -> str:
+    """What a model took so far: calls, tokens and their price; empty where none is asked."""
+    if llm is None:
+        return ""
+    spent = getattr(llm, "spent", None)
+    return str(spent if isinstance(spent, Spent) else Spent())
+
+
+def with_cost(message: str, llm: LLMClient | None) -> str:
+    """How far a job is, with what a model took so far where one is asked."""
+    return f"{message} ({spent_by(llm)})" if llm is not None else message

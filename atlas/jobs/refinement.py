@@ -1,0 +1,84 @@
+"""Planning how to refine a store, as a job for the process that does long work. It only reads the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from atlas.embedding.cached import RememberingEmbedder
+from atlas.infra.clock import SystemClock
+from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
+from atlas.jobs.refinement_file import RefinementFile
+from atlas.maps.map import OnProgress
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.model_refinement import LLMRefineStrategy
+from atlas.memory.experience.refinement import ExplainingStrategy, HeuristicRefineStrategy
+from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import LLMClient
+
+MAX_EXPERIENCES = 500
+"""The newest, that are judged where nothing else is asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRefinement(MemoryJob):
+    """Plan how to refine the experiences that pass a filter; saved as a `RefinementFile`."""
+
+    where: Mapping[str, Any] = field(default_factory=dict)
+    max_experiences: int = MAX_EXPERIENCES
+    with_model: bool = False
+    """Whether a language model judges, the one that the settings name, rather than rules."""
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Do it.
+
+        Raises:
+            LLMUnavailable: A model was asked for, but there is none.
+        """
+        llm = model_if(self.with_model)
+        with self.opened(on_progress) as memory:
+            plan = planned_now(
+                memory, self.where, max_experiences=self.max_experiences, llm=llm, on_progress=on_progress
+            )
+        RefinementFile(Path(self.out), COLLECTION).save(plan)
+
+
+def planned_now(
+    memory: MemorySystem,
+    where: Mapping[str, Any] | None = None,
+    *,
+    max_experiences: int = MAX_EXPERIENCES,
+    llm: LLMClient | None = None,
+    on_progress: OnProgress = lambda done, total, message: None,
+) -> RefinePlan:
+    """How the newest of the experiences that pass a filter would be refined, by rules where there is no model."""
+    where = dict(where or {})
+    ids = newest_ids(memory, where)
+    plan = memory.experience.plan_refine(
+        ids[:max_experiences],
+        refine_strategy_for(memory, llm),
+        lambda done, total: on_progress(done, total, with_cost(f"judged {done:,} of {total:,}", llm)),
+    )
+    return replace(
+        plan,
+        n_in_scope=len(ids),
+        spent=spent_by(llm),
+        where=where,
+        made_at=SystemClock().now().isoformat(timespec="seconds"),
+    )
+
+
+def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
+    """What judges a store: a language model, or rules that keep apart what ended differently."""
+    if llm is not None:
+        return LLMRefineStrategy(llm)
+    return HeuristicRefineStrategy(RememberingEmbedder(memory.experience.embedder), mix_outcomes=False)
+
+
+def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
+    """The experiences that pass a filter, newest first."""
+    made_at = memory.experience.column("created_at", where)
+    return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)

@@ -1,0 +1,221 @@
+"""A process that does long work for this one: it stays warm between jobs, and ends when this one does.
+
+Parent and child speak in lines of JSON, over the child's stdin and what was its stdout. The child writes what it made
+to a file and says only that it is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import IO, Any, Literal
+
+from atlas.core.errors import AtlasError
+from atlas.jobs.job import FindDuplicates as FindDuplicates
+from atlas.jobs.job import FitMap as FitMap
+from atlas.jobs.job import Job, decode_job, encode_job
+
+CLOSING_SECONDS = 5.0
+NICENESS = 5
+PARENT_CHECK_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobStatus:
+    """How far a job is."""
+
+    state: Literal["queued", "running", "done", "failed"]
+    done: int = 0
+    total: int = 0
+    """Of how many; 0 where that is not known yet."""
+
+    message: str = ""
+    """What is being done, or a sentence on why it failed."""
+
+
+class Worker:
+    """Runs jobs one after another in one child, which is started by the first. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._child: subprocess.Popen[str] | None = None
+        self._jobs: dict[str, Job] = {}
+        self._states: dict[str, JobStatus] = {}
+        self._is_closed = False
+        self._may_retry = False  # the child that has the job was there before, and has not said a word about it
+
+    def submit(self, job: Job) -> JobStatus:
+        """Have a job done, unless it is under way already; it is done again where it was done before."""
+        with self._lock:
+            held = self._states.get(job.key)
+            if held is not None and held.state in ("queued", "running"):
+                return held
+            self._is_closed = False
+            self._jobs.pop(job.key, None)
+            self._jobs[job.key], self._states[job.key] = job, JobStatus(state="queued")
+            self._go_on()
+            return self._states[job.key]
+
+    def status(self, key: str) -> JobStatus | None:
+        """How far the job with this key is; None where it was never submitted."""
+        with self._lock:
+            return self._states.get(key)
+
+    def cancel(self, key: str) -> None:
+        """Forget a job; where it is running, that ends the child, and the next job gets a new one."""
+        with self._lock:
+            held = self._states.pop(key, None)
+            self._jobs.pop(key, None)
+            if held is not None and held.state == "running":
+                self._end_child()
+            self._go_on()
+
+    def close(self) -> None:
+        """Forget all jobs that are not done and end the child."""
+        with self._lock:
+            self._is_closed = True
+            self._states = {key: held for key, held in self._states.items() if held.state in ("done", "failed")}
+            self._end_child()
+
+    @property
+    def pid(self) -> int | None:
+        """The child's process id; None while there is none."""
+        with self._lock:
+            return self._child.pid if self._child is not None else None
+
+    def _go_on(self) -> None:
+        """Give the child the next job, unless it has one."""
+        states = self._states
+        if self._is_closed or any(held.state == "running" for held in states.values()):
+            return
+        key = next((key for key in self._jobs if key in states and states[key].state == "queued"), None)
+        if key is None:
+            return
+        line = json.dumps(encode_job(self._jobs[key])) + "\n"
+        was_there = self._child is not None and self._child.poll() is None
+        try:
+            child = self._child if self._child is not None and was_there else self._start_child()
+            assert child.stdin is not None
+            child.stdin.write(line)
+            child.stdin.flush()
+        except (OSError, ValueError) as error:
+            if not was_there:
+                states[key] = JobStatus(state="failed", message=f"The worker process cannot be started ({error}).")
+            self._end_child()
+            self._go_on()
+            return
+        states[key], self._may_retry = JobStatus(state="running", message="starting"), was_there
+
+    def _start_child(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-W", "ignore", "-m", "atlas.jobs.worker"]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", bufsize=1)
+        threading.Thread(target=self._listen, args=(self._child,), name="atlas-worker", daemon=True).start()
+        return self._child
+
+    def _listen(self, child: subprocess.Popen[str]) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for line in child.stdout:
+            with self._lock:
+                if child is self._child:
+                    self._hear(json.loads(line))
+        code = child.wait()
+        for stream in (child.stdin, child.stdout):
+            with suppress(OSError):  # what it was not there to read any more
+                stream.close()
+        with self._lock:
+            if child is self._child:
+                self._child = None
+                self._give_up_running(_why_it_ended(code))
+                self._go_on()
+
+    def _hear(self, said: dict[str, Any]) -> None:
+        key = next((key for key, held in self._states.items() if held.state == "running"), None)
+        if key is None:
+            return
+        self._may_retry = False
+        held = replace(self._states[key], **said)
+        self._states[key] = replace(held, done=held.total) if held.state == "done" else held
+        if said.get("state") in ("done", "failed"):
+            self._go_on()
+
+    def _give_up_running(self, message: str) -> None:
+        """The job under way has failed, or waits for another child where this one did not even begin it."""
+        again = JobStatus(state="queued") if self._may_retry else None
+        for key, held in self._states.items():
+            if held.state == "running":
+                self._states[key] = again or replace(held, state="failed", message=message)
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        if child is None:
+            return
+        child.kill()  # what it writes appears whole or not at all, so it may end anywhere
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(CLOSING_SECONDS)
+
+
+def _why_it_ended(code: int) -> str:
+    how = f"by signal {-code}" if code < 0 else f"with status {code}"
+    often = " Memory may have run out." if code == -9 else ""
+    return f"The worker process ended {how} before it was done.{often} Try again."
+
+
+def main() -> None:
+    """Be the child: read jobs, do them, and say how it goes, until there is nobody to say it to."""
+    protocol = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)  # what libraries print goes where errors go
+    sys.stdout = sys.stderr
+    with suppress(OSError):
+        os.nice(NICENESS)  # pages go first
+    lines: list[str] = []
+    arrived = threading.Condition()
+    threading.Thread(target=_read_lines, args=(sys.stdin, lines, arrived), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(os.getppid(),), daemon=True).start()
+    while True:
+        with arrived:
+            arrived.wait_for(lambda: lines)
+            line = lines.pop(0)
+        _do(line, protocol)
+
+
+def _do(line: str, protocol: IO[str]) -> None:
+    def say(**said: Any) -> None:
+        try:
+            protocol.write(json.dumps(said) + "\n")
+        except OSError:
+            os._exit(0)  # nobody listens any more
+
+    try:
+        decode_job(json.loads(line)).run(lambda done, total, message: say(done=done, total=total, message=message))
+    except AtlasError as error:
+        say(state="failed", message=str(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the person gets a sentence, and the child goes on
+        say(state="failed", message=f"It failed with {type(error).__name__}: {' '.join(str(error).split())}")
+    else:
+        say(state="done", message="")
+
+
+def _read_lines(stdin: IO[str], lines: list[str], arrived: threading.Condition) -> None:
+    for line in stdin:
+        with arrived:
+            lines.append(line)
+            arrived.notify()
+    os._exit(0)  # the parent has closed it, or is gone; work in progress is of use to nobody
+
+
+def _watch_parent(parent: int) -> None:
+    """End when the parent is gone though something else holds the pipe open, such as a fork of it."""
+    while os.getppid() == parent:
+        threading.Event().wait(PARENT_CHECK_SECONDS)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

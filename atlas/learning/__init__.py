@@ -1,0 +1,1 @@
+"""Learning reusable Python functions from programs that worked. It knows nothing of stores."""

@@ -1,0 +1,388 @@
+"""Which abstractions are Python functions, with which parameters and results."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from atlas.learning.analysis.closures import is_used_up
+from atlas.learning.analysis.occurrences import Located, Occurrence, Region, Site
+from atlas.learning.analysis.purity import Purity
+from atlas.learning.analysis.scopes import BUILTIN, LOCAL, OWN
+from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
+from atlas.learning.analysis.variables import Flow, Flows, Names
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.heads import EXPRESSION, REST, read_head
+from atlas.learning.terms.positions import Position, positions
+from atlas.learning.terms.terms import is_call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """What a function takes for one hole."""
+
+    hole: int
+    takes: tuple[int, ...] | None = None
+    """The holes of the variables that it is called with, where it is a function; None where it is a value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interface:
+    """How an abstraction is written as a function, and called."""
+
+    parameters: tuple[Parameter, ...]
+    outputs: tuple[int, ...] = ()
+    """The holes of the variables that it gives back."""
+
+    is_expression: bool
+    returns: bool = False
+    """Whether each way through its statements ends in a `return` of the program."""
+
+    rest: int | None = None
+    """The hole for what follows in the same block; that stays with the caller."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Judgement:
+    """What becomes of a pattern: a function for some of its uses, or none."""
+
+    interface: Interface | None = None
+    problem: str = ""
+    refused: dict[Site, str] = field(default_factory=dict)
+    """The calls that have to be replaced by what they stand for, and why."""
+
+
+# fmt: off
+REFUSED_SYNTAX = frozenset({
+    "Yield", "YieldFrom", "Await", "NamedExpr", "Delete", "Global", "Nonlocal", "FunctionDef",
+    "AsyncFunctionDef", "ClassDef", "Import", "ImportFrom", "Match", "AsyncFor", "AsyncWith", "TryStar",
+})
+# fmt: on
+LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"})
+"""Functions that see the variables of whoever calls them."""
+
+
+def unusable(pattern: Pattern) -> str:
+    """Why a pattern cannot be a function, whatever its uses; empty where it may be one."""
+    for term in pattern.body.walk():
+        if term.head.startswith(("#", "&")) or is_call(term):
+            continue
+        head = read_head(term.head)
+        if head.name in REFUSED_SYNTAX:
+            return f"has {head.name}"
+        if head.name in ("Name", "Attribute") and (problem := _bad_name(head.parts, head.name)):
+            return problem
+    return ""
+
+
+def _bad_name(parts: Sequence[object], kind: str) -> str:
+    scalars = [value for part in parts for value in getattr(part, "scalars", ())]
+    if any(str(value).startswith("__") and not str(value).endswith("__") for value in scalars):
+        return "names something private"
+    if kind == "Name" and len(scalars) == 2:
+        name, origin = scalars
+        if origin in (OWN, LOCAL):
+            return "names what only its program defines"
+        if origin == BUILTIN and name in LOOKING:
+            return f"looks at its caller's variables by {name}"
+    return ""
+
+
+def imports_of(pattern: Pattern) -> tuple[str, ...]:
+    """The import statements that the body of a pattern needs."""
+    found = set()
+    for term in pattern.body.walk():
+        if ":Name/=" in term.head:
+            origin = str(read_head(term.head).parts[-1].scalars[0])
+            if origin not in (BUILTIN, OWN, LOCAL):
+                found.add(origin)
+    return tuple(sorted(found))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Use:
+    """One occurrence in its program."""
+
+    occurrence: Occurrence
+    program: Located
+    region: Region
+    flows: Flows
+    flow: Flow
+    live: Names
+    known: Names
+    holes: dict[int, int]
+    """The number of each hole that is evaluated before the function is, by the `id` of its node."""
+
+    numbers: Mapping[str, int]
+    """The hole of each variable."""
+
+    positions: Mapping[int, Sequence[Position]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nodes = self.region.statements or (self.region.node,)
+        self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
+
+    def calling(self, hole: int) -> _Use:
+        """The same where a hole is a function that is called: what it does is done where it stands."""
+        left = {node: number for node, number in self.holes.items() if number != hole}
+        return replace(self, holes=left)
+
+    def argument(self, hole: int) -> ast.AST:
+        node: ast.AST = self.program.at(self.occurrence.holes[hole][0])
+        return node
+
+    def own(self) -> Names:
+        """The variables of the abstraction that an argument may not be evaluated without."""
+        inside = [self.region.node] if not self.region.statements else self.region.statements
+        return self.flow.touched.union(*(self.flows.bound(node) for node in inside))
+
+
+def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, Located]) -> Judgement:
+    """Whether a pattern is a function, with the interface that fits most of its uses.
+
+    Args:
+        occurrences: All of the pattern, in the programs as they were.
+        programs: Each program that it occurs in.
+    """
+    problem = unusable(pattern)
+    if problem or not occurrences:
+        return Judgement(problem=problem or "is not used")
+    judgement = Judgement()
+    uses: list[_Use] = []
+    for occurrence in occurrences:
+        use = _look(occurrence, programs[occurrence.program])
+        if isinstance(use, str):
+            judgement.refused[occurrence.site] = use
+        else:
+            uses.append(use)
+    kept = [use for use in uses if use.occurrence.site not in judgement.refused]
+    if kept:
+        judgement.interface = _fit(pattern, kept, judgement.refused)
+    if judgement.interface is None:
+        judgement.problem = next(iter(judgement.refused.values()), "is not used")
+    return judgement
+
+
+def _look(occurrence: Occurrence, program: Located) -> _Use | str:
+    """A use, or why it cannot be one."""
+    pattern = occurrence.pattern
+    rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
+    if pattern.hole_sorts.count(REST) > 1 or (rest is not None and len(occurrence.holes[rest]) > 1):
+        return "has a hole for statements"
+    region = program.region(occurrence.root, None if rest is None else occurrence.holes[rest][0])
+    if region is None:
+        return "has a hole for statements"
+    numbers = {name: index for index, name in occurrence.symbols.items()}
+    if len(numbers) < len(occurrence.symbols):
+        return "uses one variable for two"
+    holes = {
+        id(program.at(term)): index
+        for index, terms in occurrence.holes.items()
+        if pattern.hole_sorts[index] == EXPRESSION
+        for term in terms
+    }
+    flows = Flows(program.symbols, holes.keys())
+    nodes = region.statements or (region.node,)
+    flow = flows.of(nodes)
+    use = _Use(
+        occurrence=occurrence,
+        program=program,
+        region=region,
+        flows=flows,
+        flow=flow,
+        live=live_after(region, program) if region.statements else frozenset(),
+        known=assigned_before(region.node, program),
+        holes=holes,
+        numbers=numbers,
+    )
+    return _out_of_place(use) or use
+
+
+def _out_of_place(use: _Use) -> str:
+    """Why an occurrence cannot be replaced by a call; empty where it can."""
+    region = use.region
+    if region.statements and _leaves_a_loop(region.statements):
+        return "leaves a loop around it"
+    if not region.statements and use.flow.touched:
+        return "assigns in an expression"
+    if use.flow.touched & captured(region, use.program):
+        return "assigns what a nested function sees"
+    if use.flow.touched & use.live and is_guarded(region.node, use.program):
+        return "assigns what may be read after an exception"
+    returns = any(isinstance(node, ast.Return) for part in region.statements for node in ast.walk(part))
+    if returns and (region.following or not use.flow.ends):
+        return "returns on some ways only"
+    if any(_is_async(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
+        return "awaits in a comprehension"
+    if any(_escapes(node, use) for part in (region.statements or (region.node,)) for node in ast.walk(part)):
+        return "makes a function that outlives it"
+    return ""
+
+
+def _is_async(node: ast.AST) -> bool:
+    return isinstance(node, ast.comprehension) and bool(node.is_async)
+
+
+def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
+    for node in nodes:
+        if isinstance(node, (ast.Break, ast.Continue)):
+            return True
+        if isinstance(node, (ast.For, ast.While)):
+            if _leaves_a_loop(node.orelse):
+                return True
+        elif _leaves_a_loop(list(ast.iter_child_nodes(node))):
+            return True
+    return False
+
+
+def _escapes(node: ast.AST, use: _Use) -> bool:
+    """A lambda or generator that is not used up at once may see variables change that are copies here."""
+    if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
+        return False
+    return bool(Flows(use.program.symbols).of_node(node).reads) and not is_used_up(node, use.program)
+
+
+def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
+    """The interface that fits most uses; those it does not fit are refused."""
+    first = uses[0]
+    outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
+    unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
+    inputs = {first.numbers[name] for name in first.flow.reads} | unsure
+    if any(use.flow.ends for use in uses):
+        outputs, inputs = set(), inputs - unsure
+    _refuse_unassigned(uses, inputs, refused)
+    parameters: list[Parameter] = [Parameter(hole=index) for index in sorted(inputs)]
+    for hole in first.positions:
+        fitting = [use for use in uses if use.occurrence.site not in refused]
+        parameter = _parameter(hole, fitting, inputs, refused)
+        parameters.append(parameter)
+        uses = uses if parameter.takes is None else [use.calling(hole) for use in uses]
+    _refuse_moved(uses, refused)
+    if all(use.occurrence.site in refused for use in uses):
+        return None
+    return Interface(
+        parameters=tuple(parameters),
+        outputs=tuple(sorted(outputs)),
+        is_expression=pattern.sort == EXPRESSION,
+        returns=any(isinstance(node, ast.Return) for part in first.region.statements for node in ast.walk(part)),
+        rest=next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None),
+    )
+
+
+def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool:
+    """Whether a pattern may be called at a place by an interface that was made for others."""
+    use = _look(occurrence, program)
+    if isinstance(use, str):
+        return False
+    outputs = {use.numbers[name] for name in use.flow.touched & use.live}
+    inputs = {each.hole for each in interface.parameters if each.hole in occurrence.symbols}
+    if not use.flow.ends and not outputs <= set(interface.outputs):
+        return False
+    if not {_name(use, index) for index in inputs} <= use.known:
+        return False
+    for each in interface.parameters:
+        if each.takes is not None:
+            if not _takes(each.hole, each.takes, use, inputs):
+                return False
+            use = use.calling(each.hole)
+    return all(_is_value(hole, use) for hole in use.positions)
+
+
+def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bool:
+    numbers = {use.numbers[name] for name in _conflicts(hole, use)}
+    return numbers <= set(takes) and _is_ready(hole, use, inputs)
+
+
+def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
+    """Whether an argument can be a function: each of the abstraction's variables in it has a value by then."""
+    ready = {_name(use, index) for index in inputs}.union(
+        frozenset.intersection(*(position.bound for position in use.positions[hole]))
+    )
+    return _conflicts(hole, use) <= ready and _is_lambda(use.argument(hole))
+
+
+def _name(use: _Use, index: int) -> str:
+    return use.occurrence.symbols[index]
+
+
+def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> None:
+    for use in uses:
+        missing = {_name(use, index) for index in inputs} - use.known
+        if missing:
+            refused[use.occurrence.site] = f"may read {min(missing)!r} before it has a value"
+
+
+def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
+    """Values that were judged before it was known which holes are called in between."""
+    for use in uses:
+        if not all(_is_value(hole, use) for hole in use.positions):
+            refused.setdefault(use.occurrence.site, "would be evaluated at another time")
+
+
+def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> Parameter:
+    """A value where that fits at least half of the uses, a function where it does not."""
+    by_value = [use for use in uses if _is_value(hole, use)]
+    if 2 * len(by_value) >= len(uses):
+        for use in uses:
+            if use not in by_value:
+                refused[use.occurrence.site] = "would be evaluated at another time"
+        return Parameter(hole=hole)
+    takes: set[int] = set()
+    for use in uses:
+        names = _conflicts(hole, use)
+        if names and _is_ready(hole, use, inputs):
+            takes |= {use.numbers[name] for name in names}
+        else:  # a function without arguments, only there to be evaluated later, is worse to read than what it saves
+            refused[use.occurrence.site] = "would be evaluated before its variables have a value"
+    return Parameter(hole=hole, takes=tuple(sorted(takes)))
+
+
+def _conflicts(hole: int, use: _Use) -> Names:
+    """The variables in an argument that are the abstraction's own."""
+    return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own()
+
+
+def _is_value(hole: int, use: _Use) -> bool:
+    """Whether evaluating an argument once, before the function, is the same."""
+    argument = use.argument(hole)
+    if _conflicts(hole, use) or not _is_lambda(argument):
+        return False
+    places, purity = use.positions[hole], use.program.purity
+    if purity.is_atomic(argument):
+        read = Flows(use.program.symbols).of_node(argument).reads
+        return not places[0].is_lazy or read <= use.known
+    if places[0].is_lazy or places[-1].effects or not _may_come_before(argument, places[-1], purity):
+        return False
+    return len(places) == 1 or (purity.is_repeatable(argument) and _is_steady(hole, use))
+
+
+def _may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
+    """Whether what stands before a position does the same after an argument: it has changed nothing itself."""
+    if position.may_raise and purity.tells_exceptions_apart:
+        return False
+    if purity.acts(argument):
+        return not position.looked and not position.may_raise
+    return not position.looked & purity.used_up_by(argument)
+
+
+def _is_steady(hole: int, use: _Use) -> bool:
+    """Whether no other argument, evaluated in between, can change what one evaluates to."""
+    others = [use.argument(other) for other in use.positions if other != hole]
+    return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in others)
+
+
+def _is_lambda(argument: ast.AST) -> bool:
+    """Whether an expression may be moved at all."""
+    return not any(
+        isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)) for node in ast.walk(argument)
+    )
+
+
+def by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
+    """The occurrences of each pattern."""
+    found: dict[str, list[Occurrence]] = defaultdict(list)
+    for occurrence in occurrences:
+        found[occurrence.pattern.name].append(occurrence)
+    return found

@@ -1,0 +1,207 @@
+"""Abstractions as Python functions, and calls of them in programs."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
+from atlas.learning.analysis.occurrences import Occurrence
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.codec import Decoder
+from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """An abstraction that is a Python function."""
+
+    pattern: Pattern
+    interface: Interface
+    name: str
+    """In the code."""
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    """What its holes are called in its own code."""
+
+
+def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
+    """Names for variables and parameters: those that the programs use most often for the same thing."""
+    taken = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
+    chosen: dict[int, str] = {}
+    for index, sort in enumerate(pattern.hole_sorts):
+        if sort == SYMBOL_SORT:
+            wanted = Counter(found.symbols[index] for found in occurrences if index in found.symbols)
+            chosen[index] = _free(wanted.most_common(1)[0][0] if wanted else "variable", taken)
+    for parameter in interface.parameters:
+        if parameter.hole not in chosen:
+            chosen[parameter.hole] = _free(_wanted(parameter, pattern.body, occurrences), taken)
+    return chosen
+
+
+def _wanted(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
+    """The name of a parameter: that of the variable which is given most often, where mostly variables are."""
+    if parameter.takes is not None or _is_called(parameter.hole, body):
+        return "function"
+    given = Counter(
+        unescaped(child.head.removeprefix(SYMBOL))
+        for found in occurrences
+        for term in found.holes[parameter.hole][:1]
+        for child in term.children[:1]
+        if child.head.startswith(SYMBOL) and read_head(term.head).name == "Name"
+    )
+    name, n = given.most_common(1)[0] if given else ("", 0)
+    return name if 2 * n >= len(occurrences) else "value"
+
+
+def _is_called(hole: int, body: Term) -> bool:
+    return any(term.head.startswith("e:Call/") and index_of(term.children[0].head) == hole for term in body.walk())
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    taken.add(name)
+    return name
+
+
+def _plain_names(body: Term) -> set[str]:
+    return {
+        str(read_head(term.head).parts[0].scalars[0])
+        for term in body.walk()
+        if term.head.startswith(("e:Name/=", "lvalue:Name/="))
+    }
+
+
+class Renderer(Decoder):
+    """Writes terms that call abstractions.
+
+    Args:
+        functions: By the head of their calls.
+        inside: The function whose body is written; None for a program.
+    """
+
+    def __init__(self, functions: Mapping[str, Function], inside: Function | None = None) -> None:
+        self._functions = functions
+        self._inside = inside
+        self._parameters = {} if inside is None else {each.hole: each for each in inside.interface.parameters}
+
+    def node(self, term: Term) -> Any:
+        """See `Decoder.node`."""
+        index = index_of(term.head)
+        if index is not None:
+            return self._hole(index)
+        return self._call(term) if is_call(term) else super().node(term)
+
+    def symbol(self, term: Term) -> str:
+        """See `Decoder.symbol`."""
+        index = index_of(term.head)
+        if index is None or self._inside is None:
+            return super().symbol(term)
+        return self._inside.names[index]
+
+    def statements(self, term: Term) -> list[ast.stmt]:
+        """See `Decoder.statements`."""
+        return self._calling(term) if is_call(term) else super().statements(term)
+
+    def rest(self, term: Term) -> list[ast.stmt]:
+        """See `Decoder.rest`; the rest of a block that a function does not hold is nothing in it."""
+        if index_of(term.head) is not None:
+            return []
+        return self._calling(term) if is_call(term) else super().rest(term)
+
+    def _hole(self, index: int) -> ast.expr:
+        assert self._inside is not None
+        name = ast.Name(self._inside.names[index], ast.Load())
+        takes = self._parameters[index].takes
+        return name if takes is None else ast.Call(name, [self._variable(each) for each in takes], [])
+
+    def _variable(self, index: int) -> ast.Name:
+        assert self._inside is not None
+        return ast.Name(self._inside.names[index], ast.Load())
+
+    def _call(self, term: Term) -> ast.Call:
+        function = self._functions[term.head]
+        arguments = [self._argument(parameter, term, function) for parameter in function.interface.parameters]
+        return ast.Call(ast.Name(function.name, ast.Load()), arguments, [])
+
+    def _argument(self, parameter: Parameter, term: Term, function: Function) -> ast.expr:
+        given = term.children[parameter.hole]
+        if function.pattern.hole_sorts[parameter.hole] == SYMBOL_SORT:
+            return ast.Name(self.symbol(given), ast.Load())
+        expression: ast.expr = self.node(given)
+        if parameter.takes is None:
+            return expression
+        names = [ast.arg(self.symbol(term.children[index])) for index in parameter.takes]
+        arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+        return ast.Lambda(arguments, expression)
+
+    def _calling(self, term: Term) -> list[ast.stmt]:
+        """The statement that calls a function for statements, and what follows in the same block."""
+        interface = self._functions[term.head].interface
+        call = self._call(term)
+        names: list[ast.expr] = [
+            ast.Name(self.symbol(term.children[index]), ast.Store()) for index in interface.outputs
+        ]
+        statement: ast.stmt
+        if interface.returns:
+            statement = ast.Return(call)
+        elif names:
+            statement = ast.Assign([names[0] if len(names) == 1 else ast.Tuple(names, ast.Store())], call)
+        else:
+            statement = ast.Expr(call)
+        return [statement] if interface.rest is None else [statement, *self.block(term.children[interface.rest])]
+
+
+def program_source(term: Term, functions: Mapping[str, Function]) -> str:
+    """The code of a program that calls functions."""
+    return _written(Renderer(functions).node(term))
+
+
+def function_source(function: Function, functions: Mapping[str, Function]) -> str:
+    """The code of a function, which may call others."""
+    arguments = ast.arguments(
+        posonlyargs=[],
+        args=[ast.arg(function.names[each.hole]) for each in function.interface.parameters],
+        kwonlyargs=[],
+        kw_defaults=[],
+        defaults=[],
+    )
+    imports = ast.parse("\n".join(imports_of(function.pattern))).body
+    definition = ast.FunctionDef(
+        name=function.name,
+        args=arguments,
+        body=[*imports, *body_of(function, functions)],
+        decorator_list=[],
+        lineno=1,
+    )
+    return _written(ast.Module(body=[definition], type_ignores=[]))
+
+
+def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.stmt]:
+    """The statements of a function, without imports."""
+    renderer = Renderer(functions, function)
+    if function.interface.is_expression:
+        return [ast.Return(renderer.node(function.pattern.body))]
+    body = function.pattern.body
+    statements = renderer.statements(body) if function.pattern.sort == "s" else renderer.block(body)
+    names: list[ast.expr] = [ast.Name(function.names[index], ast.Load()) for index in function.interface.outputs]
+    if names:
+        statements = [*statements, ast.Return(names[0] if len(names) == 1 else ast.Tuple(names, ast.Load()))]
+    return statements
+
+
+def body_source(function: Function, functions: Mapping[str, Function]) -> str:
+    """The code inside a function, for counting."""
+    return _written(ast.Module(body=body_of(function, functions), type_ignores=[]))
+
+
+def _written(module: ast.Module) -> str:
+    return ast.unparse(ast.fix_missing_locations(module))

@@ -1,0 +1,163 @@
+"""Where abstractions stand in the programs as they were before any was called."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from atlas.learning.analysis.purity import Purity
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.codec import Decoder
+from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
+
+Site = tuple[str, tuple[int, ...]]
+"""A call in the text: the program or pattern that makes it, and the way to it from the top of its term."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Occurrence:
+    """A pattern that a program holds, called by it or by a pattern that it calls."""
+
+    pattern: Pattern
+    site: Site
+    program: str
+    root: Term
+    """In the program's own term, of which each term is an object of its own."""
+
+    holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
+    """What fills each hole, at each place where it stands."""
+
+    @property
+    def symbols(self) -> dict[int, str]:
+        """The name of the variable in each hole for one."""
+        sorts = self.pattern.hole_sorts
+        return {
+            index: unescaped(terms[0].head.removeprefix(SYMBOL))
+            for index, terms in self.holes.items()
+            if sorts[index] == SYMBOL_SORT
+        }
+
+
+@dataclass(slots=True)
+class _Frame:
+    occurrence: Occurrence
+    arguments: list[tuple[Term, _Frame | None, Site]]
+
+
+def expand(program: str, term: Term, patterns: Mapping[str, Pattern]) -> tuple[Term, list[Occurrence]]:
+    """A program's term with every call replaced by what it stands for, and where each call went."""
+    expansion = _Expansion(program, patterns)
+    whole = expansion.expand(term, None, (program, ()))
+    return whole, expansion.occurrences
+
+
+class _Expansion:
+    def __init__(self, program: str, patterns: Mapping[str, Pattern]) -> None:
+        self._program = program
+        self._patterns = patterns
+        self.occurrences: list[Occurrence] = []
+
+    def expand(self, term: Term, frame: _Frame | None, site: Site) -> Term:
+        index = index_of(term.head)
+        if index is not None and frame is not None:
+            filled = self.expand(*frame.arguments[index])
+            frame.occurrence.holes[index].append(filled)
+            return filled
+        places = [(child, frame, (site[0], (*site[1], way))) for way, child in enumerate(term.children)]
+        if is_call(term):
+            return self._call(self._patterns[term.head], places, site)
+        return Term(term.head, [self.expand(*place) for place in places])
+
+    def _call(self, pattern: Pattern, arguments: list[tuple[Term, _Frame | None, Site]], site: Site) -> Term:
+        occurrence = Occurrence(pattern=pattern, site=site, program=self._program, root=pattern.body)
+        self.occurrences.append(occurrence)
+        occurrence.root = self.expand(pattern.body, _Frame(occurrence, arguments), (pattern.name, ()))
+        return occurrence.root
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """The part of a program that an occurrence covers: an expression, or statements of one block."""
+
+    node: ast.AST
+    """The expression, or the first statement."""
+
+    statements: tuple[ast.stmt, ...]
+    """Empty for an expression."""
+
+    following: tuple[ast.stmt, ...] = ()
+    """Of the same block."""
+
+
+class Located(Decoder):
+    """A program's syntax tree in which the node of each term is known."""
+
+    def __init__(self, term: Term) -> None:
+        self._term = term  # keeps the terms, whose identities are the keys
+        self._nodes: dict[int, Any] = {}
+        self._blocks: dict[int, tuple[list[ast.stmt], int]] = {}
+        self.symbols: set[int] = set()
+        """The `id` of every node that names a local variable."""
+
+        self.origins: dict[int, str] = {}
+        """Where every other name comes from, by the `id` of its node; see `scopes.bindings`."""
+
+        self.module: ast.Module = self.node(term)
+        self.purity = Purity(self.module, self.symbols, self.origins)
+        self.parents: dict[int, tuple[ast.AST, str]] = {
+            id(child): (parent, name) for parent in ast.walk(self.module) for name, child in _children(parent)
+        }
+
+    def node(self, term: Term) -> Any:
+        """See `Decoder.node`."""
+        node = super().node(term)
+        self._nodes[id(term)] = node
+        if any(child.head.startswith(SYMBOL) for child in term.children):
+            self.symbols.add(id(node))
+        elif ":Name/=" in term.head:
+            self.origins[id(node)] = str(read_head(term.head).parts[-1].scalars[0])
+        return node
+
+    def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
+        """See `Decoder.found_block`."""
+        self._blocks[id(term)] = (statements, len(statements))
+
+    def at(self, term: Term) -> Any:
+        """The node of an expression or a statement."""
+        return self._nodes[id(term)]
+
+    def region(self, root: Term, rest: Term | None) -> Region | None:
+        """What an abstraction covers, up to the rest of the block; None where that is the rest of another block."""
+        if id(root) in self._blocks:
+            block, start = self._blocks[id(root)]
+            other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
+            return self._part(block, start, stop) if other is block and stop > start else None
+        node = self._nodes[id(root)]
+        if rest is not None:
+            return None
+        if not isinstance(node, ast.stmt):
+            return Region(node=node, statements=())
+        block = self.block_of(node)
+        start = next(index for index, statement in enumerate(block) if statement is node)
+        return self._part(block, start, start + 1)
+
+    def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The block that a statement stands in."""
+        parent, name = self.parents[id(statement)]
+        block: list[ast.stmt] = getattr(parent, name)
+        return block
+
+    def _part(self, block: Sequence[ast.stmt], start: int, stop: int) -> Region:
+        return Region(node=block[start], statements=tuple(block[start:stop]), following=tuple(block[stop:]))
+
+
+def _children(parent: ast.AST) -> list[tuple[str, ast.AST]]:
+    found = []
+    for name, value in ast.iter_fields(parent):
+        values = value if isinstance(value, list) else [value]
+        found += [(name, child) for child in values if isinstance(child, ast.AST)]
+    return found

@@ -1,0 +1,312 @@
+"""What evaluating code may change, and whether it may be evaluated at another time.
+
+Everything errs to the safe side, but for these beliefs; running the tests of a program is what finds them wrong:
+
+- Operators, reading an attribute, and Python's own functions do with any object what they do with those of Python's own
+  types; only a program that names `defaultdict` or defines `__missing__` is known to add items by asking for them.
+- A method with the name and the number of arguments of one in `PURE_METHODS` is that one, unless the program defines
+  such a name or imports more than `PLAIN_MODULES`; then only that of what is seen to be of Python's own types.
+- Going through what a program asks for its length or its items takes nothing away, as it would of an iterator; an
+  iterator goes by one name; and one that comes from outside of a program does nothing else when it is gone through.
+- Which of two exceptions comes first decides nothing for whoever calls a program: it does only within one that has a
+  `try` or a `with` of its own (other than of a file).
+- Nothing looks at the stack: not how deep it is, nor who calls.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Set
+
+from atlas.learning.analysis.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
+from atlas.learning.terms.constants import constants
+
+Names = frozenset[str]
+
+# fmt: off
+PURE_FUNCTIONS = frozenset({
+    "abs", "all", "any", "bin", "bool", "chr", "complex", "dict", "divmod", "enumerate", "filter", "float",
+    "frozenset", "hash", "hex", "int", "isinstance", "len", "list", "map", "max", "min", "oct", "ord", "pow",
+    "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "tuple", "type", "zip",
+})
+PLAIN_MODULES = frozenset({
+    "__future__", "abc", "bisect", "calendar", "cmath", "collections", "copy", "dataclasses", "datetime", "decimal",
+    "enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random",
+    "re", "statistics", "string", "sys", "textwrap", "time", "typing", "unicodedata",
+})
+"""Modules of whose functions and objects none changes anything by a method of `PURE_METHODS`."""
+
+PURE_METHODS = {
+    name: numbers
+    for numbers, names in {
+        (0, 0): "capitalize casefold copy isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle isupper "
+        "items keys lower swapcase title upper values",
+        (0, 1): "lstrip rstrip splitlines strip",
+        (0, 2): "encode rsplit split",
+        (0, 99): "difference format intersection union",
+        (1, 1): "join partition rpartition translate zfill",
+        (1, 2): "get",
+        (1, 3): "count endswith find index rfind rindex startswith",
+        (2, 3): "replace",
+    }.items()
+    for name in names.split()
+}
+"""Methods of Python's own types, with how many arguments they take: `queue.get()` and `thread.join()` are others."""
+
+WITH_KEYWORDS = frozenset({"encode", "format", "rsplit", "split", "splitlines"})
+
+GOING_THROUGH = frozenset({
+    "all", "any", "dict", "enumerate", "filter", "frozenset", "list", "map", "max", "min", "set", "sorted", "sum",
+    "tuple", "zip", "dist", "fsum", "prod", "sumprod",
+})
+# fmt: on
+"""Functions that go through what they are given; an iterator is used up by that."""
+
+GOING_THROUGH_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
+
+REPEATABLE = frozenset({"len", "abs", "int", "float", "str", "ord", "chr"})
+
+
+DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.JoinedStr, *COMPREHENSIONS)
+
+
+class Purity:
+    """Judges the code of one program.
+
+    Args:
+        symbols: The `id` of every node that names a local variable.
+        origins: Where every other name comes from, by the `id` of its node.
+    """
+
+    def __init__(self, module: ast.Module, symbols: Set[int], origins: Mapping[int, str]) -> None:
+        self._origins = origins
+        self._symbols = symbols
+        self._methods = set(_methods(module))
+        self._is_plain = set(_modules(module)) <= PLAIN_MODULES
+        self._adds_items = _names_defaultdict(module) or "__missing__" in self._methods
+        self._constants = constants(module, symbols)
+        self._sized = set(_sized(module))
+        self._acts_by_iterators = False
+        self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
+        self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
+        """Whether the program may go on after an exception, in a way that depends on which it is."""
+
+    def known(self, function: ast.AST) -> str:
+        """The name of a function of Python's own, or the import that brings it; empty for any other."""
+        origin = self._origins.get(id(function), "")
+        if isinstance(function, ast.Name) and origin == BUILTIN:
+            return function.id
+        return origin if origin.startswith(("import ", "from ")) else ""
+
+    def is_pure(self, node: ast.AST) -> bool:
+        """Whether evaluating just this, after its parts, changes nothing that other code could see.
+
+        An iterator that is used up is no such thing here; see `used_up_by`.
+        """
+        if self._acts_by_iterators and self._iterated(node):
+            return False
+        match node:
+            case ast.Call(func=ast.Name()):
+                return self._is_pure_function(node.func) and all(map(self._is_harmless, _functions(node)))
+            case ast.Call(func=ast.Attribute() as method):
+                return self._is_math(method) or (self._is_pure_method(method) and _fits(node, method.attr))
+            case ast.Call() | ast.Await() | ast.Yield() | ast.YieldFrom() | ast.NamedExpr() | ast.withitem():
+                return False
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                return False
+            case ast.Subscript(slice=index):
+                return not self._adds_items or isinstance(index, ast.Slice)
+        return True
+
+    def is_atomic(self, node: ast.AST) -> bool:
+        """Whether it may be evaluated at any time and any number of times: a constant, or a name that keeps its value.
+
+        A local variable does so as far as others than the code around it are concerned.
+        """
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Name():
+                return id(node) in self._symbols | self._constants or self._origins.get(id(node)) == BUILTIN
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
+                return True
+        return False
+
+    def is_repeatable(self, node: ast.AST) -> bool:
+        """Whether evaluating it once instead of twice in a row makes no difference: pure, and nothing new is made."""
+        making = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
+        shared = not any(isinstance(part, making) or not self._can_be_shared(part) for part in ast.walk(node))
+        return shared and not self.used_up_by(node)
+
+    def acts(self, node: ast.AST) -> bool:
+        """Whether evaluating code may change anything at all, whatever it names."""
+        return not all(map(self.is_pure, ast.walk(node)))
+
+    def used_up_by(self, node: ast.AST) -> Names:
+        """The names of what may be an iterator, and is gone through by evaluating code."""
+        return frozenset[str]().union(*map(self._iterated, ast.walk(node)))
+
+    def _iterated(self, node: ast.AST) -> Names:
+        """The names of what may be an iterator, and is gone through by just this."""
+        parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
+        through = [one for part in parts for each in _gone_through(part) for one in _iterators(each)]
+        return names_in(*through) - self._sized
+
+    def _is_acting_iterator(self, node: ast.AST) -> bool:
+        """Whether going through what a program makes here may do more than to use it up."""
+        match node:
+            case ast.Yield() | ast.YieldFrom():
+                return True
+            case ast.FunctionDef(name="__iter__" | "__next__"):
+                return True
+            case ast.GeneratorExp():
+                return self.acts(node)
+            case ast.Call(func=function) if self.known(function) in ("filter", "iter", "map"):
+                return self.acts(node) and (self.known(function) != "iter" or len(node.args) > 1)
+        return False
+
+    def is_of_python(self, method: ast.Attribute) -> bool:
+        """Whether a method that has the name of one of Python's own types is that."""
+        if method.attr in self._methods:
+            return False
+        return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
+
+    def _is_text_or_type(self, receiver: ast.AST) -> bool:
+        function = receiver.func if isinstance(receiver, ast.Call) else receiver
+        return isinstance(receiver, ast.Constant) or self.known(function) in PURE_FUNCTIONS
+
+    def _is_pure_function(self, function: ast.AST) -> bool:
+        name = self.known(function)
+        return name in PURE_FUNCTIONS or (name.startswith("from math import ") and " as " not in name)
+
+    def _is_math(self, function: ast.Attribute) -> bool:
+        return self.known(function.value) == "import math"
+
+    def _is_pure_method(self, method: ast.Attribute) -> bool:
+        return method.attr in PURE_METHODS and self.is_of_python(method)
+
+    def _is_harmless(self, function: ast.AST) -> bool:
+        """A function that is handed on, to be called with whatever there is; a lambda's body is judged by itself."""
+        match function:
+            case ast.Lambda() | ast.Constant(value=None):
+                return True
+            case ast.Attribute():
+                return self._is_math(function) or self._is_pure_method(function)
+        return self._is_pure_function(function)
+
+    def _can_be_shared(self, node: ast.AST) -> bool:
+        """Numbers and texts may be; what else a call makes may be changed by whoever has it."""
+        return self.known(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
+
+
+def _methods(module: ast.Module) -> Iterator[str]:
+    """The names under which a program puts anything into classes and objects."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.ClassDef):
+            for part in ast.walk(node):
+                match part:
+                    case ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name):
+                        yield name
+                    case ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                        yield name
+
+
+def _modules(module: ast.Module) -> Iterator[str]:
+    """The modules that a program imports from, without the parts of packages; empty for one of its own package."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name.partition(".")[0] for alias in names)
+            case ast.ImportFrom(module=name, level=level):
+                yield "" if level or name is None else name.partition(".")[0]
+
+
+def _names_defaultdict(module: ast.Module) -> bool:
+    names = {alias.name for node in ast.walk(module) if isinstance(node, IMPORTS) for alias in node.names}
+    return "defaultdict" in names or any(
+        isinstance(node, ast.Attribute) and node.attr == "defaultdict" for node in ast.walk(module)
+    )
+
+
+def _fits(call: ast.Call, method: str) -> bool:
+    """Whether a call gives as many arguments as a method takes."""
+    least, most = PURE_METHODS[method]
+    if call.keywords and method not in WITH_KEYWORDS:
+        return False
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return most > 3
+    return least <= len(call.args) <= most
+
+
+def is_file(item: ast.withitem) -> bool:
+    """A file lets exceptions pass; other contexts may end them."""
+    match item.context_expr:
+        case ast.Call(func=ast.Name(id="open")):
+            return True
+    return False
+
+
+def _may_go_on(node: ast.AST) -> bool:
+    if isinstance(node, (ast.With, ast.AsyncWith)):
+        return not all(map(is_file, node.items))
+    return isinstance(node, (ast.Try, ast.TryStar)) and bool(node.handlers)
+
+
+def names_in(*nodes: ast.AST) -> Names:
+    """The names that code reads."""
+    return frozenset(
+        part.id
+        for node in nodes
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Store)
+    )
+
+
+def _functions(call: ast.Call) -> Iterator[ast.AST]:
+    """The functions that a call of one of Python's own is given to call."""
+    if isinstance(call.func, ast.Name) and call.func.id in ("filter", "map"):
+        yield from call.args[:1]
+    yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
+
+
+def _gone_through(node: ast.AST) -> list[ast.expr]:
+    match node:
+        case ast.comprehension() | ast.For():
+            return [node.iter]
+        case ast.Assign(targets=targets) if not all(isinstance(target, ast.Name) for target in targets):
+            return [node.value]
+        case ast.Starred() | ast.YieldFrom():
+            return [node.value]
+        case ast.Compare() if any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops):
+            return node.comparators
+        case ast.Call(func=ast.Name(id="max" | "min"), args=[_, _, *_]):
+            return []
+        case ast.Call(func=ast.Name(id=name)) if name in GOING_THROUGH:
+            return node.args
+        case ast.Call(func=ast.Attribute(attr=name)) if name in GOING_THROUGH_METHODS:
+            return node.args
+    return []
+
+
+def _iterators(node: ast.expr) -> Iterator[ast.expr]:
+    """What may be an iterator of it, made before; not what it makes itself."""
+    match node:
+        case ast.Name() | ast.Attribute():
+            yield node
+        case ast.Starred(value=inner):
+            yield from _iterators(inner)
+        case ast.Call(func=ast.Name(id=name), args=args) if name in GOING_THROUGH:
+            for each in args:
+                yield from _iterators(each)
+
+
+def _sized(module: ast.Module) -> Iterator[str]:
+    """The names that are asked for their length or for items by position or key: no iterators."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name)):
+                yield name
+            case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)]):
+                yield name

@@ -1,0 +1,186 @@
+"""Which variables code reads and writes: what decides a function's parameters and results.
+
+Everything errs to the safe side: what may be read counts as read, only what is surely written counts as written.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+
+from atlas.learning.analysis.scopes import COMPREHENSIONS
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """What a piece of code does to the variables around it."""
+
+    reads: Names = frozenset()
+    """May be read before it is written here."""
+
+    written: Names = frozenset()
+    """On every way to the end of the piece."""
+
+    touched: Names = frozenset()
+    """Written on some way."""
+
+    ends: bool = False
+    """Whether no way leads to the end of the piece: it returns, raises, or leaves the loop."""
+
+    def then(self, other: Flow) -> Flow:
+        """This and after it the other."""
+        return Flow(
+            reads=self.reads | (other.reads - self.written),
+            written=self.written | other.written,
+            touched=self.touched | other.touched,
+            ends=self.ends or other.ends,
+        )
+
+    def either(self, other: Flow) -> Flow:
+        """One of the two."""
+        going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
+        return Flow(
+            reads=self.reads | other.reads,
+            written=frozenset.intersection(*going),
+            touched=self.touched | other.touched,
+            ends=self.ends and other.ends,
+        )
+
+    def perhaps(self) -> Flow:
+        """This or nothing, or the beginning of it."""
+        return Flow(reads=self.reads, touched=self.touched)
+
+
+NOTHING = Flow()
+BOTH_WAYS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
+class Flows:
+    """Follows the local variables of one program.
+
+    Args:
+        symbols: The `id` of every node that names a local variable.
+        holes: The `id` of every expression that is left out.
+    """
+
+    def __init__(self, symbols: Set[int], holes: Set[int] = frozenset()) -> None:
+        self._symbols = symbols
+        self._holes = holes
+
+    def of(self, nodes: Iterable[ast.AST]) -> Flow:
+        """One after the other."""
+        flow = NOTHING
+        for node in nodes:
+            flow = flow.then(self.of_node(node))
+        return flow
+
+    def of_node(self, node: ast.AST | None) -> Flow:
+        """A statement or an expression."""
+        if node is None or id(node) in self._holes:
+            return NOTHING
+        if isinstance(node, ast.stmt):
+            return self._statement(node)
+        return self._expression(node)
+
+    def bound(self, target: ast.AST) -> Names:
+        """The variables that a target, an argument list or a comprehension binds."""
+        return frozenset(
+            node.arg if isinstance(node, ast.arg) else node.id
+            for node in ast.walk(target)
+            if id(node) in self._symbols
+            and (isinstance(node, ast.arg) or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)))
+        )
+
+    def _expression(self, node: ast.AST) -> Flow:
+        if isinstance(node, ast.Name):
+            return self._name(node)
+        if isinstance(node, COMPREHENSIONS):
+            return self._comprehension(node)
+        if isinstance(node, ast.Lambda):
+            inside = self.of_node(node.body)
+            return self.of_node(node.args).then(Flow(reads=inside.reads - self.bound(node.args)))
+        if isinstance(node, ast.NamedExpr):
+            return self.of_node(node.value).then(self.of_node(node.target)).perhaps()
+        return self.of(ast.iter_child_nodes(node))
+
+    def _name(self, node: ast.Name) -> Flow:
+        if id(node) not in self._symbols:
+            return NOTHING
+        name = frozenset([node.id])
+        if isinstance(node.ctx, ast.Store):
+            return Flow(written=name, touched=name)
+        return Flow(reads=name) if isinstance(node.ctx, ast.Load) else Flow(reads=name, touched=name)
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Flow:
+        first, *others = node.generators
+        inside = self.of([*first.ifs, *others, *elements(node)])
+        bound = frozenset[str]().union(*(self.bound(generator.target) for generator in node.generators))
+        return self.of_node(first.iter).then(Flow(reads=inside.reads - bound, touched=inside.touched - bound))
+
+    def _statement(self, node: ast.stmt) -> Flow:
+        match node:
+            case ast.Assign():
+                return self.of([node.value, *node.targets])
+            case ast.AugAssign():
+                return Flow(reads=self._kept(node.target)).then(self.of([node.value, node.target]))
+            case ast.AnnAssign():
+                return self.of_node(node.value).then(self.of_node(node.target)) if node.value else NOTHING
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return Flow(reads=self._seen(node))
+        return self._compound(node)
+
+    def _kept(self, target: ast.expr) -> Names:
+        """`x += 1` reads `x`, though its node says that it is stored to."""
+        return frozenset([target.id]) if isinstance(target, ast.Name) and id(target) in self._symbols else frozenset()
+
+    def _compound(self, node: ast.stmt) -> Flow:
+        match node:
+            case ast.If():
+                return self.of_node(node.test).then(self.of(node.body).either(self.of(node.orelse)))
+            case ast.For() | ast.AsyncFor():
+                return self.of_node(node.iter).then(self.again(node)).then(self.of(node.orelse).perhaps())
+            case ast.While():
+                return self.of_node(node.test).then(self.again(node)).then(self.of(node.orelse).perhaps())
+            case ast.With() | ast.AsyncWith():
+                return self.of(node.items).then(self.of(node.body).perhaps())
+            case ast.Try() | ast.TryStar():
+                return self._guarded(node)
+            case ast.Match():
+                flow = self.of_node(node.subject)
+                return flow.then(self.of([part for case in node.cases for part in _parts(case)]).perhaps())
+        flow = self.of(ast.iter_child_nodes(node))
+        return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
+
+    def again(self, loop: ast.stmt) -> Flow:
+        """What a loop does from the second round on."""
+        if isinstance(loop, ast.While):
+            return self.of_node(loop.test).then(self.of(loop.body)).perhaps()
+        if isinstance(loop, (ast.For, ast.AsyncFor)):
+            return self.of_node(loop.target).then(self.of(loop.body)).perhaps()
+        return NOTHING
+
+    def _guarded(self, node: ast.Try | ast.TryStar) -> Flow:
+        flow = self.of(node.body).perhaps()
+        for handler in node.handlers:
+            named = frozenset([handler.name]) if handler.name and id(handler) in self._symbols else frozenset()
+            inside = Flow(written=named, touched=named).then(self.of(handler.body))
+            flow = flow.then(self.of_node(handler.type)).then(inside.perhaps())
+        return flow.then(self.of(node.orelse).perhaps()).then(self.of(node.finalbody))
+
+    def _seen(self, definition: ast.AST) -> Names:
+        """Variables that a nested definition may read at any time: all that it names."""
+        return frozenset(
+            node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols
+        )
+
+
+def elements(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Sequence[ast.expr]:
+    """What a comprehension makes of each item."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+
+
+def _parts(case: ast.match_case) -> list[ast.AST]:
+    return [case.pattern, *([case.guard] if case.guard else []), *case.body]

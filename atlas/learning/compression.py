@@ -1,0 +1,386 @@
+"""Learning a library of functions from programs."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from atlas.core.errors import Cancelled
+from atlas.learning.analysis.functions import Function, program_source
+from atlas.learning.rewrite.executable import sources, standalone
+from atlas.learning.rewrite.pruning import Lengths, prune
+from atlas.learning.rewrite.rename import looks_up_names
+from atlas.learning.rewrite.shelf import Shelf, settle, users
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.engines import Corpus, Engine
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.stitch import StitchEngine, is_installed
+from atlas.learning.terms.codec import encode
+from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.parsing import NotPython, is_runnable
+from atlas.learning.terms.programs import Program
+from atlas.learning.terms.sampling import sample
+from atlas.learning.terms.terms import Term
+
+Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
+"""Runs programs as they are and as rewritten sources: by id, whether both do the same; None where nobody can tell."""
+
+
+TOO_DEEP = "nested too deeply, or in blocks too long"
+OTHERWISE = "does something else without its comments, docstrings and annotations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Abstraction:
+    """A Python function that several programs have in common."""
+
+    name: str
+    """A placeholder, used in the code; documenting gives it a real one."""
+
+    source: str
+    """Calls the functions in `calls`, and else only Python's own and what it imports itself."""
+
+    arity: int
+    calls: tuple[str, ...]
+    """Other abstractions, by name."""
+
+    uses: tuple[str, ...]
+    """The ids of the programs that call it, themselves or through others."""
+
+    n_tasks: int
+    saving: int
+    """Tokens by which the programs and the library are shorter for it, itself counted."""
+
+    proofs: tuple[str, ...] = ()
+    """Of its uses: those whose tests run it, and whose programs did the same as before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """A program that calls abstractions."""
+
+    before: str
+    """The program without docstrings, annotations and comments."""
+
+    after: str
+    standalone: str
+    """`after`, with the functions that it needs before it."""
+
+    functions: tuple[str, ...]
+    """All abstractions that it needs, by name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """The learned functions, in the form in which they can be found in other programs."""
+
+    shelf: Shelf
+    functions: Mapping[str, Function]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compression:
+    """A library of functions, and the programs that it was learned from."""
+
+    abstractions: tuple[Abstraction, ...]
+    """Each comes after those that it calls."""
+
+    rewritten: Mapping[str, Rewritten]
+    """The programs that call any, by id."""
+
+    n_programs: int
+    """That were compressed: those that parse, at most as many as the limits allow."""
+
+    n_found: int
+    """Abstractions that the search proposed."""
+
+    n_valid: int
+    """Of these: Python functions."""
+
+    tokens_before: int
+    """Of all programs."""
+
+    tokens_after: int
+    """Of all programs, the library not counted."""
+
+    tokens_library: int
+    refused: Mapping[str, int]
+    """Why abstractions and programs were left out, with how many."""
+
+    notes: tuple[str, ...]
+    library: Library
+    engine: str
+    """What searched, for people."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times shorter it is, the library counted; 1 where nothing was found."""
+        after = self.tokens_after + self.tokens_library
+        return self.tokens_before / after if after else 1.0
+
+
+@dataclass(slots=True)
+class _Run:
+    programs: dict[str, Program]
+    engine: Engine
+    limits: Limits
+    verify: Verify | None
+    progress: StageProgress
+    cancelled: IsCancelled
+    refused: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    verdicts: dict[tuple[str, str], bool | None] = field(default_factory=dict)
+
+
+def compress(
+    programs: Sequence[Program],
+    *,
+    engine: Engine | None = None,
+    limits: Limits | None = None,
+    verify: Verify | None = None,
+    progress: StageProgress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Compression:
+    """Find functions that several programs have in common, and rewrite the programs to call them.
+
+    Only what makes programs and library together shorter is kept, and only what is a Python function for which the
+    programs do the same: by an analysis of what each variable is used for, and by running them where `verify` does.
+
+    Args:
+        engine: What searches; Stitch where it is installed.
+        verify: Runs a program and its rewritten source. Without it nothing is run.
+
+    Raises:
+        Cancelled: `cancelled` said so. Nothing is changed by then or later.
+        EngineFailed: The search ended without an answer.
+    """
+    run = _Run(
+        programs={program.id: program for program in programs},
+        engine=engine or default_engine(),
+        limits=limits or Limits(),
+        verify=verify,
+        progress=progress or (lambda stage, share: None),
+        cancelled=_raising(cancelled),
+    )
+    originals = _as_before(_sampled(read_programs(programs, run.limits, run.refused), run), run)
+    corpus = Corpus(terms=tuple(originals.values()), tasks=tuple(run.programs[name].task_id for name in originals))
+    found = run.engine.abstractions(corpus, run.limits, progress=run.progress, cancelled=cancelled)
+    run.notes += found.notes
+    shelf = Shelf(originals, dict(zip(originals, found.terms, strict=True)), found.patterns)
+    settled = settle(shelf, _prefix(programs), run.cancelled)
+    run.refused.update(settled.reasons)
+    _compile(shelf, settled.functions, run)
+    n_valid = len(shelf.patterns)
+    savings = _proven(shelf, settled.functions, run)
+    return _result(shelf, settled.functions, savings, run, len(found.patterns), n_valid)
+
+
+def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None:
+    """Put back what Python does not accept as a function by itself, such as an `await` in one that is not async."""
+    while wrong := [name for name, source in sources(shelf, functions).items() if not is_runnable(source)]:
+        run.refused["is no function that compiles"] += len(wrong)
+        shelf.inline(wrong)
+
+
+def default_engine() -> Engine:
+    """Stitch where it is installed, the plain search where it is not."""
+    return StitchEngine() if is_installed() else AntiUnificationEngine()
+
+
+def _raising(cancelled: IsCancelled | None) -> IsCancelled:
+    def ask() -> bool:
+        if cancelled is not None and cancelled():
+            raise Cancelled("the compression was cancelled; nothing was changed")
+        return False
+
+    return ask
+
+
+def read_programs(programs: Iterable[Program], limits: Limits, refused: Counter[str]) -> dict[str, Term]:
+    """The terms of programs, by id; those that cannot be compressed are counted by reason."""
+    terms = {}
+    for program in programs:
+        term = _read(program, limits)
+        if isinstance(term, str):
+            refused[f"program: {term}"] += 1
+        else:
+            terms[program.id] = term
+    return terms
+
+
+def _read(program: Program, limits: Limits) -> Term | str:
+    """The term of a program, or why it cannot be compressed."""
+    try:
+        module = normalise(program.source)
+        if looks_up_names(module):
+            return "looks names up as texts"
+        if _shadows(module):
+            return "gives a name of Python's own another meaning"
+        term = encode(module)
+    except NotPython:
+        return "not Python that can be worked with"
+    except RecursionError:
+        return TOO_DEEP
+    return TOO_DEEP if term.depth > limits.max_depth else term
+
+
+def _shadows(module: ast.Module) -> bool:
+    """Whether a program defines a builtin's name at its top, where functions put before it would see it too."""
+    defined = {
+        name
+        for node in module.body
+        for name in (
+            [node.name]
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            else [part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)]
+        )
+    }
+    return any(hasattr(builtins, name) for name in defined)
+
+
+def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
+    chosen = sample(terms, run.limits)
+    if len(chosen) < len(terms):
+        run.notes.append(f"a sample of {len(chosen):,} of {len(terms):,} programs: more would take too long")
+    return {name: terms[name] for name in chosen}
+
+
+def _as_before(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
+    """The programs that do the same in the form that is compressed; no function is to blame for the others."""
+    run.progress("verifying", 0)
+    verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
+    run.progress("verifying", 1)
+    changed = {name for name, same in zip(terms, verdicts, strict=True) if same is False}
+    run.refused[f"program: {OTHERWISE}"] += len(changed)
+    return {name: term for name, term in terms.items() if name not in changed}
+
+
+def _prefix(programs: Iterable[Program]) -> str:
+    """The beginning of placeholder names: one that no program uses."""
+    prefix = "concept_"
+    while any(prefix in program.source for program in programs):
+        prefix += "_"
+    return prefix
+
+
+def _proven(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> dict[str, int]:
+    """Prune, run every rewritten program, take off what changes any, and again until nothing does."""
+    tasks = {name: run.programs[name].task_id for name in shelf.programs}
+    while True:
+        savings = prune(shelf, functions, tasks, run.limits, run.cancelled)
+        wrong = _changing(shelf, functions, run)
+        if not wrong:
+            return savings
+        run.refused["changes what a program does"] += len(wrong)
+        shelf.inline(wrong)
+
+
+def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+    """The functions with which a program does something else."""
+    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+    run.progress("verifying", 0)
+    verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
+    run.progress("verifying", 1)
+    return {
+        culprit
+        for name, same in zip(rewritten, verdicts, strict=True)
+        if same is False
+        for culprit in _culprits(name, shelf, functions, run)
+    }
+
+
+def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
+    """The verdict on each source of a program; what was run before is not run again."""
+    run.cancelled()
+    new = {name: source for name, source in sources if (name, source) not in run.verdicts}
+    if run.verify is not None and new:
+        found = run.verify([(run.programs[name], source) for name, source in new.items()])
+        run.verdicts |= {(name, source): found.get(name) for name, source in new.items()}
+    return [run.verdicts.get(key) for key in sources]
+
+
+def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
+    """Those functions of a program with which alone it already does something else; else all of them."""
+    needed = shelf.functions_of(name)
+    if len(needed) == 1:
+        return set(needed)
+    wrong = set()
+    for kept in needed:
+        alone = shelf.copy()
+        alone.inline([other for other in alone.patterns if other != kept])
+        if _run_all([(name, standalone(name, alone, functions))], run) == [False]:
+            wrong.add(kept)
+    return wrong or set(needed)
+
+
+def _result(
+    shelf: Shelf,
+    functions: Mapping[str, Function],
+    savings: Mapping[str, int],
+    run: _Run,
+    n_found: int,
+    n_valid: int,
+) -> Compression:
+    lengths = Lengths(shelf, functions)
+    used = users(shelf)
+    return Compression(
+        abstractions=tuple(
+            _abstraction(name, source, shelf, functions, savings[name], used[name], run)
+            for name, source in sources(shelf, functions).items()
+        ),
+        rewritten={name: written(name, shelf, functions) for name, term in shelf.programs.items() if term.calls},
+        n_programs=len(shelf.programs),
+        n_found=n_found,
+        n_valid=n_valid,
+        tokens_before=sum(n_tokens(program_source(term, {})) for term in shelf.originals.values()),
+        tokens_after=sum(lengths.of(name) for name in shelf.programs),
+        tokens_library=sum(lengths.of(name) for name in shelf.patterns),
+        refused=dict(+run.refused),
+        notes=tuple(run.notes),
+        library=Library(shelf=shelf, functions=functions),
+        engine=run.engine.name,
+    )
+
+
+def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
+    """A program as it was and as it is."""
+    return Rewritten(
+        before=program_source(shelf.originals[name], {}),
+        after=program_source(shelf.programs[name], functions),
+        standalone=standalone(name, shelf, functions),
+        functions=tuple(functions[each].name for each in shelf.functions_of(name)),
+    )
+
+
+def _abstraction(
+    name: str,
+    source: str,
+    shelf: Shelf,
+    functions: Mapping[str, Function],
+    saving: int,
+    used: set[str],
+    run: _Run,
+) -> Abstraction:
+    return Abstraction(
+        name=functions[name].name,
+        source=source,
+        arity=len(functions[name].interface.parameters),
+        calls=tuple(functions[each].name for each in shelf.patterns if each in shelf.term(name).calls),
+        uses=tuple(sorted(used)),
+        n_tasks=len({run.programs[program].task_id for program in used}),
+        saving=saving,
+        proofs=_proofs(name, sorted(used), shelf, functions, run),
+    )
+
+
+def _proofs(
+    name: str, used: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
+) -> tuple[str, ...]:
+    """The programs that did the same with a function, and fail once it raises: the others' tests do not run it."""
+    same = [one for one in used if run.verdicts.get((one, standalone(one, shelf, functions)))]
+    spoilt = _run_all([(one, standalone(one, shelf, functions, spoilt=name)) for one in same], run)
+    return tuple(one for one, verdict in zip(same, spoilt, strict=True) if verdict is False)

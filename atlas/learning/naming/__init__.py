@@ -1,0 +1,1 @@
+"""Names and documentation for functions that were found."""

@@ -1,0 +1,1 @@
+"""Putting found functions into programs, and dropping those that save nothing."""

@@ -1,0 +1,36 @@
+"""Programs that can be run with the functions they call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from atlas.learning.analysis.functions import Function, function_source, program_source
+from atlas.learning.rewrite.shelf import Shelf
+
+
+def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
+    """The code of every function on a shelf, in an order in which each comes after those that it calls."""
+    return {
+        name: function_source(replace(functions[name], pattern=pattern), functions)
+        for name, pattern in shelf.patterns.items()
+    }
+
+
+def raising(name: str) -> str:
+    """The code of a function that raises in the place of another, so that it shows who calls that."""
+    return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
+
+
+def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], spoilt: str = "") -> str:
+    """A program after the functions that it needs; runs as it stands.
+
+    Args:
+        spoilt: One of the functions, which raises instead.
+    """
+    needed = [
+        function_source(replace(functions[each], pattern=shelf.patterns[each]), functions)
+        for each in shelf.functions_of(name)
+    ]
+    instead = [raising(functions[spoilt].name)] if spoilt else []
+    return "\n\n\n".join([*needed, *instead, program_source(shelf.programs[name], functions)])

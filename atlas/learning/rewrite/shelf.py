@@ -1,0 +1,161 @@
+"""Programs with the patterns that they call; any of it can be put back as it was."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from atlas.learning.analysis.dataflow import Judgement, by_pattern, judge
+from atlas.learning.analysis.functions import Function, name_holes
+from atlas.learning.analysis.occurrences import Located, Occurrence, Site, expand
+from atlas.learning.search.engines import EngineFailed, Pattern
+from atlas.learning.search.limits import IsCancelled
+from atlas.learning.terms.terms import Term, filled, is_call
+
+
+class Shelf:
+    """Programs and patterns, by name; what a name stands for may change by inlining only.
+
+    Args:
+        originals: The programs without calls.
+        programs: The same with calls.
+    """
+
+    def __init__(
+        self, originals: Mapping[str, Term], programs: Mapping[str, Term], patterns: Iterable[Pattern]
+    ) -> None:
+        self.originals = dict(originals)
+        self.programs = dict(programs)
+        self.patterns = {pattern.name: pattern for pattern in patterns}
+
+    def copy(self) -> Shelf:
+        """Another that changes by itself."""
+        return Shelf(self.originals, self.programs, self.patterns.values())
+
+    def term(self, name: str) -> Term:
+        """Of a program or a pattern."""
+        return self.patterns[name].body if name in self.patterns else self.programs[name]
+
+    def callers(self) -> dict[str, set[str]]:
+        """The programs and patterns that call each pattern themselves."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for name in (*self.programs, *self.patterns):
+            for head in self.term(name).calls:
+                found[head].add(name)
+        return found
+
+    def functions_of(self, name: str) -> list[str]:
+        """The patterns that a program needs, itself or through others, in the order of the library."""
+        needed: set[str] = set()
+        waiting = [name]
+        while waiting:
+            for head in self.term(waiting.pop()).calls:
+                if head not in needed:
+                    needed.add(head)
+                    waiting.append(head)
+        return [pattern for pattern in self.patterns if pattern in needed]
+
+    def inline(self, names: Collection[str]) -> None:
+        """Take patterns off, with what they stand for in the place of every call."""
+        for name in [name for name in reversed(self.patterns) if name in names]:
+            pattern = self.patterns.pop(name)
+            for caller in (*self.programs, *self.patterns):
+                if name in self.term(caller).calls:
+                    self.put(caller, without(self.term(caller), pattern))
+
+    def inline_sites(self, sites: Collection[Site]) -> None:
+        """Replace single calls by what they stand for."""
+        for name, way in sorted(sites, key=lambda site: -len(site[1])):  # inner ones first: ways stay as they are
+            if name in self.programs or name in self.patterns:
+                self.put(name, self._inlined_at(self.term(name), way))
+
+    def put(self, name: str, term: Term) -> None:
+        """Another term for a program or a pattern."""
+        if name in self.patterns:
+            self.patterns[name] = replace(self.patterns[name], body=term)
+        else:
+            self.programs[name] = term
+
+    def _inlined_at(self, term: Term, way: tuple[int, ...]) -> Term:
+        if way:
+            index, *further = way
+            children = list(term.children)
+            children[index] = self._inlined_at(children[index], tuple(further))
+            return Term(term.head, children)
+        return filled(self.patterns[term.head].body, term.children) if is_call(term) else term
+
+
+def without(term: Term, pattern: Pattern) -> Term:
+    """A term in which one pattern is not called."""
+    if pattern.name not in term.calls:
+        return term
+    children = [without(child, pattern) for child in term.children]
+    if term.head == pattern.name:
+        return filled(pattern.body, children)
+    return Term(term.head, children)
+
+
+def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Located]]:
+    """The occurrences of every pattern, and the programs that they are in.
+
+    Raises:
+        EngineFailed: A program is not what it was once every call is replaced by what it stands for.
+    """
+    occurrences: list[Occurrence] = []
+    programs: dict[str, Located] = {}
+    for name, term in shelf.programs.items():
+        if term.calls:
+            whole, found = expand(name, term, shelf.patterns)
+            if whole != shelf.originals[name]:
+                raise EngineFailed(f"the rewritten program {name!r} does not give back the original: this is a bug")
+            occurrences += found
+            programs[name] = Located(whole)
+    return by_pattern(occurrences), programs
+
+
+def settle(shelf: Shelf, prefix: str, cancelled: IsCancelled) -> Settled:
+    """Put back whatever is not a Python function, until all that is left is."""
+    reasons: list[str] = []
+    while True:
+        occurrences, programs = located(shelf)
+        judgements = {}
+        for name, pattern in shelf.patterns.items():
+            cancelled()
+            judgements[name] = judge(pattern, occurrences[name], programs)
+        reasons += [judgement.problem for judgement in judgements.values() if judgement.interface is None]
+        unusable = [name for name, judgement in judgements.items() if judgement.interface is None]
+        refused = [site for judgement in judgements.values() if judgement.interface for site in judgement.refused]
+        if not unusable and not refused:
+            return Settled(_functions(shelf, judgements, occurrences, prefix), reasons)
+        shelf.inline_sites(refused)
+        shelf.inline(unusable)
+
+
+class Settled:
+    """The functions on a shelf, and why others are not."""
+
+    def __init__(self, functions: dict[str, Function], reasons: list[str]) -> None:
+        self.functions = functions
+        self.reasons = reasons
+
+
+def _functions(
+    shelf: Shelf, judgements: Mapping[str, Judgement], occurrences: Mapping[str, list[Occurrence]], prefix: str
+) -> dict[str, Function]:
+    found = {}
+    for number, (name, pattern) in enumerate(shelf.patterns.items()):
+        interface = judgements[name].interface
+        assert interface is not None
+        names = name_holes(pattern, interface, occurrences[name])
+        found[name] = Function(pattern=pattern, interface=interface, name=f"{prefix}{number}", names=names)
+    return found
+
+
+def users(shelf: Shelf) -> dict[str, set[str]]:
+    """The programs that need each pattern, themselves or through others."""
+    found: dict[str, set[str]] = {name: set() for name in shelf.patterns}
+    for program in shelf.programs:
+        for name in shelf.functions_of(program):
+            found[name].add(program)
+    return found

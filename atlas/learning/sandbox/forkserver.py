@@ -1,0 +1,305 @@
+"""The process that tries programs out: it forks itself for each, and says in one line how the program ended.
+
+It imports nothing of ATLAS but `confining`, and `running` starts it without ATLAS on its path, so that a fork of it is
+cheap and holds no secrets. Requests and answers are lines of JSON on what were its stdin and stdout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import types
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from atlas.learning.sandbox.confinement import PROCESSES, confine, end_with_parent, guard, limit
+
+Answer = dict[str, Any]
+
+MAX_ANSWER_BYTES = 2**20
+MAX_DETAIL_CHARACTERS = 300
+MAX_VALUE_PARTS = 10_000
+"""Of a value that a program leaves behind; what is larger is told by its first parts."""
+
+_READ_BYTES = 2**16
+_RESULT = 3  # the file descriptor on which the fork says how it ended
+
+
+def main(preloaded: tuple[str, ...], is_confined: bool) -> None:
+    """Serve until nobody asks any more.
+
+    Args:
+        preloaded: Modules to import once, so that no program has to.
+        is_confined: False leaves out what the kernel refuses, as on systems without it.
+    """
+    asked, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    for name in preloaded:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    kept = _kept() if is_confined else frozenset()
+    _say(answers, {"kept": sorted(kept)})
+    pending = b""
+    while True:
+        while b"\n" not in pending:
+            chunk = os.read(asked, _READ_BYTES)
+            if not chunk:
+                return
+            pending += chunk
+        line, _, pending = pending.partition(b"\n")
+        _say(answers, _serve({**json.loads(line), "kept": kept}, asked))
+
+
+def _kept() -> frozenset[str]:
+    """What a fork can have the kernel keep."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.write(writing, " ".join(confine(str(Path.cwd()))).encode())
+        os._exit(0)
+    os.close(writing)
+    said = os.read(reading, _READ_BYTES)
+    os.close(reading)
+    os.waitpid(pid, 0)
+    return frozenset(said.decode().split())
+
+
+def _serve(request: Answer, asked: int) -> Answer:
+    directory = tempfile.mkdtemp(dir=Path.cwd())
+    results, results_end = os.pipe()
+    printed, printed_end = os.pipe()
+    token = os.urandom(16).hex()
+    began = time.monotonic()
+    pid = os.fork()
+    if not pid:
+        _become(request, results_end, printed_end, directory, token)
+    os.close(results_end)
+    os.close(printed_end)
+    heard = _Hearing(request["output_bytes"])
+    try:
+        is_late = heard.listen(results, printed, asked, began + request["wall_seconds"])
+    finally:
+        status, usage = _end(pid)
+        os.close(results)
+        os.close(printed)
+        shutil.rmtree(directory, ignore_errors=True)
+    answer = _told(heard.result, token) or _untold(status, usage, is_late, request)
+    return {**answer, **heard.output(), "seconds": time.monotonic() - began}
+
+
+class _Hearing:
+    """What a fork says on its two pipes: of what it prints, the beginning and a digest of all."""
+
+    def __init__(self, output_bytes: int) -> None:
+        self.result = b""
+        self._output_bytes = output_bytes
+        self._output = b""
+        self._digest = hashlib.sha256()
+
+    def listen(self, results: int, printed: int, asked: int, deadline: float) -> bool:
+        """Read until the fork has said its result or gone silent; True where it took too long."""
+        os.set_blocking(printed, False)
+        open_pipes = {results, printed}
+        while results in open_pipes and b"\n" not in self.result and len(self.result) <= MAX_ANSWER_BYTES:
+            ready, _, _ = select.select([*open_pipes, asked], [], [], max(deadline - time.monotonic(), 0))
+            if not ready:
+                return True
+            if asked in ready:
+                raise SystemExit  # one request is asked at a time: this is the end of them
+            open_pipes -= {pipe for pipe in ready if not self._read(pipe, results)}
+            if time.monotonic() > deadline:
+                return True
+        while printed in open_pipes and self._read(printed, results):
+            if time.monotonic() > deadline:
+                return True
+        return False
+
+    def _read(self, pipe: int, results: int) -> bool:
+        try:
+            chunk = os.read(pipe, _READ_BYTES)
+        except BlockingIOError:
+            return False
+        if pipe == results:
+            self.result += chunk
+        else:
+            self._digest.update(chunk)
+            self._output += chunk[: self._output_bytes - len(self._output)]
+        return bool(chunk)
+
+    def output(self) -> Answer:
+        return {"output": self._output.decode("utf-8", "replace"), "printed": self._digest.hexdigest()}
+
+
+def _end(pid: int) -> tuple[int, resource.struct_rusage]:
+    for kill in (os.killpg, os.kill):
+        with suppress(OSError):
+            kill(pid, signal.SIGKILL)
+    _, status, usage = os.wait4(pid, 0)
+    return status, usage
+
+
+def _told(said: bytes, token: str) -> Answer | None:
+    """What the fork itself said; None where it said nothing, or not with the token that it was given."""
+    mark, _, rest = said.partition(b"\n")[0].partition(b" ")
+    if mark != token.encode() or not said.endswith(b"\n"):
+        return None
+    try:
+        answer = json.loads(rest)
+    except (ValueError, RecursionError):  # a program has found the token
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
+    """How a fork ended that could not say so itself."""
+    if is_late:
+        return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
+    code = os.waitstatus_to_exitcode(status)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu_seconds >= request["cpu_seconds"]):
+        return _answer("timeout", f"it computed for longer than {request['cpu_seconds']} s")
+    how = f"by signal {-code}" if code < 0 else f"with status {code}"
+    return _answer("error", f"its process ended {how} before the program did")
+
+
+def _become(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
+    """Be the fork: confine it, run the program, say how it ended."""
+    leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
+    try:
+        try:
+            _settle(request, results, printed, directory)
+        except (OSError, ValueError) as error:
+            write(results, f"{token} {encode(_answer('error', f'it cannot be confined here: {error}'))}\n".encode())
+            leave(0)
+        answer = _run(request["source"], request["tests"])
+        line = f"{token} {encode(answer)}\n".encode()
+        while line:
+            line = line[write(_RESULT, line) :]
+    finally:
+        leave(0)
+
+
+def _settle(request: Answer, results: int, printed: int, directory: str) -> None:
+    os.setsid()
+    end_with_parent()
+    os.dup2(results, 255)  # out of the way of what is put where it is
+    os.dup2(printed, 1)
+    os.dup2(255, _RESULT)
+    os.closerange(_RESULT + 1, 4096)
+    os.chdir(directory)
+    os.environ.update(HOME=directory, TMPDIR=directory)
+    tempfile.tempdir = directory
+    sys.argv = ["program"]
+    sys.stdin, sys.stdout, sys.stderr = (open(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))  # noqa: SIM115, PTH123
+    limit(
+        cpu_seconds=request["cpu_seconds"],
+        memory_megabytes=request["memory_megabytes"],
+        file_megabytes=request["file_megabytes"],
+    )
+    if request["kept"]:
+        confine(directory)
+    if PROCESSES not in request["kept"]:
+        guard()
+
+
+def _run(source: str, tests: str) -> Answer:
+    module = types.ModuleType("program")
+    sys.modules["program"] = module  # dataclasses and pickle look their classes' module up
+    flush = sys.stdout.flush
+    for text, name, failing in ((source, "<program>", "error"), (tests, "<tests>", "failed")):
+        answer = _ended(text, name, module, failing)
+        if answer is not None:
+            break
+    with suppress(BaseException):
+        sys.stdout.flush()
+    with suppress(BaseException):
+        flush()
+    return answer or {**_answer("passed", ""), "values": {} if tests else _ended_values(module)}
+
+
+def _ended(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
+    """How a part of a program ended; None where it ran to its end."""
+    try:
+        exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
+    except MemoryError:
+        return _answer("memory", "it needed more memory than it may have")
+    except SystemExit as error:
+        return _answer("error", f"it left by itself ({_described(error)})")
+    except BaseException as error:  # noqa: BLE001 - whatever a program raises is how it ended
+        return _answer(failing, f"{_described(error)}{_place(error, text, name)}")
+    return None
+
+
+def _described(error: BaseException) -> str:
+    """Type and message, where the program's own exceptions let themselves be read."""
+    try:
+        message = str(error)[:MAX_DETAIL_CHARACTERS]
+        kind = str(type.__getattribute__(type(error), "__name__"))
+    except BaseException:  # noqa: BLE001 - the message is the program's own code
+        return "an exception without a readable message"
+    return " ".join(f"{kind}: {message}".split()) if message else kind
+
+
+def _place(error: BaseException, text: str, name: str) -> str:
+    """The deepest line of this part of the program that the exception came through."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
+        trace = trace.tb_next
+    lines = text.splitlines()
+    said = " ".join(lines[line - 1].split())[:MAX_DETAIL_CHARACTERS] if 0 < line <= len(lines) else ""
+    return f" at line {line} of the {name.strip('<>')}: {said}" if said else ""
+
+
+def _ended_values(module: types.ModuleType) -> Answer:
+    """A digest of each public name that the program leaves behind: of its plain value, or of its type.
+
+    Empty for what can be called.
+    """
+    found = {}
+    for name, value in list(vars(module).items()):
+        if not name.startswith("_") and not isinstance(value, types.ModuleType):
+            spelled = "\0".join(_spelled(value)).encode("utf-8", "surrogatepass")
+            found[name] = "" if callable(value) else hashlib.sha256(spelled).hexdigest()[:16]
+    return found
+
+
+def _spelled(value: object) -> list[str]:
+    """A value as texts that are equal for equal values of built-in types."""
+    parts: list[str] = []
+    waiting: list[object] = [value]
+    while waiting and len(parts) < MAX_VALUE_PARTS:
+        held = waiting.pop()
+        kind = type(held)
+        parts.append(str(type.__getattribute__(kind, "__name__")))
+        if kind in (bool, float, complex, str, bytes):
+            parts.append(repr(held))
+        elif kind is int:
+            parts.append(hex(held))  # type: ignore[arg-type]  # its decimal digits may be too many to be written
+        elif kind is dict:
+            waiting += [len(held), *(part for pair in held.items() for part in pair)]  # type: ignore[arg-type, attr-defined]
+        elif kind in (list, tuple, set, frozenset):
+            waiting += [len(held), *held]  # type: ignore[arg-type, misc]
+    return parts
+
+
+def _answer(outcome: str, detail: str) -> Answer:
+    return {"outcome": outcome, "detail": detail, "values": {}}
+
+
+def _say(answers: int, said: Answer) -> None:
+    line = json.dumps(said).encode() + b"\n"
+    while line:
+        line = line[os.write(answers, line) :]

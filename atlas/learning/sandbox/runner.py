@@ -1,0 +1,344 @@
+"""Running programs of unknown making: each in a process of its own, with limits, and cut off by the kernel.
+
+What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start
+and signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
+Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on
+time, memory (not on macOS), the size of each file (not of all together) and output; nothing of the environment is
+handed on; what a program leaves running is killed. None of it is a jail for a program written to break out.
+
+Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
+`program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, get_args
+
+from atlas.core.errors import AtlasError, Cancelled, InvalidInput
+from atlas.protocols.infra import Progress
+
+Outcome = Literal["passed", "failed", "error", "timeout", "memory"]
+
+PRELOADED = ("numpy",)
+"""Modules that are slow to import, and are imported once where a program names them."""
+
+MAX_WORKERS = 2
+GRACE_SECONDS = 20.0
+CANCEL_CHECK_SECONDS = 0.1
+
+_HERE = Path(__file__).resolve().parent
+_START = """
+import sys, types
+for name, path in {packages!r}.items():
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [path]
+from atlas.learning.sandbox.forkserver import main
+for name in [name for name in sys.modules if name.partition(".")[0] == "atlas"]:
+    del sys.modules[name]
+main({preloaded!r}, {is_confined!r})
+"""
+"""Starts the sandbox as part of packages that are empty otherwise: importing ATLAS itself would take a second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """What one program may use."""
+
+    cpu_seconds: int = 5
+    wall_seconds: float = 15.0
+    """Of which a busy machine may take a good part."""
+
+    memory_megabytes: int = 512
+    """Of address space, the interpreter and what it has imported included."""
+
+    file_megabytes: int = 1
+    """Of one file; how many a program writes, nothing limits but its time."""
+
+    output_bytes: int = 16_384
+    """Of what is printed that is kept; the rest is read and compared, but not kept."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no program could run with."""
+        for name, value in asdict(self).items():
+            if value <= 0 and name != "output_bytes":
+                raise InvalidInput(f"{name} should be above 0, but is {value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a program ended. Equal for runs that ended alike."""
+
+    outcome: Outcome
+    """`passed`: it and its tests ran to their end; `failed`: the tests raised; `error`: it raised itself, or left."""
+
+    detail: str = ""
+    """What it raised and where, on one line; empty where it passed."""
+
+    output: str = ""
+    """The beginning of what it printed."""
+
+    printed: str = ""
+    """A digest of all that it printed."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    """A digest of each public value that a program without tests left behind, by name; empty for functions."""
+
+    seconds: float = field(default=0.0, compare=False)
+
+
+class Sandbox:
+    """Runs programs, two at a time where there are two processors. Close it, or use it as a context manager.
+
+    Not for several threads at once.
+    """
+
+    def __init__(
+        self, limits: RunLimits | None = None, *, n_workers: int | None = None, is_confined: bool = True
+    ) -> None:
+        """Start nothing yet.
+
+        Args:
+            n_workers: Programs that run at the same time.
+            is_confined: False leaves out what the kernel refuses, as on systems where it refuses nothing.
+        """
+        self._limits = limits or RunLimits()
+        self._n_workers = n_workers or min(os.cpu_count() or 1, MAX_WORKERS)
+        self._is_confined = is_confined
+        self._workers: list[_Worker] = []
+        self._preloaded: tuple[str, ...] = ()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def kept(self) -> frozenset[str]:
+        """What the kernel keeps programs from here: `network`, `processes`, `files`."""
+        return self._started("", 1)[0].kept
+
+    def run(self, source: str, tests: str = "") -> RunResult:
+        """How one program ends, with its tests after it."""
+        return self.run_all([(source, tests)])[0]
+
+    def run_all(
+        self,
+        programs: Sequence[tuple[str, str]],
+        *,
+        on_progress: Progress | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
+    ) -> list[RunResult]:
+        """How each program ends.
+
+        Args:
+            programs: Pairs of a source and the tests that follow it, which may be empty.
+            is_cancelled: Asked about ten times a second.
+
+        Raises:
+            Cancelled: `is_cancelled` said so; programs that were running were ended.
+        """
+        try:
+            return self._run_all(programs, on_progress, is_cancelled)
+        except BaseException:
+            self.close()  # or programs that were begun would go on beside the next ones
+            raise
+
+    def _run_all(
+        self,
+        programs: Sequence[tuple[str, str]],
+        on_progress: Progress | None,
+        is_cancelled: Callable[[], bool] | None,
+    ) -> list[RunResult]:
+        done: SimpleQueue[tuple[int, RunResult | Exception]] = SimpleQueue()
+        waiting = iter(enumerate(programs))
+        lock = threading.Lock()
+        for worker in self._started("".join(source for source, _ in programs), len(programs)):
+            todo = _shared(waiting, lock)
+            threading.Thread(target=_work, args=(worker, todo, done, self._limits), daemon=True).start()
+        results: dict[int, RunResult] = {}
+        while len(results) < len(programs):
+            if is_cancelled is not None and is_cancelled():
+                raise Cancelled("running programs was cancelled; nothing was changed")
+            with suppress(Empty):
+                position, result = done.get(timeout=CANCEL_CHECK_SECONDS)
+                if isinstance(result, Exception):
+                    raise result
+                results[position] = result
+                if on_progress is not None:
+                    on_progress(len(results), len(programs))
+        return [results[position] for position in range(len(programs))]
+
+    def close(self) -> None:
+        """End the processes; what was running in them ends too."""
+        for worker in self._workers:
+            worker.close()
+        self._workers = []
+
+    def _started(self, sources: str, n_programs: int) -> list[_Worker]:
+        """As many workers as have something to do, with the modules at hand that the programs name."""
+        needed = tuple(name for name in PRELOADED if name in sources or name in self._preloaded)
+        if needed != self._preloaded:
+            self.close()
+            self._preloaded = needed
+        while len(self._workers) < min(n_programs, self._n_workers):
+            self._workers.append(_Worker(self._preloaded, self._is_confined))
+        return self._workers
+
+
+def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunResult:
+    """How one program ends, with its tests after it, in a sandbox that is made for it; see `Sandbox` for several."""
+    with Sandbox(limits) as sandbox:
+        return sandbox.run(source, tests)
+
+
+def _shared(waiting: Iterator[Any], lock: threading.Lock) -> Iterator[Any]:
+    while True:
+        with lock:
+            held = next(waiting, None)
+        if held is None:
+            return
+        yield held
+
+
+def _work(
+    worker: _Worker,
+    todo: Iterator[tuple[int, tuple[str, str]]],
+    done: SimpleQueue[tuple[int, RunResult | Exception]],
+    limits: RunLimits,
+) -> None:
+    for position, (source, tests) in todo:
+        try:
+            result: RunResult | Exception | None = worker.run(source, tests, limits)
+        except Exception as error:  # noqa: BLE001 - raised again by whoever waits, who would else wait for ever
+            result = error
+        if result is None:
+            return
+        done.put((position, result))
+
+
+def _result(answer: Mapping[str, Any]) -> RunResult:
+    """How a program ended, by what is said of it; one that has found out how may say anything itself."""
+    texts = [answer.get(name) for name in ("detail", "output", "printed")]
+    values = answer.get("values")
+    is_sound = (
+        answer.get("outcome") in get_args(Outcome)
+        and isinstance(values, dict)
+        and all(isinstance(text, str) for text in (*texts, *values, *values.values()))
+    )
+    if not is_sound:
+        return RunResult(outcome="error", detail="what it said of how it ended is no such answer")
+    known: dict[str, Any] = {one.name: answer[one.name] for one in fields(RunResult) if one.name in answer}
+    return RunResult(**known)
+
+
+class _Worker:
+    """A process of `sandbox`, and another one where a program has taken it down."""
+
+    def __init__(self, preloaded: tuple[str, ...], is_confined: bool) -> None:
+        self._preloaded = preloaded
+        self._is_confined = is_confined
+        self._is_closed = False
+        self._lock = threading.Lock()
+        self._directory = tempfile.TemporaryDirectory(prefix="atlas-run-", ignore_cleanup_errors=True)
+        self._start()
+
+    def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
+        """How a program ended; None where this was closed meanwhile."""
+        request = {"source": source, "tests": tests, **asdict(limits)}
+        line = json.dumps(request).encode() + b"\n"
+        answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
+        if answer is not None:
+            return _result(answer)
+        with self._lock:
+            if self._is_closed:
+                return None
+            self._end()
+            self._start()
+        return RunResult(outcome="error", detail="it ended the process that was to run it")
+
+    def close(self) -> None:
+        """End the process and what runs in it."""
+        with self._lock:
+            self._is_closed = True
+            self._end()
+        self._directory.cleanup()
+
+    def _start(self) -> None:
+        if not hasattr(os, "fork"):
+            raise AtlasError(f"programs can be run on Linux and macOS only, but this is {sys.platform}")
+        packages = {
+            "atlas": str(_HERE.parents[1]),
+            "atlas.learning": str(_HERE.parent),
+            "atlas.learning.sandbox": str(_HERE),
+        }
+        code = _START.format(packages=packages, preloaded=self._preloaded, is_confined=self._is_confined)
+        self._child = subprocess.Popen(
+            [sys.executable, "-s", "-P", "-W", "ignore", "-X", "utf8", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd=self._directory.name,
+            env={
+                "PYTHONHASHSEED": "0",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "LC_ALL": "C.UTF-8",
+            },
+            start_new_session=True,
+        )
+        ready = self._heard(GRACE_SECONDS * 3)
+        if ready is None:
+            raise AtlasError(f"the process that runs programs did not start ({sys.executable}); is memory left?")
+        self.kept: frozenset[str] = frozenset(ready["kept"])
+
+    def _ask(self, line: bytes, seconds: float) -> dict[str, Any] | None:
+        assert self._child.stdin is not None
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[self._child.stdin.write(view) :]
+        except (OSError, ValueError):  # it has ended, or is closed
+            return None
+        return self._heard(seconds)
+
+    def _heard(self, seconds: float) -> dict[str, Any] | None:
+        """The next line that the process says; None where it ends or says nothing for so long."""
+        assert self._child.stdout is not None
+        said, deadline = b"", time.monotonic() + seconds
+        poll = select.poll()
+        try:
+            poll.register(self._child.stdout, select.POLLIN)
+            while not said.endswith(b"\n"):
+                left = deadline - time.monotonic()
+                if left <= 0 or not poll.poll(left * 1000):
+                    return None
+                chunk = self._child.stdout.read(2**16)
+                if not chunk:
+                    return None
+                said += chunk
+        except (OSError, ValueError):  # closed meanwhile
+            return None
+        return dict(json.loads(said))
+
+    def _end(self) -> None:
+        self._child.kill()  # the kernel ends what it was running with it, or else it ends by itself at its limits
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()

@@ -1,0 +1,157 @@
+"""Whether a rewritten program still does what the original did, by running both."""
+
+from __future__ import annotations
+
+import symtable
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from atlas.learning.rewrite.executable import raising
+from atlas.learning.sandbox.runner import RunResult, Sandbox
+from atlas.learning.terms.programs import Program
+from atlas.protocols.infra import Progress
+
+Ending = RunResult | str
+"""How an original ends, each time; or why it proves nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What running a program before and after it was rewritten has shown."""
+
+    state: Literal["same", "different", "unproven"]
+    """`unproven`: the original shows nothing that a rewritten one could be held to."""
+
+    reason: str = ""
+    """One line on what differs, or on why nothing is proven; empty where it is the same."""
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the rewritten program may take the original's place."""
+        return self.state == "same"
+
+
+class Verifier:
+    """Runs originals twice, once and for all, and rewritten programs against them.
+
+    An original is a proof where it passes its tests, and prints the same, both times; and where the tests do not also
+    pass once all that it defines raises, as tests do that nobody calls. One without tests defines functions that nobody
+    calls, so that running it says nothing of them: it proves nothing, unless `by_what_it_shows` says that what such a
+    program prints and the values that it leaves behind will do.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, *, by_what_it_shows: bool = False, is_cancelled: Callable[[], bool] | None = None
+    ) -> None:
+        """Ask `is_cancelled` about ten times a second while programs run."""
+        self._sandbox = sandbox
+        self._is_cancelled = is_cancelled
+        self._by_what_it_shows = by_what_it_shows
+        self._endings: dict[tuple[str, str], Ending] = {}
+
+    def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
+        """The programs that prove nothing, by id, each with the reason on one line.
+
+        Raises:
+            Cancelled: `is_cancelled` said so.
+        """
+        held = list(programs)
+        keys = list(dict.fromkeys(_key(program) for program in held if _key(program) not in self._endings))
+        to_run = [key for key in keys if key[1] or self._by_what_it_shows]
+        spoilt = {key: (_spoilt(key[0]), key[1]) for key in to_run if key[1]}
+        runs = [*to_run, *to_run, *spoilt.values()]
+        results = self._sandbox.run_all(runs, on_progress=on_progress, is_cancelled=self._is_cancelled)
+        raising = dict(zip(spoilt, results[2 * len(to_run) :], strict=True))
+        self._endings |= dict.fromkeys(keys, "it has no tests")
+        for key, first, second in zip(to_run, results, results[len(to_run) :], strict=False):
+            self._endings[key] = _ending(first, second, raising.get(key))
+        endings = {program.id: self._endings[_key(program)] for program in held}
+        return {program_id: ending for program_id, ending in endings.items() if isinstance(ending, str)}
+
+    def verdicts(
+        self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
+    ) -> dict[str, Verdict]:
+        """What is proven of each rewritten program, by the original's id.
+
+        Args:
+            pairs: Originals, with the source that is to take their place.
+            on_progress: Told of the originals that were not run before, then of what is to take their place.
+
+        Raises:
+            Cancelled: `is_cancelled` said so.
+        """
+        self.unproven([program for program, _ in pairs], on_progress=on_progress)
+        to_run = {
+            (source, program.tests): None
+            for program, source in pairs
+            if isinstance(self._endings[_key(program)], RunResult) and source != program.source
+        }
+        results = self._sandbox.run_all(list(to_run), on_progress=on_progress, is_cancelled=self._is_cancelled)
+        ended = dict(zip(to_run, results, strict=True))
+        return {
+            program.id: _verdict(self._endings[_key(program)], ended.get((source, program.tests)))
+            for program, source in pairs
+        }
+
+    def same(
+        self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
+    ) -> dict[str, bool | None]:
+        """Whether each rewritten program does the same, by the original's id; None where nothing is proven.
+
+        Raises:
+            Cancelled: `is_cancelled` said so.
+        """
+        told = {"same": True, "different": False, "unproven": None}
+        verdicts = self.verdicts(pairs, on_progress=on_progress)
+        return {program_id: told[verdict.state] for program_id, verdict in verdicts.items()}
+
+
+def _key(program: Program) -> tuple[str, str]:
+    return program.source, program.tests
+
+
+def _spoilt(source: str) -> str:
+    """The source with functions that raise in the place of all that it defines at its top, imports aside."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
+            symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source  # it will not run either
+    names = [one.get_name() for one in symbols if one.is_assigned() and not one.is_imported()]
+    return "\n".join([source, *map(raising, names)]) + "\n"
+
+
+def _ending(first: RunResult, second: RunResult, spoilt: RunResult | None) -> Ending:
+    """How an original ends that was run twice, and once `_spoilt` where it has tests."""
+    has_tests = spoilt is not None
+    if first.outcome != "passed" or second.outcome != "passed":
+        failed = first if first.outcome != "passed" else second
+        return f"it does not {'pass its own tests' if has_tests else 'run'}: {failed.outcome}, {failed.detail}"
+    if (first.printed, first.values) != (second.printed, second.values):
+        return "two runs of it differ"
+    if not has_tests and not first.output and not any(first.values.values()):
+        return "it has no tests, prints nothing and leaves no values behind"
+    if spoilt is not None and not _difference(first, spoilt):
+        return "its tests call nothing of it"
+    return first
+
+
+def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
+    if isinstance(original, str):
+        return Verdict(state="unproven", reason=original)
+    if rewritten is None:
+        return Verdict(state="same")
+    reason = _difference(original, rewritten)
+    return Verdict(state="different" if reason else "same", reason=reason)
+
+
+def _difference(original: RunResult, rewritten: RunResult) -> str:
+    """What a rewritten program does otherwise; empty where nothing is. It may define more than the original did."""
+    if rewritten.outcome != "passed":
+        return f"{rewritten.outcome}: {rewritten.detail}"
+    if rewritten.printed != original.printed:
+        return "it prints something else"
+    changed = [name for name, value in original.values.items() if rewritten.values.get(name) != value]
+    return f"another value of {', '.join(changed)}" if changed else ""

@@ -1,0 +1,126 @@
+"""A search in plain Python: least general generalisations (Plotkin, 1970) of expressions that look alike."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from atlas.core.errors import Cancelled
+from atlas.learning.search.engines import (
+    Corpus,
+    Pattern,
+    Proposal,
+)
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.terms.heads import CALL_COST, EXPRESSION, SYMBOL_SORT, cost_of
+from atlas.learning.terms.matching import match, rewrite
+from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
+
+MAX_BUCKET = 60
+"""Different expressions with the same head that are compared pair by pair; the most frequent ones."""
+
+MIN_SIZE, MAX_SIZE = 4, 80
+
+
+class AntiUnificationEngine:
+    """Abstractions of expressions only, without a search over their combinations; needs nothing installed."""
+
+    name = "Anti-unification"
+
+    def abstractions(
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Proposal:
+        """See `Engine.abstractions`; the limits of memory and time are not needed here."""
+        terms = list(corpus.terms)
+        chosen: list[Pattern] = []
+        ranked = _ranked(terms, limits.max_arity, cancelled)
+        for number, candidate in enumerate(ranked):
+            if len(chosen) == limits.iterations:
+                break
+            if cancelled is not None and cancelled():
+                raise Cancelled("the compression was cancelled; nothing was changed")
+            if progress is not None:
+                progress("searching", number / len(ranked))
+            pattern = replace(candidate, name=f"{CALL}{len(chosen)}")
+            rewritten = [rewrite(term, [pattern]) for term in terms]
+            n_uses = sum(part.head == pattern.name for term in rewritten for part in term.walk())
+            if _saving(pattern, n_uses) > 0:
+                chosen.append(pattern)
+                terms = rewritten
+        return Proposal(patterns=tuple(chosen), terms=tuple(terms))
+
+
+def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
+    """The generalisations, those first that would save most by themselves."""
+    saved: dict[Pattern, int] = {}
+    for bucket in _buckets(terms).values():
+        if cancelled is not None and cancelled():
+            raise Cancelled("the compression was cancelled; nothing was changed")
+        for pattern in _generalisations(list(bucket), max_arity):
+            n_uses = sum(n for term, n in bucket.items() if match(pattern, term) is not None)
+            if (saving := _saving(pattern, n_uses)) > 0:
+                saved[pattern] = saving
+    return sorted(saved, key=lambda pattern: (-saved[pattern], str(pattern.body)))
+
+
+def _buckets(terms: Sequence[Term]) -> Mapping[str, Counter[Term]]:
+    found: dict[str, Counter[Term]] = defaultdict(Counter)
+    for term in terms:
+        for part in term.walk():
+            if part.head.startswith(f"{EXPRESSION}:") and MIN_SIZE <= part.size <= MAX_SIZE:
+                found[part.head][part] += 1
+    return {head: Counter(dict(bucket.most_common(MAX_BUCKET))) for head, bucket in found.items()}
+
+
+def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]:
+    seen = set()
+    for left, right in [*combinations(terms, 2), *((term, term) for term in terms)]:
+        pattern = unify(left, right, max_arity)
+        if pattern is not None and pattern.body not in seen:
+            seen.add(pattern.body)
+            yield pattern
+
+
+def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
+    """The most special pattern that both expressions are uses of; None where it takes more than expressions."""
+    holes = _Holes()
+    body = holes.unify(left, right)
+    if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
+        return None
+    return Pattern(name="", body=body, sort=EXPRESSION, hole_sorts=tuple(holes.sorts))
+
+
+@dataclass(slots=True)
+class _Holes:
+    numbers: dict[tuple[Term, Term], int] = field(default_factory=dict)
+    sorts: list[str] = field(default_factory=list)
+
+    def unify(self, left: Term, right: Term) -> Term | None:
+        if left.head.startswith(SYMBOL) and right.head.startswith(SYMBOL):
+            return self._hole(left, right, SYMBOL_SORT)
+        if left.head == right.head and len(left.children) == len(right.children):
+            children = [self.unify(*pair) for pair in zip(left.children, right.children, strict=True)]
+            together = [child for child in children if child is not None]
+            return Term(left.head, together) if len(together) == len(children) else None
+        both = all(term.head.startswith(f"{EXPRESSION}:") for term in (left, right))
+        return self._hole(left, right, EXPRESSION) if both else None
+
+    def _hole(self, left: Term, right: Term, sort: str) -> Term:
+        number = self.numbers.setdefault((left, right), len(self.sorts))
+        if number == len(self.sorts):
+            self.sorts.append(sort)
+        return Term(f"{HOLE}{number}")
+
+
+def _saving(pattern: Pattern, n_uses: int) -> int:
+    """By the same costs as Stitch's."""
+    own = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
+    repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
+    return n_uses * (own + repeated - CALL_COST) - own

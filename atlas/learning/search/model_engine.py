@@ -1,0 +1,209 @@
+"""The search by a language model, which is shown programs and proposes functions; what they stand for is found here.
+
+A proposal is a function in the form in which programs hold its body, as Stitch's are, so that all that follows is the
+same for both: the programs are rewritten by matching, never by the model, and everything is pruned and proven alike.
+"""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from atlas.core.errors import Cancelled, InvalidInput, LLMError, LLMReplyInvalid
+from atlas.infra.bridge import run
+from atlas.learning.search.engines import Corpus, Pattern, Proposal, nothing_found
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.templates import patterns_of
+from atlas.learning.terms.codec import decode
+from atlas.learning.terms.matching import rewrite
+from atlas.learning.terms.sampling import kinds
+from atlas.learning.terms.terms import CALL, Term
+from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.protocols.infra import LLMClient
+
+SHOWN_CHARACTERS = 24_000
+"""Of the programs in one question."""
+
+MAX_QUESTIONS = 8
+MAX_PROPOSALS = 12
+"""In one answer."""
+
+MAX_CODE_CHARACTERS = 4_000
+MAX_ANSWER_TOKENS = 4_096
+
+SYSTEM = """\
+You look for code that several Python programs repeat, and write each repeated piece as one function, so that programs \
+and functions together become shorter.
+
+Each function is checked: its body must stand in the programs exactly as you write it, statement for statement and \
+operator for operator; only the names of variables may differ, and a parameter that you never assign may stand for any \
+expression. A piece that programs write in different ways is no repetition. The replacing is done for you, and each \
+changed program is run with its own tests.
+- code: one plain function, with the imports that it needs before it and nothing else beside it: no decorators, no \
+defaults or starred parameters, nothing defined or imported inside it, no calls of the other functions.
+- programs: the ids of the programs shown, at least two, that hold its body.
+
+Prefer pieces that do one thing that a name can say and that at least three programs hold. Leave out what is shorter \
+than its call. If nothing is repeated, answer with an empty list: that is better than functions that nobody needs."""
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "functions": {
+            "type": "array",
+            "maxItems": MAX_PROPOSALS,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "code": {"type": "string", "maxLength": MAX_CODE_CHARACTERS},
+                    "programs": {"type": "array", "minItems": 2, "items": {"type": "string"}},
+                },
+                "required": ["code", "programs"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["functions"],
+    "additionalProperties": False,
+}
+
+
+class ModelEngine:
+    """Has a language model read the programs, in batches of those that are alike, and say what they repeat."""
+
+    def __init__(self, llm: LLMClient) -> None:
+        self._llm = llm
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return model_name(self._llm)
+
+    def abstractions(
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Proposal:
+        """See `Engine.abstractions`; blocks while the model answers.
+
+        Raises:
+            LLMError: The model answered no question.
+        """
+        if len(corpus.terms) < 2:
+            return nothing_found(corpus)
+        questions = _Questions(self._llm, corpus, time.monotonic() + limits.seconds)
+        for share in questions.asked():
+            if cancelled is not None and cancelled():
+                raise Cancelled("the compression was cancelled; nothing was changed")
+            if progress is not None:
+                progress("searching", share)
+        return _rewritten(corpus, questions.codes[: limits.iterations], questions.notes)
+
+
+class _Questions:
+    """What a model is asked about a corpus, and what it has answered."""
+
+    def __init__(self, llm: LLMClient, corpus: Corpus, until: float) -> None:
+        self._llm = llm
+        self._until = until
+        self._batches = _batches(corpus.terms)
+        self.codes: list[str] = []
+        """Of the functions that were proposed."""
+
+        self.notes: list[str] = []
+        if len(self._batches) > MAX_QUESTIONS:
+            n_shown = sum(map(len, self._batches[:MAX_QUESTIONS]))
+            self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
+
+    def asked(self) -> Iterator[float]:
+        """Asks one question after the other; before each, the share that is done."""
+        batches = self._batches[:MAX_QUESTIONS]
+        n_answered = 0
+        for number, batch in enumerate(batches):
+            yield number / len(batches)
+            if time.monotonic() > self._until:
+                self.notes.append(f"{model_name(self._llm)} was asked {number} of {len(batches)} questions: time is up")
+                return
+            try:
+                self.codes += run(_proposed(self._llm, batch))
+                n_answered += 1
+            except LLMError as error:
+                if not n_answered and (number + 1 == len(batches) or not isinstance(error, LLMReplyInvalid)):
+                    raise
+                self.notes.append(f"no answer of use about {len(batch):,} programs: {error}")
+                if not isinstance(error, LLMReplyInvalid):
+                    return
+
+
+async def _proposed(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
+    shown = as_data(batch, limit=SHOWN_CHARACTERS)
+    return await ask(
+        llm,
+        SYSTEM,
+        f"The programs:\n{shown}",
+        schema=SCHEMA,
+        validate=partial(_of_batch, batch),
+        max_tokens=MAX_ANSWER_TOKENS,
+    )
+
+
+def _of_batch(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
+    """The code of the functions of an answer.
+
+    Raises:
+        InvalidInput: It names programs that were not shown, or code that is no function to begin with.
+    """
+    for one in answer["functions"]:
+        unknown = sorted(set(one["programs"]) - set(batch))
+        if unknown:
+            raise InvalidInput(f"no program of these ids was shown: {', '.join(map(repr, unknown[:5]))}")
+        if len(set(one["programs"])) < 2:
+            raise InvalidInput("a function should name at least two different programs that hold its body")
+        patterns_of(one["code"])
+    return [one["code"] for one in answer["functions"]]
+
+
+def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
+    """The programs under ids of their own, those of a kind together, as many in each batch as can be shown whole."""
+    by_id = {str(number): term for number, term in enumerate(terms)}
+    in_turn = [by_id[name] for group in kinds(by_id) for name in group]
+    batches: list[dict[str, str]] = [{}]
+    for number, term in enumerate(in_turn, start=1):
+        name, source = f"p{number}", ast.unparse(decode(term))
+        if batches[-1] and sum(map(len, batches[-1].values())) + len(source) > SHOWN_CHARACTERS:
+            batches.append({})
+        batches[-1][name] = source
+    return [batch for batch in batches if len(batch) > 1]
+
+
+def _rewritten(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
+    """The corpus with the functions called that stand in programs of two tasks, each in its most frequent form."""
+    proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
+    standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
+    by_size = sorted(standing, key=lambda pattern: -pattern.body.size)
+    patterns = tuple(replace(pattern, name=f"{CALL}{number}") for number, pattern in enumerate(by_size))
+    n_absent = len(proposed) - len(patterns)
+    absent = f"{n_absent:,} of {len(proposed):,} proposed functions stand in no two tasks' programs as they are written"
+    return Proposal(
+        patterns=patterns,
+        terms=tuple(rewrite(term, patterns) for term in corpus.terms),
+        notes=(*notes, absent) if n_absent else tuple(notes),
+    )
+
+
+def _most_frequent(code: str, corpus: Corpus) -> Pattern:
+    return max(patterns_of(code), key=lambda pattern: _n_tasks(pattern, corpus))
+
+
+def _n_tasks(pattern: Pattern, corpus: Corpus) -> int:
+    """Tasks of whose programs one holds a pattern."""
+    named = [replace(pattern, name=f"{CALL}0")]
+    pairs = zip(corpus.terms, corpus.tasks, strict=True)
+    return len({task for term, task in pairs if rewrite(term, named).calls})

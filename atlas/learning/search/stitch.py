@@ -1,0 +1,177 @@
+"""The search by Stitch (Bowers et al., POPL 2023), in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import Cancelled
+from atlas.learning.search import stitch_worker
+from atlas.learning.search.engines import (
+    Corpus,
+    EngineFailed,
+    Pattern,
+    Proposal,
+    nothing_found,
+)
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.terms.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
+from atlas.learning.terms.terms import SYMBOL, read_term
+
+POLL_SECONDS = 0.05
+BUSY = 2
+"""How many times longer than on a processor of its own a search may take; it finds less only on a busier machine."""
+
+SPARE_SECONDS = 60
+"""After which a search ends by itself that nobody has ended in time."""
+
+LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
+OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
+IN_TIME = "with what was found by then"
+
+
+class StitchEngine:
+    """Stitch with types, variables closed over, and the costs of code that is read.
+
+    Args:
+        costs: Of each head; Stitch itself counts 100 for every one.
+    """
+
+    name = "Stitch"
+
+    def __init__(self, costs: Callable[[str], int] = cost_of) -> None:
+        self._costs = costs
+
+    def abstractions(
+        self,
+        corpus: Corpus,
+        limits: Limits,
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Proposal:
+        """See `Engine.abstractions`."""
+        if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
+            return nothing_found(corpus)
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            (directory / "request.json").write_text(json.dumps(_request(corpus, limits, self._costs)), "ascii")
+            ended = _run(directory, limits, progress, cancelled)
+            return _proposal(directory, corpus, ended)
+
+
+def is_installed() -> bool:
+    """Whether this computer has Stitch."""
+    return importlib.util.find_spec("stitch_core") is not None
+
+
+def _request(corpus: Corpus, limits: Limits, costs: Callable[[str], int]) -> dict[str, Any]:
+    heads = sorted({term.head for program in corpus.terms for term in program.walk()})
+    options = {
+        "max_arity": limits.max_arity,
+        "cost_prim": _compact({head: costs(head) for head in heads}),
+        "cost_prim_default": CALL_COST,
+        "tdfa_json_path": "automaton.json",
+        "tdfa_root": MODULE,
+        "valid_roots": _compact([EXPRESSION, STATEMENT, BLOCK, REST]),
+        "valid_metavars": _compact([EXPRESSION, REST]),
+        "tdfa_non_eta_long_states": "{}",
+        "tdfa_split": "$",
+        "symvar_prefix": SYMBOL,
+    }
+    return {
+        "programs": [str(term) for term in corpus.terms],
+        "tasks": list(corpus.tasks),
+        "automaton": _automaton(heads),
+        "options": options,
+        "iterations": limits.iterations,
+        "megabytes": limits.megabytes,
+        "cpu_seconds": math.ceil(min(max(limits.seconds, 1), LONGEST_SECONDS)),
+        "seconds": min(BUSY * limits.seconds + SPARE_SECONDS, LONGEST_SECONDS),
+    }
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))  # a space would end the option
+
+
+def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Which sorts each head takes, for each sort."""
+    automaton: dict[str, dict[str, tuple[str, ...]]] = {}
+    for text in heads:
+        if not text.startswith(SYMBOL):
+            head = read_head(text)
+            automaton.setdefault(head.sort, {})[text] = head.child_sorts
+    return automaton
+
+
+def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
+    """Why the search ended before its end; empty where it did not."""
+    command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
+    with (directory / "errors.txt").open("wb") as errors:
+        process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)
+    deadline = time.monotonic() + BUSY * limits.seconds
+    try:
+        while process.poll() is None:
+            if cancelled is not None and cancelled():
+                raise Cancelled("the compression was cancelled; nothing was changed")
+            if time.monotonic() > deadline:
+                return f"stopped after {BUSY * limits.seconds:.0f} s, {IN_TIME}"
+            _tell(directory, limits, progress)
+            time.sleep(POLL_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    if process.returncode == -OUT_OF_TIME:
+        return f"stopped after {limits.seconds:.0f} s of computing, {IN_TIME}"
+    return "" if process.returncode == 0 else _last_words(directory, limits, process.returncode)
+
+
+def _tell(directory: Path, limits: Limits, progress: StageProgress | None) -> None:
+    if progress is not None and (answer := _answer(directory)) is not None:
+        progress("searching", len(answer["patterns"]) / limits.iterations)
+
+
+def _answer(directory: Path) -> dict[str, Any] | None:
+    path = directory / "answer.json"
+    if not path.exists():
+        return None
+    answer: dict[str, Any] = json.loads(path.read_text("ascii"))
+    return answer
+
+
+def _last_words(directory: Path, limits: Limits, code: int) -> str:
+    said = (directory / "errors.txt").read_text("utf-8", "replace")
+    if any(sign in said for sign in ("memory allocation", "MemoryError", "failed to map segment")):
+        return f"stopped at {limits.megabytes:,} MB, {IN_TIME}"
+    return f"ended with code {code}: {said.strip()[-300:]!r}"
+
+
+def _proposal(directory: Path, corpus: Corpus, ended: str) -> Proposal:
+    answer = _answer(directory)
+    if answer is None and IN_TIME in ended:
+        return nothing_found(corpus, [f"the search {ended}"])
+    if answer is None or (ended and IN_TIME not in ended and not answer["patterns"]):
+        raise EngineFailed(f"the search {ended or 'gave no answer'}; try fewer programs, or AntiUnificationEngine()")
+    patterns = [
+        Pattern(
+            name=found["name"],
+            body=read_term(found["body"]),
+            sort=found["sort"],
+            hole_sorts=tuple(found["hole_sorts"]),
+        )
+        for found in answer["patterns"]
+    ]
+    notes = [f"the search {ended}"] if ended else []
+    if answer["unchecked"]:
+        notes.append("Stitch's check of its own costs failed and was left out; every result is checked here")
+    return Proposal(patterns=tuple(patterns), terms=tuple(map(read_term, answer["programs"])), notes=tuple(notes))

@@ -1,0 +1,119 @@
+"""Functions that somebody wrote, as patterns: the code in programs that a call of one could take the place of."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from atlas.core.errors import InvalidInput
+from atlas.learning.search.engines import Pattern
+from atlas.learning.terms.codec import encode
+from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN
+from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.terms import HOLE, SYMBOL, Term
+
+DEFINED, READ, RETURN = "d:FunctionDef/", "e:Name/sym", "s:Return/"
+NAMES = (READ, "e:Tuple/")
+
+
+def patterns_of(code: str) -> list[Pattern]:
+    """The forms in which the body of a function may stand in programs; none is named yet.
+
+    Parameters that are only read stand for any expression, other variables for a variable. What returns an expression
+    is that expression. Statements stand at the beginning of a block or after others; with their `return`, or, where
+    that gives back variables, without it and with more statements after them.
+
+    Raises:
+        InvalidInput: The code is not one plain function, imports before it aside.
+    """
+    module = normalise(code)
+    parameters = _parameters(module)
+    defined = next(term for term in encode(module).walk() if term.head.startswith(DEFINED))
+    body = next((child for child in defined.children if child.head.startswith(DO)), None)
+    if body is None:
+        raise InvalidInput("the function should import or define nothing inside it; put imports before it")
+    statements = list(_statements(body))
+    if len(statements) == 1 and statements[0].head.startswith(RETURN) and statements[0].children:
+        return [_pattern(statements[0].children[0], EXPRESSION, parameters)]
+    forms = [(statements, Term(END))]
+    if not any(term.head.startswith(RETURN) for statement in statements[:-1] for term in statement.walk()):
+        before = statements[:-1] if _gives_back(statements[-1]) else statements
+        forms += [(before, Term(REST))] if before and not before[-1].head.startswith(RETURN) else []
+    return [_pattern(_block(start, *form), sort, parameters) for form in forms for start, sort in STARTS]
+
+
+STARTS = ((DO, BLOCK), (THEN, REST))
+"""How a block begins and how it goes on, with the sort of each."""
+
+
+def _parameters(module: ast.Module) -> frozenset[str]:
+    """The parameters of the one function that a module defines.
+
+    Raises:
+        InvalidInput: It is not like that.
+    """
+    *imports, function = module.body or [ast.Pass()]
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        raise InvalidInput("expected one plain function, without decorators and not async, after its imports")
+    if not all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports):
+        raise InvalidInput("expected one function, with nothing but imports before it")
+    given = function.args
+    if given.defaults or given.vararg or given.kwarg or given.kwonlyargs:
+        raise InvalidInput(f"the parameters of {function.name!r} should be plain: no defaults, no stars")
+    return frozenset(arg.arg for arg in (*given.posonlyargs, *given.args))
+
+
+def _statements(block: Term) -> Iterator[Term]:
+    while block.head.startswith((DO, THEN)):
+        statement, block = block.children
+        yield statement
+
+
+def _gives_back(statement: Term) -> bool:
+    """Whether it returns variables, and nothing that is made of them."""
+    if not statement.head.startswith(RETURN):
+        return False
+    return all(term.head.startswith((*NAMES, SYMBOL)) for child in statement.children for term in child.walk())
+
+
+def _block(start: str, statements: list[Term], end: Term) -> Term:
+    for position in range(len(statements) - 1, -1, -1):
+        kind = THEN if position else start
+        end = Term(f"{kind}/{STATEMENT}/{REST}", (statements[position], end))
+    return end
+
+
+def _pattern(body: Term, sort: str, parameters: frozenset[str]) -> Pattern:
+    written = {name for term in body.walk() if term.head != READ for name in _named(term)}
+    holes = _Holes(parameters - written)
+    opened = holes.opened(body)
+    return Pattern(name="", body=opened, sort=sort, hole_sorts=tuple(holes.sorts))
+
+
+def _named(term: Term) -> list[str]:
+    return [child.head.removeprefix(SYMBOL) for child in term.children if child.head.startswith(SYMBOL)]
+
+
+@dataclass(slots=True)
+class _Holes:
+    open: frozenset[str]
+    """The variables that stand for any expression."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    sorts: list[str] = field(default_factory=list)
+
+    def opened(self, term: Term) -> Term:
+        if term.head == REST:
+            return self._hole(REST, REST)
+        if term.head == READ and (name := _named(term)[0]) in self.open:
+            return self._hole(name, EXPRESSION)
+        if term.head.startswith(SYMBOL):
+            return self._hole(term.head.removeprefix(SYMBOL), SYMBOL_SORT)
+        return Term(term.head, [self.opened(child) for child in term.children])
+
+    def _hole(self, name: str, sort: str) -> Term:
+        number = self.numbers.setdefault(f"{sort} {name}", len(self.sorts))
+        if number == len(self.sorts):
+            self.sorts.append(sort)
+        return Term(f"{HOLE}{number}")

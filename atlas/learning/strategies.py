@@ -1,0 +1,370 @@
+"""Finding concepts in attempts: their programs compressed, what was found named, and everything run once more."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+from atlas.core.errors import Cancelled, InvalidInput
+from atlas.core.types import CodeConcept, Experience, Trajectory
+from atlas.infra.bridge import call, in_thread
+from atlas.learning.compression import Abstraction, Compression, Rewritten, compress
+from atlas.learning.naming.autodoc import LLMAutoDocumenter
+from atlas.learning.naming.documenter import HeuristicDocumenter
+from atlas.learning.rewrite.rename import function_of, identifiers, renamed, unused
+from atlas.learning.sandbox.runner import RunLimits, Sandbox
+from atlas.learning.sandbox.verification import Verifier
+from atlas.learning.search.engines import Engine
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.model_engine import ModelEngine
+from atlas.learning.terms.extraction import programs_of
+from atlas.learning.terms.normal_forms import shape
+from atlas.learning.terms.parsing import parsed
+from atlas.learning.terms.programs import Program
+from atlas.protocols.infra import LLMClient, Progress
+from atlas.protocols.strategies import ConceptDocumenter
+
+_log = logging.getLogger(__name__)
+
+MAX_EXAMPLES = 10
+"""Of a concept's uses, for its documenter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """A concept that compression found, and what speaks for it."""
+
+    concept: CodeConcept
+    saving: int
+    """Tokens by which programs and library are shorter for it, itself counted."""
+
+    arity: int
+    n_tasks: int
+    n_verified: int
+    """Of `n_checked`: those that did the same as before."""
+
+    n_checked: int
+    """Of its programs: those whose tests run it."""
+
+    is_known: bool
+    """Whether the library has it already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting:
+    """A program before and after it was rewritten."""
+
+    program: Program
+    before: str
+    """Without docstrings, annotations and comments."""
+
+    after: str
+    concepts: tuple[str, ...]
+    """Ids of the concepts that it needs."""
+
+    does_the_same: bool | None
+    """None where it has nothing that could show it: no tests, or none that run what was put in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What compressing attempts would add to a library."""
+
+    learned: tuple[Learned, ...]
+    """Each after those that it calls."""
+
+    rewritings: tuple[Rewriting, ...]
+    compression: Compression
+    dropped: Mapping[str, int]
+    """How many attempts gave no program, by the reason why."""
+
+    @property
+    def concepts(self) -> list[CodeConcept]:
+        """What the library has not yet, in an order in which each comes after those that it calls."""
+        return [one.concept for one in self.learned if not one.is_known]
+
+    @property
+    def proven(self) -> list[CodeConcept]:
+        """Those of `concepts` that at least one program was run with, and did the same as before."""
+        return [one.concept for one in self.learned if not one.is_known and one.n_verified]
+
+
+class ProvenCompression:
+    """Functions that an engine finds in several programs, named, each proven by running the programs with it."""
+
+    def __init__(
+        self,
+        documenter: ConceptDocumenter | None = None,
+        *,
+        engine: Engine | None = None,
+        limits: Limits | None = None,
+        run_limits: RunLimits | None = None,
+    ) -> None:
+        """Compress later.
+
+        Args:
+            documenter: Names what is found; names are derived from code and uses where there is none.
+            engine: What searches; Stitch where it is installed.
+            limits: Of the search.
+            run_limits: Of each program that is run to prove that it still does the same.
+        """
+        self.documenter = documenter
+        self._engine = engine
+        self._limits = limits
+        self._run_limits = run_limits
+
+    async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
+        """Concepts that shorten the successful programs of these attempts, each after those that it calls.
+
+        Only what running a program has proven; the log says how many were left out, and `propose` shows them.
+        """
+        proposal = await self.propose(trajectories)
+        n_left_out = len(proposal.concepts) - len(proposal.proven)
+        if n_left_out:
+            counted = "1 concept" if n_left_out == 1 else f"{n_left_out} concepts"
+            _log.warning("left out %s that no program with tests proves; `propose` shows them", counted)
+        return proposal.proven
+
+    async def propose(
+        self,
+        attempts: Sequence[Trajectory | Experience],
+        library: Sequence[CodeConcept] = (),
+        *,
+        progress: StageProgress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Proposal:
+        """What `compress` finds, with the savings, the rewritten programs and how far they were proven.
+
+        Args:
+            library: Concepts that are there: their names are not given again, and one that is found again is known.
+
+        Raises:
+            Cancelled: `cancelled` said so; nothing was changed.
+            EngineFailed: The search ended without an answer.
+        """
+        extraction = await asyncio.to_thread(programs_of, attempts)
+        programs = {program.id: program for program in extraction.programs}
+        with Sandbox(self._run_limits) as sandbox:
+            verifier = Verifier(sandbox, is_cancelled=cancelled)
+            verifying = _verifying(progress)
+            compression = await asyncio.to_thread(
+                compress,
+                extraction.programs,
+                engine=self._engine,
+                limits=self._limits,
+                verify=partial(verifier.same, on_progress=verifying),
+                progress=progress,
+                cancelled=cancelled,
+            )
+            concepts, known = await self._named(compression, programs, library, cancelled)
+            rewritings = await asyncio.to_thread(_rewritings, compression, programs, concepts, verifier, verifying)
+        return Proposal(
+            learned=tuple(_learned(one, concepts, known, rewritings) for one in compression.abstractions),
+            rewritings=tuple(rewritings),
+            compression=compression,
+            dropped=extraction.dropped,
+        )
+
+    async def _named(
+        self,
+        compression: Compression,
+        programs: Mapping[str, Program],
+        library: Sequence[CodeConcept],
+        cancelled: IsCancelled | None,
+    ) -> tuple[dict[str, CodeConcept], set[str]]:
+        """Concepts by placeholder, and the placeholders of those that the library has."""
+        taken = {concept.name for concept in library} | set(dir(builtins))
+        for rewritten in compression.rewritten.values():
+            taken |= _identifiers(rewritten.before)
+        documenter = self.documenter or HeuristicDocumenter(taken)
+        held = {shape(concept.code): concept for concept in library if concept.language == "python"}
+        concepts: dict[str, CodeConcept] = {}
+        known: set[str] = set()
+        for abstraction in compression.abstractions:
+            if cancelled is not None and cancelled():
+                raise Cancelled("naming what was found was cancelled; nothing was changed")
+            found = _concept(abstraction, concepts)
+            there = held.get(shape(found.code))
+            if there is not None:
+                known.add(abstraction.name)
+                concepts[abstraction.name] = there
+                continue
+            concepts[abstraction.name] = found
+            with suppress(InvalidInput):  # its code cannot be given another name, and keeps the placeholder
+                examples = _examples(abstraction, compression, programs, concepts)
+                named = await in_thread(call, documenter.document, found, examples)
+                concepts[abstraction.name] = _with_free_name(named, taken)
+            taken.add(concepts[abstraction.name].name)
+        return concepts, known
+
+
+class StitchCompressionStrategy(ProvenCompression):
+    """Symbolic: what programs have in common is found by Stitch, and named as in LILO.
+
+    Source:
+        Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
+    """
+
+
+class LLMCompressionStrategy(ProvenCompression):
+    """A language model proposes the functions, and names those that hold; they are held to the same as Stitch's."""
+
+    def __init__(
+        self,
+        llm_client: LLMClient,
+        documenter: ConceptDocumenter | None = None,
+        *,
+        limits: Limits | None = None,
+        run_limits: RunLimits | None = None,
+    ) -> None:
+        """Ask later.
+
+        Args:
+            documenter: Names what is found; the same model where there is none.
+            limits: Of the questions' time, and of how many functions may be proposed.
+            run_limits: Of each program that is run to prove that it still does the same.
+        """
+        super().__init__(
+            documenter or LLMAutoDocumenter(llm_client),
+            engine=ModelEngine(llm_client),
+            limits=limits,
+            run_limits=run_limits,
+        )
+
+
+def _verifying(progress: StageProgress | None) -> Progress | None:
+    """Tells which share of the programs was run."""
+    return None if progress is None else lambda done, total: progress("verifying", done / total)
+
+
+def _function_name(concept: CodeConcept) -> str:
+    """What its code defines: a library may hold it under another name."""
+    return function_of(concept.code, concept.name).name
+
+
+def _calling(code: str, names: Mapping[str, str]) -> str:
+    """The code with functions called by other names: renamed, or by an alias where a name means something else."""
+    try:
+        return renamed(code, names)
+    except InvalidInput:
+        return "\n".join([*(f"{old} = {new}" for old, new in names.items() if old != new), "", "", code])
+
+
+def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
+    """What was found, under its placeholder, calling the others by their names."""
+    names = {placeholder: _function_name(concepts[placeholder]) for placeholder in abstraction.calls}
+    return CodeConcept(
+        name=abstraction.name,
+        description=abstraction.name,
+        code=_calling(abstraction.source, names),
+        source="learned",
+        calls=tuple(concepts[placeholder].id for placeholder in abstraction.calls),
+        found_in=abstraction.uses,
+        metadata={"n_tasks": abstraction.n_tasks, "saving": abstraction.saving},
+    )
+
+
+def _examples(
+    abstraction: Abstraction,
+    compression: Compression,
+    programs: Mapping[str, Program],
+    concepts: Mapping[str, CodeConcept],
+) -> list[tuple[str, str]]:
+    """Tasks, and the programs that solved them with this function."""
+    direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
+    shown = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
+    return [(programs[name].description, _renamed(compression.rewritten[name], concepts)[0]) for name in shown]
+
+
+def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
+    """A documenter knows the names that it gave, but not every name that is taken."""
+    free = unused(concept.name, taken)
+    if free == concept.name:
+        return concept
+    return replace(
+        concept,
+        name=free,
+        code=renamed(concept.code, {_function_name(concept): free}),
+        signature=concept.signature.replace(f"{_function_name(concept)}(", f"{free}(", 1),
+    )
+
+
+def _renamed(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
+    """A rewritten program that calls concepts by their names, as far as it has not taken those for something else.
+
+    Returns:
+        Its source, and the names under which it calls each concept, by placeholder.
+    """
+    own = _identifiers(rewritten.after)
+    names = {one: _function_name(concepts[one]) for one in rewritten.functions if one in concepts}
+    names = {placeholder: name for placeholder, name in names.items() if name not in own}
+    with suppress(InvalidInput):  # it looks names up as texts
+        return renamed(rewritten.after, names), names
+    return rewritten.after, {}
+
+
+def _rewritings(
+    compression: Compression,
+    programs: Mapping[str, Program],
+    concepts: Mapping[str, CodeConcept],
+    verifier: Verifier,
+    on_progress: Progress | None,
+) -> list[Rewriting]:
+    """Every rewritten program with its concepts as they are proposed, run once more."""
+    shown = {name: _renamed(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
+    sources = {
+        name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
+    }
+    proving = {name for one in compression.abstractions for name in one.proofs}
+    pairs = [(programs[name], source) for name, source in sources.items()]
+    verdicts = verifier.verdicts(pairs, on_progress=on_progress)
+    return [
+        Rewriting(
+            program=programs[name],
+            before=rewritten.before,
+            after=shown[name][0],
+            concepts=tuple(concepts[placeholder].id for placeholder in rewritten.functions),
+            does_the_same=verdicts[name].is_proven if name in proving else None,
+        )
+        for name, rewritten in compression.rewritten.items()
+    ]
+
+
+def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
+    """The program after the code of the concepts that it needs, under the names that it calls them by."""
+    called_by = {_function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
+    code = []
+    for one in rewritten.functions:
+        own = _function_name(concepts[one])
+        try:
+            code.append(renamed(concepts[one].code, called_by))
+        except InvalidInput:
+            alias = f"{called_by[own]} = {own}\n" if called_by[own] != own else ""
+            code.append(f"{concepts[one].code}\n{alias}")
+    return "\n\n\n".join([*code, after])
+
+
+def _learned(
+    abstraction: Abstraction, concepts: Mapping[str, CodeConcept], known: set[str], rewritings: Sequence[Rewriting]
+) -> Learned:
+    concept = concepts[abstraction.name]
+    proofs = [one.does_the_same for one in rewritings if one.program.id in abstraction.proofs]
+    return Learned(
+        concept=concept,
+        saving=abstraction.saving,
+        arity=abstraction.arity,
+        n_tasks=abstraction.n_tasks,
+        n_verified=proofs.count(True),
+        n_checked=len(proofs),
+        is_known=abstraction.name in known,
+    )
+
+
+def _identifiers(source: str) -> set[str]:
+    tree = parsed(source)
+    return identifiers(tree) if tree is not None else set()

@@ -1,0 +1,242 @@
+"""Python's syntax trees as terms, and back, exactly."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.learning.analysis.scopes import LOCAL, bindings
+from atlas.learning.terms.heads import (
+    BLOCK,
+    DEFINITION,
+    DEFINITIONS,
+    DO,
+    END,
+    EXPRESSION,
+    MODULE,
+    REST,
+    STATEMENT,
+    SYMBOL_SORT,
+    THEN,
+    Head,
+    Part,
+    class_of,
+    escaped,
+    read_head,
+    unescaped,
+)
+from atlas.learning.terms.terms import SYMBOL, Term
+
+DEFINING = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Global,
+    ast.Nonlocal,
+)
+OPERATORS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+OTHER_SORTS: Mapping[type[ast.AST], str] = {
+    ast.Module: MODULE,
+    ast.excepthandler: "handler",
+    ast.comprehension: "gen",
+    ast.arguments: "args",
+    ast.arg: "arg",
+    ast.keyword: "kw",
+    ast.withitem: "withitem",
+    ast.alias: "alias",
+    ast.match_case: "case",
+    ast.pattern: "pattern",
+}
+CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
+NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
+"""The classes whose name may be a local variable, with the field that it stands in."""
+
+
+def encode(module: ast.Module) -> Term:
+    """The term of a program; names of local variables are terms of their own, all else is in the heads.
+
+    Raises:
+        InvalidInput: It has syntax that this version does not know, by its name.
+    """
+    return _Encoder(bindings(module)).node(module, MODULE)
+
+
+class _Encoder:
+    def __init__(self, origins: Mapping[int, str]) -> None:
+        self._origins = origins
+
+    def node(self, node: ast.AST, sort: str) -> Term:
+        parts: list[Part] = []
+        children: list[Term] = []
+        for name, value in _fields(node):
+            part, found = self._named(node, value) if NAMED.get(type(node)) == name else self._part(node, value)
+            parts.append(part)
+            children += found
+        if isinstance(node, ast.Name) and not children:
+            parts.append(_scalars(self._origins[id(node)]))
+        return Term(str(Head(sort=sort, name=type(node).__name__, parts=tuple(parts))), children)
+
+    def _named(self, node: ast.AST, name: str | None) -> tuple[Part, list[Term]]:
+        if name is not None and self._origins[id(node)] == LOCAL:
+            return Part(sorts=(SYMBOL_SORT,)), [Term(SYMBOL + escaped(name))]
+        return _scalars(name), []
+
+    def _part(self, parent: ast.AST, value: Any) -> tuple[Part, list[Term]]:
+        if isinstance(value, list):
+            return self._listed(parent, value)
+        if isinstance(value, OPERATORS):
+            return _scalars(type(value).__name__), []
+        if isinstance(value, ast.AST):
+            sort = _sort(value, parent)
+            return Part(sorts=(sort,)), [self.node(value, sort)]
+        if value is None and not isinstance(parent, ast.Constant):
+            return Part(sorts=(None,)), []
+        return _scalars(value), []
+
+    def _listed(self, parent: ast.AST, values: list[Any]) -> tuple[Part, list[Term]]:
+        if values and isinstance(values[0], ast.stmt):
+            term = self._block(values)
+            return Part(sorts=(read_head(term.head).sort,)), [term]
+        if values and isinstance(values[0], (str, *OPERATORS)):
+            names = tuple(value if isinstance(value, str) else type(value).__name__ for value in values)
+            return Part(scalars=names, is_list=True, is_scalar=True), []
+        sorts = tuple(None if value is None else _sort(value, parent) for value in values)
+        terms = [self.node(value, sort) for value, sort in zip(values, sorts, strict=True) if sort is not None]
+        return Part(sorts=sorts, is_list=True), terms
+
+    def _block(self, statements: list[ast.stmt]) -> Term:
+        """What defines or imports is kept out of abstractions: its block is one flat term of another sort."""
+        terms = [self.node(statement, _sort(statement, statement)) for statement in statements]
+        if any(isinstance(statement, DEFINING) for statement in statements):
+            sorts = tuple(read_head(term.head).sort for term in terms)
+            return Term(str(Head(sort=DEFINITIONS, name="Do", parts=(Part(sorts=sorts, is_list=True),))), terms)
+        rest = Term(END)
+        for term in reversed(terms[1:]):
+            rest = Term(f"{THEN}/{STATEMENT}/{REST}", (term, rest))
+        return Term(f"{DO}/{STATEMENT}/{REST}", (terms[0], rest))
+
+
+def _scalars(*values: Any) -> Part:
+    return Part(scalars=values, is_scalar=True)
+
+
+def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    return ((name, value) for name, value in ast.iter_fields(node) if name != "ctx")
+
+
+def _sort(node: ast.AST, parent: ast.AST) -> str:
+    """Where else the same node would be of another sort, that sort is in its head."""
+    if isinstance(node, ast.stmt):
+        return DEFINITION if isinstance(node, DEFINING) else STATEMENT
+    if isinstance(node, ast.expr):
+        return _expression_sort(node, parent)
+    for kind, sort in OTHER_SORTS.items():
+        if isinstance(node, kind):
+            return sort
+    raise InvalidInput(f"expected syntax of Python 3.11, got {type(node).__name__!r}: leave this program out")
+
+
+def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
+    context = getattr(node, "ctx", None)
+    for sort, kind in CONTEXTS.items():
+        if isinstance(context, kind):
+            return sort
+    match node:
+        case ast.Starred():
+            return "starred"
+        case ast.Slice():
+            return "slice"
+        case ast.Tuple() if any(isinstance(element, ast.Slice) for element in node.elts):
+            return "slice"
+    return _place_sort(node, parent)
+
+
+def _place_sort(node: ast.expr, parent: ast.AST) -> str:
+    """Inside f-strings and patterns not every expression may stand."""
+    match node, parent:
+        case ast.FormattedValue(), _:
+            return "format"
+        case ast.Constant(), ast.JoinedStr():
+            return "text"
+        case ast.JoinedStr(), ast.FormattedValue() if node is parent.format_spec:
+            return "spec"
+        case _, ast.pattern():
+            return "fixed"
+    return EXPRESSION
+
+
+def decode(term: Term) -> ast.Module:
+    """The program of a term.
+
+    Raises:
+        InvalidInput: It is not the term of a program.
+    """
+    module = Decoder().node(term)
+    if not isinstance(module, ast.Module):
+        raise InvalidInput(f"expected the term of a program, got {term.head!r}")
+    return ast.fix_missing_locations(module)
+
+
+class Decoder:
+    """Makes syntax trees of terms; subclasses say what becomes of heads that are not Python's."""
+
+    def node(self, term: Term) -> Any:
+        """The syntax node of a term of any sort but blocks."""
+        head = read_head(term.head)
+        kind = class_of(head)
+        node = kind()
+        waiting = iter(term.children)
+        names = (name for name in kind._fields if name != "ctx")
+        for name, part in zip(names, head.parts, strict=False):
+            setattr(node, name, self._value(name, part, waiting, kind))
+        if "ctx" in kind._fields:
+            node.ctx = CONTEXTS.get(head.sort, ast.Load)()  # type: ignore[attr-defined]
+        return node
+
+    def block(self, term: Term) -> list[ast.stmt]:
+        """The statements of a block."""
+        statements: list[ast.stmt] = []
+        while term.head.startswith((DO, THEN)):
+            self.found_block(term, statements)
+            statement, term = term.children
+            statements += self.statements(statement)
+        self.found_block(term, statements)
+        if term.head != END:
+            statements += self.rest(term)
+        return statements
+
+    def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
+        """Told of each block, with the list that its statements are put into and those before them."""
+
+    def rest(self, term: Term) -> list[ast.stmt]:
+        """The statements of a block that is not a chain."""
+        return [statement for child in term.children for statement in self.statements(child)]
+
+    def statements(self, term: Term) -> list[ast.stmt]:
+        """The statements that stand for the term of one."""
+        return [self.node(term)]
+
+    def symbol(self, term: Term) -> str:
+        """The name of a local variable."""
+        return unescaped(term.head.removeprefix(SYMBOL))
+
+    def _value(self, name: str, part: Part, waiting: Iterator[Term], kind: type[ast.AST]) -> Any:
+        if part.is_scalar:
+            values = [_operator(value) if name in ("op", "ops") else value for value in part.scalars]
+            return values if part.is_list else values[0]
+        if part.sorts and part.sorts[0] in (BLOCK, DEFINITIONS):
+            return self.block(next(waiting))
+        values = [None if sort is None else self._child(sort, next(waiting)) for sort in part.sorts]
+        return values if part.is_list else values[0]
+
+    def _child(self, sort: str, term: Term) -> Any:
+        return self.symbol(term) if sort == SYMBOL_SORT else self.node(term)
+
+
+def _operator(name: Any) -> ast.AST:
+    kind: type[ast.AST] = getattr(ast, name)
+    return kind()

@@ -1,0 +1,82 @@
+"""Programs in one form: what people read beside the code is left out, what the code does stays."""
+
+from __future__ import annotations
+
+import ast
+from typing import TypeVar
+
+from atlas.learning.terms.parsing import NotPython, parse
+
+_Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def normalise(source: str) -> ast.Module:
+    """The program without docstrings, annotations, comments and `from __future__` imports.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
+    """
+    module = stripped(source)
+    try:
+        same = ast.dump(parse(ast.unparse(module))) == ast.dump(module)
+    except (ValueError, RecursionError) as error:  # an f-string with a backslash inside its braces, for one
+        raise NotPython(f"expected code that can be written down again, got: {error}") from error
+    if not same:
+        raise NotPython("expected code that reads the same when it is written down again")
+    return module
+
+
+def stripped(source: str) -> ast.Module:
+    """`normalise`, also where the code cannot be written down again as it was.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested.
+    """
+    module = ast.fix_missing_locations(_Stripping().visit_Module(parse(source)))
+    module.type_ignores = []
+    return module
+
+
+class _Stripping(ast.NodeTransformer):
+    """Annotations of classes stay: a dataclass is made of them."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        self.generic_visit(node)
+        node.body = _without_docstring(node.body, keep_one=False)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        return self._function(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        kept = [part if isinstance(part, ast.AnnAssign) else self.visit(part) for part in node.body]
+        node.body = _without_docstring(kept)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        """Without a value it stays, for it makes a local."""
+        self.generic_visit(node)
+        return node if node.value is None else ast.Assign(targets=[node.target], value=node.value)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = node.type_comment = None
+        return node
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom | None:
+        return None if node.module == "__future__" else node
+
+    def _function(self, node: _Function) -> _Function:
+        self.generic_visit(node)
+        node.returns = None
+        node.body = _without_docstring(node.body)
+        return node
+
+
+def _without_docstring(body: list[ast.stmt], *, keep_one: bool = True) -> list[ast.stmt]:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())), *rest]:
+            return rest or ([ast.Pass()] if keep_one else [])
+    return body

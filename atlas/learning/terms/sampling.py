@@ -1,0 +1,56 @@
+"""A corpus that is too large, cut down to programs that differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from atlas.learning.search.limits import Limits
+from atlas.learning.terms.terms import Term
+
+GROUP = 4
+"""Programs of a kind that are taken together."""
+
+
+def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
+    """The names of as many programs as the limits allow, from every kind of program as many.
+
+    Programs are of one kind where they share their rarest common head: those that could have an abstraction in common
+    stay together, so that it is still found in several of them.
+    """
+    if len(terms) <= limits.max_programs and sum(term.size for term in terms.values()) <= limits.max_heads:
+        return list(terms)
+    groups = kinds(terms)
+    chosen: list[str] = []
+    n_heads = 0
+    for name in _in_turn(groups):
+        if len(chosen) == limits.max_programs or n_heads + terms[name].size > limits.max_heads:
+            continue  # a smaller one may still fit
+        chosen.append(name)
+        n_heads += terms[name].size
+    kept = set(chosen)
+    return [name for name in terms if name in kept]
+
+
+def kinds(terms: Mapping[str, Term]) -> list[list[str]]:
+    """Groups of programs, the largest first."""
+    n_programs = Counter(head for term in terms.values() for head in _heads(term))
+    groups: dict[str, list[str]] = {}
+    for name, term in terms.items():
+        shared = [head for head in _heads(term) if n_programs[head] > 1]
+        kind = min(shared, key=lambda head: (n_programs[head], head), default="")
+        groups.setdefault(kind, []).append(name)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _heads(term: Term) -> set[str]:
+    return {part.head for part in term.walk() if not part.head.startswith("&")}
+
+
+def _in_turn(groups: list[list[str]]) -> list[str]:
+    """Whole small groups before more of the large ones: pairs of the same kind first."""
+    ordered: list[str] = []
+    for begin in range(0, max(map(len, groups), default=0), GROUP):
+        for group in groups:
+            ordered += group[begin : begin + GROUP]
+    return ordered

@@ -1,0 +1,38 @@
+"""Attempts as a language model reads them: data, delimited, and no longer than they may be."""
+
+from __future__ import annotations
+
+from atlas.core.types import Experience, Step, Trajectory
+from atlas.llm.structured_output import as_data
+
+ATTEMPT_CHARACTERS = 24_000
+"""Of one attempt in a prompt, about 8,000 tokens."""
+
+
+def told_attempt(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
+    """A prompt's part that shows an attempt: its task, its steps, how it ended and what was said of it."""
+    outcome = trajectory.outcome
+    parts = {
+        "task": trajectory.task.description,
+        "steps": "\n".join(_step(n, step) for n, step in enumerate(trajectory.steps, start=1)),
+        "outcome": outcome.label + (f": {outcome.error_info}" if outcome.error_info else ""),
+        "solution": str(trajectory.metadata.get("solution", "") or ""),
+        "feedback": str(trajectory.metadata.get("feedback", "") or ""),
+    }
+    return as_data({name: text for name, text in parts.items() if text.strip()}, limit=limit)
+
+
+def told_experience(experience: Experience) -> str:
+    """One experience as text: its task, how it ended, what was done and what was said of it."""
+    parts = {
+        "task": experience.task.description,
+        "outcome": experience.outcome.label,
+        "what was done": experience.solution_output,
+        "feedback": experience.feedback,
+    }
+    return "\n".join(f"{name}: {text}" for name, text in parts.items() if text.strip())
+
+
+def _step(number: int, step: Step) -> str:
+    parts = {"thought": step.thought, "action": step.action, "saw": step.observation}
+    return f"{number}. " + "\n   ".join(f"{name}: {text}" for name, text in parts.items() if text.strip())

@@ -1,0 +1,1 @@
+"""Maps of a memory: projection, domains with names, near-duplicates."""

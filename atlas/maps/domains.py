@@ -1,0 +1,131 @@
+"""Domains: the groups that emerge on a map, and which of them are the same as before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.maps.projection import Coordinates
+
+UNCLUSTERED = -1
+"""The label of records that belong to no domain."""
+
+SEED = 42
+MAX_FITTED = 20_000
+"""Points beyond which a sample is grouped and the rest is assigned to its groups."""
+
+MIN_SAMPLES = 3
+"""Points that must be near for a place to be dense; fewer leave less unclustered, more resist stray points."""
+
+TOO_LARGE = 0.6
+"""Share of all points from which a group says too little, and the groups within it are shown instead."""
+
+SAME_FROM = 0.2
+"""Overlap (Jaccard) from which a domain is taken for an earlier one."""
+
+Labels = npt.NDArray[np.int32]
+Strengths = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Which group each point belongs to."""
+
+    labels: Labels
+    """Shape (n,): numbered from 0, largest first; `UNCLUSTERED` where it belongs to none."""
+
+    strengths: Strengths
+    """Shape (n,): how firmly it belongs to its group, in [0, 1]."""
+
+
+def default_min_size(n: int) -> int:
+    """The smallest domain that a memory of n records should show: 10 of 300, 39 of 5,000, 174 of 100,000."""
+    return max(5, round(0.55 * math.sqrt(n)))
+
+
+def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
+    """Groups of points that lie together, as HDBSCAN finds them.
+
+    Args:
+        coordinates: Shape (n, 2).
+        min_size: Fewest points of a group; 0 takes `default_min_size`.
+    """
+    n = len(coordinates)
+    min_size = max(2, min_size or default_min_size(n))
+    if n < 2 * min_size:  # fewer than two groups could be told apart
+        return Clusters(np.full(n, UNCLUSTERED, np.int32), np.zeros(n, np.float32))
+    if n <= MAX_FITTED:
+        return _largest_first(_hdbscan(coordinates, min_size))
+    rows = np.sort(np.random.default_rng(SEED).choice(n, MAX_FITTED, replace=False))
+    fitted = _hdbscan(coordinates[rows], max(5, round(min_size * MAX_FITTED / n)))
+    return _largest_first(_assigned(coordinates, coordinates[rows], fitted))
+
+
+def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
+    """The groups that last longest as the density rises; the finest, where those are too large to tell anything."""
+    lasting = _selected(coordinates, min_size, "eom")
+    largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
+    return lasting if largest <= TOO_LARGE * len(coordinates) else _selected(coordinates, min_size, "leaf")
+
+
+def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
+    from sklearn.cluster import HDBSCAN
+
+    model = HDBSCAN(min_size, min_samples=min(MIN_SAMPLES, min_size), cluster_selection_method=method, copy=True)
+    labels = model.fit_predict(coordinates.astype(np.float64))
+    return Clusters(labels.astype(np.int32), np.nan_to_num(model.probabilities_).astype(np.float32))
+
+
+def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
+    """Every point in the group of the nearest point of the sample."""
+    from scipy.spatial import cKDTree
+
+    _, nearest = cKDTree(sample).query(coordinates)
+    return Clusters(fitted.labels[nearest], fitted.strengths[nearest])
+
+
+def _largest_first(clusters: Clusters) -> Clusters:
+    labels, sizes = np.unique(clusters.labels[clusters.labels >= 0], return_counts=True)
+    order = labels[np.argsort(-sizes, kind="stable")]
+    return Clusters(renumbered(clusters.labels, {int(old): new for new, old in enumerate(order)}), clusters.strengths)
+
+
+def renumbered(labels: Labels, numbers: Mapping[int, int]) -> Labels:
+    """Labels with other numbers; those that are not named become `UNCLUSTERED`."""
+    found = np.full(len(labels), UNCLUSTERED, np.int32)
+    for old, new in numbers.items():
+        found[labels == old] = new
+    return found
+
+
+def match_domains(old: Labels, new: Labels) -> dict[int, int]:
+    """For each new domain the number of the old one that it mostly is, or a number that no old one has.
+
+    Args:
+        old: Labels of the records that both maps show.
+        new: Labels of the same records, in the same order, or of more records after them.
+
+    Source:
+        The assignment with the greatest sum of Jaccard overlaps (Kuhn, 1955).
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    olds, news = _numbers(old), _numbers(new)
+    shared = new[: len(old)]
+    overlap = np.zeros((len(news), len(olds)))
+    for row, number in enumerate(news):
+        for column, earlier in enumerate(olds):
+            both = int(((shared == number) & (old == earlier)).sum())
+            overlap[row, column] = both / max(1, int((shared == number).sum() + (old == earlier).sum()) - both)
+    rows, columns = linear_sum_assignment(-overlap) if overlap.size else ([], [])
+    kept = {news[r]: olds[c] for r, c in zip(rows, columns, strict=True) if overlap[r, c] >= SAME_FROM}
+    free = max(olds, default=-1) + 1
+    return kept | {number: free + place for place, number in enumerate(n for n in news if n not in kept)}
+
+
+def _numbers(labels: Labels) -> list[int]:
+    return [int(number) for number in np.unique(labels) if number != UNCLUSTERED]

@@ -1,0 +1,153 @@
+"""Names that people have given to domains. They stand beside the store's other files and are no cache."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput, StoreUnavailable
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.maps.map import Domain, MemoryMap
+
+FILE = "domain_names.json"
+LONGEST = 80
+MEMBERS_KEPT = 400
+"""Ids that a named domain is known by, spread over it."""
+
+SAME_FROM = 0.3
+"""Estimated overlap (Jaccard) from which a domain is the one that was named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedDomain:
+    """A name, and the records that it was given for."""
+
+    name: str
+    members: tuple[str, ...]
+    """Ids of at most `MEMBERS_KEPT` of them."""
+
+    n: int
+    """How many there were."""
+
+
+class DomainNames:
+    """The names of one collection's domains; each stays with most of its records, whatever map they are on."""
+
+    def __init__(self, directory: Path, collection: str) -> None:
+        self.path = directory / FILE
+        self._collection = collection
+
+    def load(self) -> tuple[NamedDomain, ...]:
+        """The names in the order in which they were given; without those that cannot be read."""
+        try:
+            every = json.loads(self.path.read_text(encoding="utf-8"))
+            return _told_apart(every[self._collection])[0]
+        except (OSError, ValueError, KeyError, TypeError):
+            return ()
+
+    def apply(self, memory_map: MemoryMap) -> MemoryMap:
+        """The map with the names that people have given."""
+        named = self.load()
+        given = {number: named[place].name for number, place in _matches(memory_map, named).items()}
+        domains = (
+            replace(domain, name=given[domain.number], is_named_by_person=True) if domain.number in given else domain
+            for domain in memory_map.domains
+        )
+        return replace(memory_map, domains=tuple(domains))
+
+    def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
+        """Give a domain a name, in place of the one that it has; an empty one gives its own words back.
+
+        Raises:
+            InvalidInput: The map has no such domain, or the name is too long or not one line.
+            StoreUnavailable: The file cannot be written.
+        """
+        name = name.strip()
+        if memory_map.domain(number) is None:
+            raise InvalidInput(f"the map has no domain {number}; it may have changed since")
+        if len(name) > LONGEST or not (name.isprintable()):
+            raise InvalidInput(f"a domain's name should be one line of at most {LONGEST} characters, but is {name!r}")
+        members = memory_map.members(number)
+        step = -(-len(members) // MEMBERS_KEPT)
+        entry = NamedDomain(name=name, members=members[::step], n=len(members))
+
+        def renamed(named: tuple[NamedDomain, ...]) -> list[NamedDomain]:
+            had = _matches(memory_map, named).get(number)
+            return [one for place, one in enumerate(named) if place != had] + ([entry] if name else [])
+
+        self._change(renamed)
+
+    def _change(self, change: Callable[[tuple[NamedDomain, ...]], Sequence[NamedDomain]]) -> None:
+        beside = self.path.with_name(f".{FILE}.{os.getpid()}")
+        try:
+            with InterProcessLock(self.path.with_name("domain_names.lock")).held():
+                every = self._every()
+                named, unreadable = _told_apart(every.get(self._collection, []))
+                every[self._collection] = [*map(asdict, change(named)), *unreadable]
+                beside.write_text(json.dumps(every, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+                beside.replace(self.path)
+        except StoreUnavailable:
+            raise
+        except OSError as error:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
+
+    def _every(self) -> dict[str, Any]:
+        """What the file holds of every collection; nothing where it is damaged, after putting that aside."""
+        if not self.path.exists():
+            return {}
+        try:
+            held = json.loads(self.path.read_text(encoding="utf-8"))
+        except ValueError:
+            held = None
+        if not isinstance(held, dict) or not isinstance(held.get(self._collection, []), list):
+            self.path.replace(self.path.with_name(f"{FILE}.damaged"))
+            return {}
+        return held
+
+
+def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
+    """The entries that can be read, and as they are those that cannot: a later version may have written them."""
+    named, unreadable = [], []
+    for entry in entries:
+        try:
+            read = NamedDomain(name=str(entry["name"]), members=tuple(map(str, entry["members"])), n=int(entry["n"]))
+        except (ValueError, KeyError, TypeError, OverflowError):
+            unreadable.append(entry)
+        else:
+            named.append(read)
+    return tuple(named), unreadable
+
+
+def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:
+    """The place among the names of each domain that has one."""
+    from scipy.optimize import linear_sum_assignment
+
+    labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named else {}
+    overlap = np.array([[_overlap(one, domain, labels) for one in named] for domain in memory_map.domains])
+    if not overlap.size:
+        return {}
+    rows, columns = linear_sum_assignment(-overlap)
+    return {
+        memory_map.domains[row].number: int(column)
+        for row, column in zip(rows, columns, strict=True)
+        if overlap[row, column] >= SAME_FROM
+    }
+
+
+def _overlap(named: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
+    """How much a domain is the one that was named, judged by those of its kept members that are still there."""
+    live = [labels[record_id] for record_id in named.members if record_id in labels]
+    if not live:
+        return 0.0
+    n_live = named.n * len(live) / len(named.members)
+    both = min(n_live * live.count(domain.number) / len(live), domain.n)
+    return both / (n_live + domain.n - both)

@@ -1,0 +1,396 @@
+"""The map of a memory: where each record lies, which domain it belongs to, and what made the map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.types import Vectors
+from atlas.maps.domains import UNCLUSTERED as UNCLUSTERED
+from atlas.maps.domains import Labels, Strengths, default_min_size, find_domains, match_domains, renumbered
+from atlas.maps.knn import nearest_neighbours
+from atlas.maps.naming import domain_name, name_domains
+from atlas.maps.projection import (
+    N_NEIGHBOURS,
+    SEED,
+    align,
+    fit,
+    pca,
+    place,
+    placing_weights,
+    trustworthiness,
+)
+from atlas.maps.projection import Coordinates as Coordinates
+from atlas.maps.snapshot import Embedded
+
+OnProgress = Callable[[int, int, str], None]
+"""Called with how much is done, of how much, and what is being done."""
+
+_Rows = npt.NDArray[np.int64]
+
+SAME_NAME_FROM = 0.5
+"""Share of an earlier domain's members that must still be together for it to keep its name."""
+
+TYPICAL = 5
+JUDGED_OF_A_PREVIEW = 100
+"""Points that a preview's trustworthiness is taken from: somebody waits for it."""
+
+REFIT_FROM = 0.1
+"""Share of placed records from which a map should be fitted anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapRecipe:
+    """All that made a map, so that the same can be made again."""
+
+    model: str
+    """The embedding model of the vectors."""
+
+    engine: str
+    """`pca`, `umap` or `umap-learn`."""
+
+    seed: int
+    n_neighbours: int
+    min_domain_size: int
+    versions: str
+    """The libraries and their versions, as one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """A group of records that lie together."""
+
+    number: int
+    """Its label; the same from map to map as long as its members are mostly the same."""
+
+    name: str
+    """Its most telling words, or what a person has named it."""
+
+    is_named_by_person: bool
+    terms: tuple[str, ...]
+    n: int
+    centre: tuple[float, float]
+    """Where its label stands."""
+
+    typical: tuple[str, ...]
+    """Ids of the records nearest to its middle, at most five."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryMap:
+    """Where each record of a collection lies, and its domain."""
+
+    ids: tuple[str, ...]
+    coordinates: Coordinates
+    is_placed: npt.NDArray[np.bool_]
+    """Shape (n,): placed by its neighbours since the map was fitted."""
+
+    labels: npt.NDArray[np.int32]
+    """Shape (n,): the number of its domain, or `UNCLUSTERED`."""
+
+    strengths: npt.NDArray[np.float32]
+    """Shape (n,): how firmly it belongs to its domain, in [0, 1]."""
+
+    domains: tuple[Domain, ...]
+    """Largest first."""
+
+    recipe: MapRecipe
+    trustworthiness: float
+    """At 15 neighbours, in [0, 1]; of a sample where there are many."""
+
+    revision: int
+    """The store's revision that it shows."""
+
+    ledger_id: str = ""
+    """The ledger that it was read from; another one after a restore. Empty where that is not known."""
+
+    @property
+    def is_sketch(self) -> bool:
+        """Whether it is what `preview` shows at once, on which nobody has looked for domains."""
+        return not self.domains and self.recipe.engine == "pca"
+
+    @property
+    def share_placed(self) -> float:
+        """Share of the records that were placed since the map was fitted, in [0, 1]."""
+        return float(self.is_placed.mean()) if len(self.ids) else 0.0
+
+    @property
+    def needs_refit(self) -> bool:
+        """Whether so much was placed that the map should be fitted anew."""
+        return self.share_placed > REFIT_FROM
+
+    @property
+    def share_unclustered(self) -> float:
+        """Share of the records that belong to no domain, in [0, 1]."""
+        return float((self.labels == UNCLUSTERED).mean()) if len(self.ids) else 0.0
+
+    def domain(self, number: int) -> Domain | None:
+        """The domain of this number; None where there is none."""
+        return next((domain for domain in self.domains if domain.number == number), None)
+
+    def members(self, number: int) -> tuple[str, ...]:
+        """The ids of a domain's records; of those without any for `UNCLUSTERED`."""
+        return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
+
+
+def preview(embedded: Embedded) -> MemoryMap:
+    """A map by PCA, without domains: what can be shown at once, also of a large memory."""
+    n, coordinates = len(embedded.ids), pca(embedded.vectors)
+    return MemoryMap(
+        ids=embedded.ids,
+        coordinates=coordinates,
+        is_placed=np.zeros(n, np.bool_),
+        labels=np.full(n, UNCLUSTERED, np.int32),
+        strengths=np.zeros(n, np.float32),
+        domains=(),
+        recipe=_recipe(embedded, "pca", SEED, 0),
+        trustworthiness=trustworthiness(embedded.vectors, coordinates, n_judged=JUDGED_OF_A_PREVIEW),
+        revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
+    )
+
+
+def make_map(
+    embedded: Embedded,
+    *,
+    engine: str = "umap",
+    min_domain_size: int = 0,
+    previous: MemoryMap | None = None,
+    seed: int = SEED,
+    on_progress: OnProgress | None = None,
+) -> MemoryMap:
+    """Fit a map and find its domains.
+
+    Args:
+        embedded: What to show.
+        engine: `pca`, `umap` or `umap-learn`.
+        min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
+        previous: An earlier map; the new one is turned onto it, and its domains keep their numbers and names.
+        seed: Equal seeds give equal maps.
+        on_progress: Called now and then.
+
+    Raises:
+        InvalidInput: There is no such engine.
+    """
+    tell = on_progress or _say_nothing
+    neighbours = nearest_neighbours(
+        embedded.vectors, N_NEIGHBOURS, on_progress=lambda done, total: tell(40 * done // total, 100, "comparing")
+    )
+    coordinates = fit(
+        embedded.vectors,
+        neighbours,
+        engine=engine,
+        seed=seed,
+        on_progress=lambda done, total: tell(40 + 45 * done // total, 100, "laying out"),
+    )
+    if previous is not None:
+        coordinates = align(coordinates, previous.coordinates, _shared(embedded.ids, previous.ids))
+    tell(85, 100, "judging")
+    fitted = MemoryMap(
+        ids=embedded.ids,
+        coordinates=coordinates,
+        is_placed=np.zeros(len(embedded.ids), np.bool_),
+        labels=np.full(len(embedded.ids), UNCLUSTERED, np.int32),
+        strengths=np.zeros(len(embedded.ids), np.float32),
+        domains=(),
+        recipe=_recipe(embedded, engine, seed, min_domain_size),
+        trustworthiness=trustworthiness(embedded.vectors, coordinates),
+        revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
+    )
+    tell(90, 100, "finding domains")
+    return _grouped(fitted, embedded, min_domain_size, previous)
+
+
+def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -> MemoryMap:
+    """The same map with domains of another smallest size; those that stay keep their numbers and names.
+
+    Args:
+        memory_map: What to group anew.
+        embedded: The same records, or more of them.
+        min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
+    """
+    shown = extended(memory_map, embedded)
+    recipe = _recipe(embedded, shown.recipe.engine, shown.recipe.seed, min_domain_size)
+    return _grouped(replace(shown, recipe=recipe), embedded, min_domain_size, memory_map)
+
+
+def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None = None) -> MemoryMap:
+    """The map as it is after the store has changed: newcomers placed, the rest where it was, what is gone left out.
+
+    Args:
+        memory_map: A map of an earlier state.
+        embedded: All that is to be shown now.
+        fitted: The map as it was fitted; what had gone and comes back returns to where it was on it.
+    """
+    kept, old_rows, new = _overlap(memory_map.ids, embedded.ids)
+    if not len(new) and len(kept) == len(memory_map.ids):
+        return replace(memory_map, revision=embedded.revision, ledger_id=embedded.ledger_id)
+    if not len(kept):
+        return replace(make_map(embedded, engine="pca"), is_placed=np.ones(len(new), np.bool_))
+    old, newcomers = embedded.vectors[old_rows], embedded.vectors[new]
+    places = _near(newcomers, old, memory_map, kept)
+    domains = {domain.number: domain for domain in memory_map.domains}
+    if fitted is not None:
+        places.put_back([embedded.ids[row] for row in new], fitted)
+        domains = {domain.number: domain for domain in fitted.domains} | domains
+    is_same = len(kept) == len(memory_map.ids)
+    ids = memory_map.ids if is_same else tuple(memory_map.ids[row] for row in kept.tolist())
+    grown = replace(
+        memory_map,
+        ids=(*ids, *(embedded.ids[row] for row in new.tolist())),
+        coordinates=np.concatenate([memory_map.coordinates[kept], places.coordinates]),
+        is_placed=np.concatenate([memory_map.is_placed[kept], places.is_placed]),
+        labels=np.concatenate([memory_map.labels[kept], places.labels]),
+        strengths=np.concatenate([memory_map.strengths[kept], places.strengths]),
+        revision=embedded.revision,
+        ledger_id=embedded.ledger_id,
+    )
+    rows = np.concatenate([np.arange(len(embedded.ids))[old_rows], new])
+    touched = set(places.labels.tolist()) if is_same else set(domains)
+    untouched = tuple(domain for domain in memory_map.domains if domain.number not in touched)
+    measured = _domains(grown, embedded.vectors, rows, {n: domain for n, domain in domains.items() if n in touched})
+    return replace(grown, domains=_largest_first([*untouched, *measured]))
+
+
+def _overlap(shown: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
+    """Rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
+    n = len(shown)
+    if tuple(ids[:n]) == tuple(shown):  # only newcomers: the usual case, which should cost little however large it is
+        return np.arange(n), slice(0, n), np.arange(n, len(ids))
+    kept, old = _shared(shown, ids)
+    return kept, old, np.setdiff1d(np.arange(len(ids)), old)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where newcomers are put, and in which domain."""
+
+    coordinates: Coordinates
+    is_placed: npt.NDArray[np.bool_]
+    labels: Labels
+    strengths: Strengths
+
+    def put_back(self, ids: Sequence[str], fitted: MemoryMap) -> None:
+        """Put those that the fitted map shows to where they are on it: undoing a prune brings the map back too."""
+        back, were = _shared(ids, fitted.ids)
+        for ours, theirs in (
+            (self.coordinates, fitted.coordinates),
+            (self.is_placed, fitted.is_placed),
+            (self.labels, fitted.labels),
+            (self.strengths, fitted.strengths),
+        ):
+            ours[back] = theirs[were]
+
+
+def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
+    """Amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
+    coordinates = place(newcomers, old, memory_map.coordinates[kept])
+    return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
+
+
+def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: MemoryMap | None) -> MemoryMap:
+    """The map with its domains, numbered and named as the previous map's where they are the same."""
+    clusters = find_domains(fitted.coordinates, min_size)
+    rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
+    order = [rows[record_id] for record_id in fitted.ids]
+    labels, kept = clusters.labels, dict[int, Domain]()
+    if previous is not None:
+        labels, kept = _as_before(fitted.ids, labels, previous)
+    terms = name_domains([embedded.texts[row] for row in order], labels)
+    found = {number: kept.get(number) or _unmeasured(number, of) for number, of in terms.items()}
+    grouped = replace(fitted, labels=labels, strengths=clusters.strengths)
+    return replace(grouped, domains=_largest_first(_domains(grouped, embedded.vectors, np.array(order), found)))
+
+
+def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
+    """Labels with the numbers that an earlier map gave, and the domains that keep their names too."""
+    now, before = _shared(ids, previous.ids)
+    rest = np.setdiff1d(np.arange(len(ids)), now)
+    numbers = match_domains(previous.labels[before], labels[np.concatenate([now, rest])])
+    labels = renumbered(labels, numbers)
+    kept = {}
+    for domain in previous.domains:
+        was = previous.labels[before] == domain.number
+        if was.any() and (labels[now][was] == domain.number).mean() >= SAME_NAME_FROM:
+            kept[domain.number] = domain
+    return labels, kept
+
+
+def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
+    """The rows of the records that two lists have in common, in either, in the order of the first."""
+    if len(ids) < len(others):
+        rows = {record_id: row for row, record_id in enumerate(ids)}
+        pairs = sorted((rows[record_id], row) for row, record_id in enumerate(others) if record_id in rows)
+    else:
+        rows = {record_id: row for row, record_id in enumerate(others)}
+        pairs = [(row, rows[record_id]) for row, record_id in enumerate(ids) if record_id in rows]
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _labels_nearby(
+    newcomers: npt.NDArray[np.float32], old: npt.NDArray[np.float32], labels: Labels, strengths: Strengths
+) -> tuple[Labels, Strengths]:
+    """The label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
+    nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
+    weights = placing_weights(nearest)
+    found = np.full(len(newcomers), UNCLUSTERED, np.int32)
+    firmness, best = np.zeros(len(newcomers), np.float32), np.zeros(len(newcomers), np.float32)
+    for number in np.unique(labels):
+        has = weights * (labels[nearest.indices] == number)
+        share = has.sum(axis=1)
+        more = share > best
+        found[more], best[more] = number, share[more]
+        firmness[more] = (has * strengths[nearest.indices]).sum(axis=1)[more]
+    return found, np.clip(firmness, 0, 1)
+
+
+def _unmeasured(number: int, terms: tuple[str, ...]) -> Domain:
+    return Domain(
+        number=number,
+        name=domain_name(number, terms),
+        is_named_by_person=False,
+        terms=terms,
+        n=0,
+        centre=(0.0, 0.0),
+        typical=(),
+    )
+
+
+def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
+    """The domains that have members, measured anew; `rows` are those of the map's records among the vectors."""
+    found = []
+    for number, domain in named.items():
+        members = np.flatnonzero(memory_map.labels == number)
+        if len(members):
+            x, y = np.median(memory_map.coordinates[members], axis=0)
+            held = vectors[rows[members]]
+            typical = members[np.argsort(-(held @ held.mean(axis=0)), kind="stable")[:TYPICAL]]
+            ids = tuple(memory_map.ids[row] for row in typical)
+            found.append(replace(domain, n=len(members), centre=(float(x), float(y)), typical=ids))
+    return found
+
+
+def _largest_first(domains: Sequence[Domain]) -> tuple[Domain, ...]:
+    return tuple(sorted(domains, key=lambda domain: (-domain.n, domain.number)))
+
+
+def _recipe(embedded: Embedded, engine: str, seed: int, min_domain_size: int) -> MapRecipe:
+    libraries = ("numpy", "scipy", "scikit-learn", *(["umap-learn"] if engine == "umap-learn" else []))
+    return MapRecipe(
+        model=embedded.model,
+        engine=engine,
+        seed=seed,
+        n_neighbours=N_NEIGHBOURS,
+        min_domain_size=min_domain_size or default_min_size(len(embedded.ids)),
+        versions=", ".join(f"{name} {version(name)}" for name in libraries),
+    )
+
+
+def _say_nothing(done: int, total: int, what: str) -> None: ...

@@ -1,0 +1,94 @@
+"""Names for domains: the words that their members share and other domains' members do not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from atlas.core.words import words
+from atlas.maps.domains import UNCLUSTERED, Labels
+
+TERMS_KEPT = 6
+TERMS_IN_NAME = 3
+READ_PER_DOMAIN = 2_000
+"""Members whose words are counted, spread over the domain."""
+
+SHARED_BY = 0.08
+"""Share of a domain's members that must have a word before it may name the domain."""
+
+
+def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, tuple[str, ...]]:
+    """The most telling words of each domain, best first; its name is made of the first three.
+
+    Args:
+        texts: One for each record.
+        labels: Shape (n,); records without a domain count as others.
+
+    Source:
+        c-TF-IDF (Grootendorst, arXiv 2203.05794) over how many members have a word, so that a long text counts no more.
+    """
+    counts, sizes = _counts(texts, labels)
+    numbers = [number for number in sizes if number != UNCLUSTERED]
+    weights = {number: _weights(number, counts, sizes) for number in numbers}
+    taken = _owners(weights)
+    return {number: _terms(number, weights[number], taken) for number in numbers}
+
+
+def domain_name(number: int, terms: Sequence[str]) -> str:
+    """`refund · flight · certificate`."""
+    return " · ".join(terms[:TERMS_IN_NAME]) or f"Domain {number + 1}"
+
+
+def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str]], dict[int, int]]:
+    """How many members of each domain have each word, and how many members were read."""
+    rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
+    read = {number: of[:: -(-len(of) // READ_PER_DOMAIN)] for number, of in rows.items()}
+    found = {number: [words(texts[row]) for row in of] for number, of in read.items()}
+    singular = _singulars(Counter(word for sets in found.values() for one in sets for word in one))
+    counts = {
+        number: Counter(word for one in sets for word in {singular.get(word, word) for word in one})
+        for number, sets in found.items()
+    }
+    return counts, {number: len(of) for number, of in read.items()}
+
+
+def _singulars(frequencies: Counter[str]) -> dict[str, str]:
+    """Plurals by their singulars, where both occur: one word counts for the two."""
+    return {
+        word: singular
+        for word in frequencies
+        for singular in (word[:-1], word[:-2] if word.endswith("es") else "")
+        if word.endswith("s") and len(singular) >= 3 and singular in frequencies and not singular.endswith("s")
+    }
+
+
+def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int, int]) -> dict[str, float]:
+    """How telling each word is for a domain: how many members have it, times how much rarer it is elsewhere."""
+    size = sizes[number]
+    n_others = sum(sizes.values()) - size
+    fewest = max(2, SHARED_BY * size)
+    weights = {}
+    for word, n in counts[number].items():
+        elsewhere = sum(of.get(word, 0) for other, of in counts.items() if other != number)
+        share, share_elsewhere = n / size, (elsewhere + 0.5) / (n_others + 1)
+        if n >= fewest and share > share_elsewhere:
+            weights[word] = float(share * np.log(1 + share / share_elsewhere))
+    return weights
+
+
+def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
+    """The domain that each word tells most of."""
+    best: dict[str, tuple[float, int]] = {}
+    for number, of in weights.items():
+        for word, weight in of.items():
+            best[word] = max(best.get(word, (0.0, number)), (weight, number))
+    return {word: number for word, (_, number) in best.items()}
+
+
+def _terms(number: int, weights: Mapping[str, float], owners: Mapping[str, int]) -> tuple[str, ...]:
+    ordered = sorted(weights, key=lambda word: (-weights[word], word))
+    own = [word for word in ordered if owners[word] == number]
+    shared = [word for word in ordered if owners[word] != number]
+    return tuple((own + shared if len(own) < TERMS_IN_NAME else own)[:TERMS_KEPT])

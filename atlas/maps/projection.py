@@ -1,0 +1,172 @@
+"""From vectors to the plane: PCA at once, UMAP for good, newcomers by their neighbours, and how true a map is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import Vectors
+from atlas.maps import umap_numpy as layout
+from atlas.maps.knn import Neighbours, nearest_neighbours
+
+Coordinates = npt.NDArray[np.float32]
+"""Shape (n, 2)."""
+
+Progress = Callable[[int, int], None]
+
+ENGINES = ("pca", "umap", "umap-learn")
+"""`umap` is ours, in numpy: there at once. `umap-learn` compiles itself for half a minute first."""
+
+N_NEIGHBOURS = 15
+SEED = 42
+FEWEST = 4
+"""Records below which there is no neighbourhood to lay out, and PCA is used."""
+
+PLACING_WIDTH = 0.05
+"""Similarity by which a neighbour counts e times less for a newcomer's place than the nearest one."""
+
+JUDGED = 1_000
+"""Points that the trustworthiness of a large map is taken from."""
+
+
+def pca(vectors: Vectors) -> Coordinates:
+    """The two directions in which the vectors differ most, within [-1, 1]; the same on every run."""
+    if not len(vectors):
+        return np.zeros((0, 2), np.float32)
+    centred = vectors - vectors.mean(axis=0)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    axes = directions[:, :-3:-1] if vectors.shape[1] > 1 else np.repeat(directions, 2, axis=1)
+    signs = np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(2)])  # an eigenvector may come out either way round
+    return layout.spread((centred @ (axes * signs)).astype(np.float32), 1.0)
+
+
+def fit(
+    vectors: Vectors,
+    neighbours: Neighbours,
+    *,
+    engine: str = "umap",
+    seed: int = SEED,
+    on_progress: Progress | None = None,
+) -> Coordinates:
+    """A map on which near vectors are near, within [-1, 1].
+
+    Args:
+        vectors: Rows of unit length.
+        neighbours: Of the vectors among themselves.
+        engine: One of `ENGINES`.
+        seed: Equal seeds give equal maps.
+        on_progress: Called with how many rounds are done, and of how many.
+
+    Raises:
+        InvalidInput: There is no such engine.
+    """
+    if engine not in ENGINES:
+        raise InvalidInput(f"the engine should be one of {', '.join(ENGINES)}, but is {engine!r}")
+    start = pca(vectors)
+    if engine == "pca" or len(vectors) < FEWEST:
+        return start
+    distances = np.sqrt(np.maximum(2 - 2 * neighbours.similarities, 0))
+    if engine == "umap-learn":
+        return layout.spread(_umap_learn(vectors, neighbours.indices, distances, start, seed), 1.0)
+    graph = layout.neighbour_graph(neighbours.indices, distances)
+    found = layout.lay_out(graph, start, n_epochs=n_epochs(len(vectors)), seed=seed, on_progress=on_progress)
+    return layout.spread(found, 1.0)
+
+
+def n_epochs(n: int) -> int:
+    """Rounds that a map of n points gets."""
+    return 400 if n <= 3_000 else 200 if n <= 20_000 else 100
+
+
+def _umap_learn(
+    vectors: Vectors, indices: npt.NDArray[np.int32], distances: npt.NDArray[np.float32], start: Coordinates, seed: int
+) -> Coordinates:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that a seed forbids threads, which is what we want
+        from umap import UMAP
+
+        n, k = indices.shape
+        itself = np.arange(n, dtype=np.int32)[:, None]
+        known = (np.hstack([itself, indices]), np.hstack([np.zeros((n, 1), np.float32), distances]))
+        engine: Any = UMAP(
+            n_neighbors=k + 1,
+            init=layout.spread(start, layout.EXTENT),
+            n_epochs=n_epochs(n),
+            random_state=seed,
+            precomputed_knn=(*known, None),
+            force_approximation_algorithm=True,
+        )
+        found: Coordinates = np.asarray(engine.fit_transform(vectors), np.float32)
+    return np.nan_to_num(found)
+
+
+def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
+    """Where newcomers belong on a map: amid their nearest neighbours, the nearest counting most."""
+    nearest = nearest_neighbours(newcomers, k, among=vectors)
+    if not nearest.indices.shape[1]:
+        return np.zeros((len(newcomers), 2), np.float32)
+    weights = placing_weights(nearest)
+    placed: Coordinates = np.einsum("ij,ijk->ik", weights, coordinates[nearest.indices]).astype(np.float32)
+    return placed
+
+
+def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
+    """How much each neighbour counts, shape (n, k); each row sums to 1."""
+    weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / PLACING_WIDTH)
+    scaled: npt.NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def align(
+    coordinates: Coordinates, target: Coordinates, shared: tuple[npt.NDArray[Any], npt.NDArray[Any]]
+) -> Coordinates:
+    """The coordinates turned, and mirrored where that helps, onto a target, within [-1, 1].
+
+    Args:
+        coordinates: Shape (n, 2).
+        target: Shape (m, 2).
+        shared: The rows of either that are of the same records.
+    """
+    ours, theirs = coordinates[shared[0]], target[shared[1]]
+    if len(ours) < 3:
+        return coordinates
+    left, _, right = np.linalg.svd((ours - ours.mean(axis=0)).T @ (theirs - theirs.mean(axis=0)))
+    return layout.spread((coordinates @ (left @ right)).astype(np.float32), 1.0)
+
+
+def trustworthiness(
+    vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
+) -> float:
+    """How many of the neighbours on the map are neighbours in truth, in [0, 1]; of a sample where there are many.
+
+    Source:
+        Venna & Kaski, ICANN 2001.
+    """
+    n = len(vectors)
+    k = min(k, (n - 1) // 2)
+    if k < 1:
+        return 1.0
+    rows = np.arange(n) if n <= n_judged else np.random.default_rng(seed).choice(n, n_judged, replace=False)
+    total = sum(_intrusion(vectors, coordinates, part, k) for part in np.array_split(rows, -(-len(rows) // 100)))
+    return float(1 - total * 2 / (len(rows) * k * (2 * n - 3 * k - 1)))
+
+
+def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
+    """By how many ranks the neighbours on the map of some rows are too far away in truth."""
+    places = np.arange(len(rows))
+    apart = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
+    apart[places, rows] = np.inf
+    on_map = np.argpartition(apart, k - 1, axis=1)[:, :k]
+    similarities = vectors[rows] @ vectors.T
+    similarities[places, rows] = np.inf
+    ordered = np.sort(-similarities, axis=1)
+    chosen = -np.take_along_axis(similarities, on_map, 1)
+    # Equally near ones share the best of their ranks, so that identical vectors are no intruders to each other.
+    ranks = np.stack([np.searchsorted(line, wanted) for line, wanted in zip(ordered, chosen, strict=True)])
+    return float(np.maximum(ranks - k, 0).sum())

@@ -1,0 +1,120 @@
+"""What the analysis works on: a vector, a title and a text for each record of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from atlas.core.types import Vectors
+from atlas.embedding.windows import mean_directions
+from atlas.storage.sqlite.columns import read_beginnings
+from atlas.storage.sqlite.records import Seqs
+from atlas.storage.store import Store
+
+TEXT_CHARACTERS = 600
+"""How much of a record's text its domain's name is made from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """The records of a collection, as they lie in the embedding model's space."""
+
+    ids: tuple[str, ...]
+    vectors: Vectors
+    """Shape (n, dim): the mean direction of each record's windows."""
+
+    titles: tuple[str, ...]
+    texts: tuple[str, ...]
+    """The beginning of what was embedded: what domains are named from."""
+
+    revision: int
+    """The store's revision that they were read at, or an earlier one."""
+
+    model: str
+    """The embedding model of the vectors."""
+
+    ledger_id: str = ""
+    """The ledger that they were read from; another one after a restore."""
+
+
+def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> Embedded:
+    """The live records of a collection, as they were added; only those of these ids, where they are given.
+
+    Raises:
+        NotFound: The store is not bound to an embedding model yet.
+    """
+    store.collection(collection)  # refused where there is no model, and so no dimension of the vectors
+    with store.ledger.database.read():  # one state of the store
+        begun = _nothing(store, collection)
+        seqs = np.sort(store.ledger.matching(collection))
+        whole = _with(begun, store, collection, seqs)
+    if ids is None:
+        return whole
+    wanted = set(ids)
+    return _among(whole, [row for row, record_id in enumerate(whole.ids) if record_id in wanted])
+
+
+def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
+    """The live records of a collection now, of which only those are read that changed since an earlier reading."""
+    with store.ledger.database.read():  # one state of the store
+        begun = _nothing(store, collection)
+        if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
+            return read_embedded(store, collection)
+        changes = store.ledger.follow(collection, earlier.revision)
+        seqs = np.sort(np.array([entry.seq for entry in changes if len(entry.vectors)], np.int64))
+        now = replace(earlier, revision=begun.revision)
+        gone = {entry.id for entry in changes}
+        if not gone.isdisjoint(earlier.ids):
+            now = _among(now, [row for row, record_id in enumerate(earlier.ids) if record_id not in gone])
+        return _with(now, store, collection, seqs)
+
+
+def n_changed(store: Store, collection: str, since: int) -> int:
+    """How many live records were added or changed after a revision; no vector is read for it."""
+    with store.ledger.database.read() as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0", (collection, since)
+        ).fetchone()
+        return int(row[0])
+
+
+def _nothing(store: Store, collection: str) -> Embedded:
+    model = store.model
+    return Embedded(
+        ids=(),
+        vectors=np.zeros((0, model.dimension if model else 1), np.float32),
+        titles=(),
+        texts=(),
+        revision=store.ledger.revision(),
+        model=model.name if model else "",
+        ledger_id=store.ledger.position(collection).ledger_id,
+    )
+
+
+def _among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
+    return replace(
+        embedded,
+        ids=tuple(embedded.ids[row] for row in rows),
+        vectors=embedded.vectors[rows],
+        titles=tuple(embedded.titles[row] for row in rows),
+        texts=tuple(embedded.texts[row] for row in rows),
+    )
+
+
+def _with(embedded: Embedded, store: Store, collection: str, seqs: Seqs) -> Embedded:
+    """The same with more records, by their numbers, after those that it has; those without a vector are left out."""
+    owners, windows = store.ledger.vectors_at(seqs)
+    held = np.unique(owners)
+    if not len(held):
+        return embedded
+    rows = read_beginnings(store.ledger, collection, held, TEXT_CHARACTERS)
+    added = mean_directions(windows, np.searchsorted(owners, held))
+    return replace(
+        embedded,
+        ids=(*embedded.ids, *(record_id for record_id, _, _ in rows)),
+        vectors=np.concatenate([embedded.vectors, added]) if len(embedded.ids) else added,
+        titles=(*embedded.titles, *(title or text for _, title, text in rows)),
+        texts=(*embedded.texts, *(text or title for _, title, text in rows)),
+    )

@@ -1,0 +1,26 @@
+"""From a row of the store to what is exported of it, and back to what the store takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from atlas.core.exchange import Exported, ExportedExperience
+from atlas.storage.collection import Restored
+from atlas.storage.sqlite.stored import stored_instant
+
+
+def stored_at(row: Mapping[str, Any]) -> datetime | None:
+    """When a row was first stored; None where its store does not say."""
+    return stored_instant(row, "stored_at") if row.get("stored_at") else None
+
+
+def to_restored(exported: Exported) -> Restored:
+    """What a store keeps of it beside the record itself."""
+    return Restored(
+        marks=exported.marks,
+        usage=exported.usage,
+        stored_at=exported.stored_at.isoformat() if exported.stored_at else "",
+        uses=() if isinstance(exported, ExportedExperience) else exported.uses,
+    )

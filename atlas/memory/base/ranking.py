@@ -1,0 +1,352 @@
+"""The order of what was retrieved, the same for every memory: relevance first, then small nudges for what worked.
+
+Relevance is a sum of two calibrated values rather than of ranks: how near the texts are, on a scale from unrelated
+texts of this store to its neighbours, and what share of the query's words, weighed by how much each tells, the memory
+holds. So it does not depend on what else was found, and says by itself whether anything was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from numbers import Integral
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput
+from atlas.core.hits import Candidates, Hit
+from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Outcome, Vectors
+from atlas.storage.sqlite.stored import stored_instant
+
+T = TypeVar("T")
+
+SHRINKAGE = 20
+"""Records that a model's usual similarities count as, so that a store of few records does not set the scale alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What similarities mean in one store with one model."""
+
+    unrelated: float = 0.1
+    """The usual cosine of two texts that have nothing to do with each other."""
+
+    near: float = 0.7
+    """The usual cosine of a text and the nearest other one."""
+
+    def meaning(self, similarity: float) -> float:
+        """0 for unrelated texts, 1 for neighbours; below and above for what is farther or nearer than those."""
+        return (similarity - self.unrelated) / (self.near - self.unrelated)
+
+
+USUAL = {
+    "all-MiniLM-L6-v2": Calibration(unrelated=0.08, near=0.65),
+    "BAAI/bge-small-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+    "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
+    "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
+}
+"""Similarities that are usual with a model, before a store has records of its own; those of bge are rough."""
+
+WORDS_POWER = 0.7
+"""Of the share of what the words tell: the first telling words that are found say more than the last ones."""
+
+WORKED = {True: 1.0, None: 0.5, False: 0.0}
+LABELS = {success: Outcome(success).label for success in WORKED}
+
+NUDGES = ("success", "use", "recency", "pin", "importance")
+
+ASKED = ("meaning", "words")
+"""The signals that relevance is made of."""
+
+ALIKE = 0.03
+"""By how much the meaning of two attempts at one task, and what both signals of relevance add up to, may differ for
+them to count as alike. One that succeeded then stands for all, however little less it answers the query."""
+
+LEAST_SAID = 0.001
+"""Of a nudge, to be worth a word."""
+
+NEARNESS = (
+    (0.9, "means nearly the same"),
+    (0.55, "means something close"),
+    (0.25, "is loosely related"),
+    (-np.inf, "means something else"),
+)
+"""What is said of a meaning from so much."""
+
+ABOVE_USUAL = 0.1
+"""How far above what is usual with its model the cosine of a store's unrelated texts may be."""
+
+BELOW_USUAL = 0.15
+"""How far below what is usual with its model the cosine of a store's neighbours may be: few texts are no neighbours."""
+
+LEAST_SPAN = 0.1
+"""Cosine between unrelated and near, at least: a store of one text alone has no scale."""
+
+
+def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
+    """The scale of a store.
+
+    Args:
+        unrelated: Cosines of pairs of its records, picked at random.
+        near: The cosine of each of some records with the nearest other one.
+        usual: What is usual with the model; decides as long as there are few records. As a store of one subject has no
+            unrelated pairs, and one of few has no neighbours, it also bounds what counts as either.
+    """
+    low = min(_shrunk(unrelated, usual.unrelated), usual.unrelated + ABOVE_USUAL)
+    high = max(_shrunk(near, usual.near), usual.near - BELOW_USUAL)
+    return Calibration(unrelated=low, near=max(high, low + LEAST_SPAN))
+
+
+def _shrunk(values: npt.NDArray[np.float32], usual: float) -> float:
+    typical = float(np.median(values)) if len(values) else usual
+    return (typical * len(values) + usual * SHRINKAGE) / (len(values) + SHRINKAGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate(Generic[T]):
+    """A retrieved memory before it is ranked."""
+
+    item: T
+    similarity: float
+    words: float = 0.0
+    """Share of what the query's words tell that it holds, in [0, 1]."""
+
+    task_id: str = ""
+    """What it was an attempt at; empty where that is not known."""
+
+    success: bool | None = None
+    prior: float | None = None
+    """How likely it is to help at all, in [0, 1], in place of how it went itself; None where `success` says it."""
+
+    created_at: datetime
+    usage: Usage = NO_USAGE
+    is_pinned: bool = False
+    importance: float | None = None
+    """In [0, 1], of a journal's entry, which no success belongs to; None for others."""
+
+
+def candidates_of(
+    found: Candidates,
+    usage: Mapping[str, Usage],
+    pinned: Mapping[str, bool],
+    prior: Callable[[Usage], float] | None = None,
+) -> list[Candidate[str]]:
+    """The records that a store found, by id, before they are ranked.
+
+    Args:
+        prior: From how often a record was used and helped to how likely it is to help, for records without an outcome
+            of their own.
+    """
+    information = found.word_information or 1.0
+    rows = zip(found.ids, found.similarities, found.words, found.metadatas, strict=True)
+    return [
+        Candidate(
+            item=record_id,
+            similarity=similarity,
+            words=words / information,
+            task_id=str(metadata.get("task_id", "")),
+            success=metadata.get("success"),
+            prior=prior(usage.get(record_id, NO_USAGE)) if prior else None,
+            created_at=stored_instant(metadata),
+            usage=usage.get(record_id, NO_USAGE),
+            is_pinned=pinned.get(record_id, False),
+            importance=metadata.get("importance"),
+        )
+        for record_id, similarity, words, metadata in rows
+    ]
+
+
+def rank(
+    candidates: Sequence[Candidate[T]],
+    weights: RankingWeights,
+    calibration: Calibration,
+    now: datetime,
+    *,
+    threshold: float = 0.0,
+    distinct: bool = False,
+) -> list[Hit[T]]:
+    """The candidates as hits, highest rank value first; equal ones as they came.
+
+    Every nudge lies between 0 and its weight, so a hit never passes one whose meaning and words together are more by
+    more than `weights.nudges`.
+
+    Args:
+        threshold: Candidates of less relevance are left out, in [0, 1].
+        distinct: Whether attempts at one task that are about equally near to the query become one hit: the best of
+            them, which says how those of the candidates went.
+
+    Raises:
+        InvalidInput: The threshold is not in [0, 1].
+    """
+    check_threshold(threshold)
+    pairs = [(candidate, _hit(candidate, weights, calibration, now)) for candidate in candidates]
+    pairs = [pair for pair in pairs if pair[1].relevance >= threshold]
+    pairs.sort(key=lambda pair: -pair[1].rank_value)
+    return _joined(pairs) if distinct else [hit for _, hit in pairs]
+
+
+def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
+    """One hit for those of a task that are alike: the first that succeeded, else the first of them."""
+    best: list[Hit[T]] = []
+    of_task: dict[str, list[int]] = {}
+    for candidate, hit in pairs:
+        places = of_task.setdefault(candidate.task_id, []) if candidate.task_id else []
+        alike = next((place for place in places if _are_alike(best[place], hit)), None)
+        if alike is None:
+            places.append(len(best))
+            best.append(hit)
+        else:
+            outcomes = dict(Counter(best[alike].outcomes) + Counter(hit.outcomes))
+            is_first_success = candidate.success and "succeeded" not in best[alike].outcomes
+            best[alike] = replace(hit if is_first_success else best[alike], outcomes=outcomes)
+    return sorted(best, key=lambda hit: -hit.rank_value)
+
+
+def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
+    """Whether they answer the query about equally, by what they mean and by the words that they hold."""
+    asked = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (one, other)]
+    return abs(one.meaning - other.meaning) <= ALIKE and abs(asked[0] - asked[1]) <= ALIKE
+
+
+def explain(hit: Hit[Any]) -> str:
+    """One plain sentence on why a hit stands where it does."""
+    if not hit.signals:
+        return "The memory that found it gives no reasons."
+    near = next(words for least, words in NEARNESS if hit.meaning >= least)
+    words = f"it holds {hit.words:.0%} of what the query's words tell" if hit.words else "it shares none of its words"
+    about_words = f", and {words}" if "words" in hit.signals else ""
+    nudges = {name: value for name, value in hit.signals.items() if name in NUDGES and value >= LEAST_SAID}
+    moved = f", moved up by {sum(nudges.values()):.3f} for {_listed(list(nudges))}" if nudges else ""
+    moved += f", up by {hit.signals['reranker']:.3f} by the reranker" if "reranker" in hit.signals else ""
+    if hit.signals.get("diversity", 0.0) <= -LEAST_SAID:
+        moved += f", down by {-hit.signals['diversity']:.3f} as one above it says much the same"
+    return f"Its text {near} (similarity {hit.similarity:.2f}){about_words}: relevance {hit.relevance:.2f}{moved}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`success, use and recency`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def check_k(k: int) -> None:
+    """Raise `InvalidInput` for what is no number of results."""
+    if not isinstance(k, Integral) or k < 0:
+        raise InvalidInput(f"k should be 0 or more, but is {k!r}")
+
+
+def overfetch(k: int) -> int:
+    """How many of the most similar to rank, so that the nudges find k among them."""
+    return max(4 * k, 100) if k > 0 else 0
+
+
+def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:
+    """Weight of a memory of this age: 1 when new, halving every `half_life`, never under `floor`.
+
+    Args:
+        age: Time since it was made; negative counts as new.
+        half_life: Positive.
+        floor: In [0, 1].
+
+    Raises:
+        InvalidInput: `half_life` is not positive, or `floor` is outside [0, 1].
+
+    Source:
+        Half-life form of Settles & Meeder, ACL 2016.
+    """
+    if half_life <= timedelta(0) or not 0 <= floor <= 1:
+        raise InvalidInput(f"expected a positive half-life and a floor in [0, 1], but got {half_life} and {floor}")
+    return max(floor, float(0.5 ** (max(age, timedelta(0)) / half_life)))
+
+
+def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:
+    """Positions in an order that is relevant first and repeats itself last.
+
+    Args:
+        vectors: One for each item.
+        relevance: In [0, 1], one for each item.
+        diversity: In [0, 1]: 0 orders by relevance alone.
+
+    Source:
+        Carbonell & Goldstein, SIGIR 1998.
+    """
+    return [position for position, _ in _marginal(vectors, relevance, diversity)]
+
+
+def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
+    """The hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
+
+    What that takes away from a hit is its signal `diversity`, so rank values still fall from hit to hit.
+
+    Args:
+        hits: Best first.
+        vectors: One for each hit.
+        diversity: From 0, which leaves the order as it is, to less than 1. A hit that says the same as one before it
+            stands where one of `diversity / (1 - diversity)` less would.
+    """
+    cost = diversity / (1 - diversity)
+    picks = _marginal(vectors, [hit.rank_value for hit in hits], diversity)
+    return [
+        replace(hits[position], signals={**hits[position].signals, "diversity": -cost * near})
+        for position, near in picks
+    ]
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise `InvalidInput` for a threshold of relevance that is not in [0, 1]."""
+    if not 0 <= threshold <= 1:
+        raise InvalidInput(f"the threshold of relevance should be from 0 to 1, but is {threshold!r}")
+
+
+def check_diversity(diversity: float) -> None:
+    """Raise `InvalidInput` for a diversity that is not in [0, 1)."""
+    if not 0 <= diversity < 1:
+        raise InvalidInput(f"diversity should be from 0 to less than 1, but is {diversity!r}")
+
+
+def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) -> Iterator[tuple[int, float]]:
+    """Positions, each with its similarity to the nearest one before it, at least 0."""
+    nearest, is_left = np.zeros(len(vectors)), np.ones(len(vectors), bool)
+    for _ in range(len(vectors)):
+        values = (1 - diversity) * np.asarray(relevance) - diversity * nearest
+        position = int(np.argmax(np.where(is_left, values, -np.inf)))
+        yield position, float(nearest[position])
+        is_left[position] = False
+        nearest = np.maximum(nearest, vectors @ vectors[position])
+
+
+def _hit(candidate: Candidate[T], weights: RankingWeights, calibration: Calibration, now: datetime) -> Hit[T]:
+    near = calibration.meaning(candidate.similarity)
+    meaning = weights.meaning * near
+    words = weights.words * min(1.0, candidate.words) ** WORDS_POWER
+    asked = {"meaning": meaning, "words": words} if weights.words else {"meaning": meaning}
+    return Hit(
+        item=candidate.item,
+        similarity=candidate.similarity,
+        meaning=near,
+        words=candidate.words,
+        relevance=min(1.0, max(0.0, (meaning + words) / ((weights.meaning + weights.words) or 1.0))),
+        signals=asked | _nudges(candidate, weights, now),
+        outcomes={LABELS[candidate.success]: 1},
+    )
+
+
+def _nudges(candidate: Candidate[T], weights: RankingWeights, now: datetime) -> dict[str, float]:
+    helped = candidate.usage.n_successes / candidate.usage.n_uses if candidate.usage.n_uses else 0.5
+    half_life = timedelta(days=weights.recency_half_life_days)
+    if candidate.importance is not None:  # a journal's entry, which is no attempt
+        good = {"importance": weights.importance * candidate.importance}
+    else:
+        good = {
+            "success": weights.success * (WORKED[candidate.success] if candidate.prior is None else candidate.prior)
+        }
+    return good | {
+        "use": weights.use * helped,
+        "recency": weights.recency * retention(now - candidate.created_at, half_life=half_life),
+        "pin": weights.pin * candidate.is_pinned,
+    }

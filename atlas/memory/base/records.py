@@ -1,0 +1,242 @@
+"""What every memory offers for its records, waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.operations import Marks, TrashedRecord, Usage
+from atlas.infra.twin import twin
+from atlas.memory.base.marks import MarksChange
+from atlas.memory.base.unused import Idle, idle
+from atlas.protocols.infra import Clock, Where
+from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.plain.store import PlainStore
+
+TRIES = 10
+"""How often a change is decided anew because others have changed what it was decided on."""
+
+T = TypeVar("T")
+
+
+class RecordMemory:
+    """The records of one collection. Each method has an async twin, whose docstring says more."""
+
+    success_updater: SuccessRateUpdater | None = None
+    """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
+
+    def __init__(self, store: LedgerCollection | PlainStore, collection_name: str, clock: Clock) -> None:
+        self.collection_name = collection_name
+        self._store = store
+        self._clock = clock
+
+    @property
+    def operation_id(self) -> str | None:
+        """The operation that `within` began."""
+        return self._store.operation_id
+
+    @property
+    def counts_uses(self) -> bool:
+        """Whether it can be told how an attempt went that used one of its records."""
+        return self.success_updater is not None or not isinstance(self._store, PlainStore)
+
+    # Looking over them
+
+    def browse(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "created_at",
+        descending: bool = True,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
+        return self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
+
+    abrowse = twin(browse)
+
+    def count(self, where: Where | None = None) -> int:
+        """How many records pass a filter."""
+        return self._store.count(where)
+
+    acount = twin(count)
+
+    def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
+        """How many records hold each value of a metadata key such as `source`, most frequent first."""
+        return self._store.count_by(key, where)
+
+    avalues = twin(values)
+
+    def ids(self, where: Where | None = None) -> list[str]:
+        """The ids of the records that pass a filter, in the order they were added."""
+        return self._store.ids(where)
+
+    aids = twin(ids)
+
+    def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+        """The value of one metadata key of the records that have it, by id; a tuple where one has several values.
+
+        Args:
+            key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
+        """
+        return self._store.column(key, where)
+
+    acolumn = twin(column)
+
+    def titles(self, ids: Sequence[str]) -> dict[str, str]:
+        """The titles of those of the records that are there, by id."""
+        return self._store.titles(listed(ids))
+
+    atitles = twin(titles)
+
+    def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """How many records were attempted on each day in UTC (`2026-05-01`), by outcome; empty days are left out."""
+        return self._store.counts_by_day(where)
+
+    acounts_by_day = twin(counts_by_day)
+
+    def never_retrieved(self, days: float) -> list[str]:
+        """The ids of records that have been stored for at least so long, and that no search has ever returned."""
+        return self._idle(days).never
+
+    anever_retrieved = twin(never_retrieved)
+
+    def stale(self, days: float) -> list[str]:
+        """The ids of records that were of use once: searches returned them, or tasks used them, but not for so long."""
+        return self._idle(days).no_longer
+
+    astale = twin(stale)
+
+    def _idle(self, days: float) -> Idle:
+        self._store.write_retrievals()
+        names = ("stored_at", "usage.last_retrieved_at", "usage.last_used_at")
+        stored_at, retrieved_at, used_at = [self._store.column(name) for name in names]
+        return idle(stored_at, retrieved_at, used_at, until=self._clock.now() - timedelta(days=days))
+
+    # Curating them
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete records, or the one of an id; how many there were. `undo` brings them back from the history."""
+        return self._store.delete([ids] if isinstance(ids, str) else list(ids))
+
+    adelete = twin(delete)
+
+    def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
+        """Say how an attempt at a task went that this record was used for.
+
+        A record's success rate is the mean of its own outcome and of the outcomes recorded here. An attempt counts
+        once: said again of the same trajectory, nothing changes. A plain vector store keeps no attempts: each call
+        counts there, for a concept or a strategy.
+
+        Raises:
+            NotFound: It is not there.
+            InvalidInput: The store is a plain one, and the record neither a concept nor a strategy.
+        """
+        if isinstance(self._store, PlainStore):
+            self._store.count_use(record_id, success, self.success_updater)
+        else:
+            self._store.record_use(record_id, success, task_id, trajectory_id)
+
+    arecord_use = twin(record_use)
+
+    def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
+        """Tags, pin and note of each record."""
+        return self._store.marks(listed(ids))
+
+    amarks = twin(marks)
+
+    def mark(self, marks: Mapping[str, Marks]) -> None:
+        """Set tags, pin and note of records, as one operation; `NotFound` where one is not there."""
+        self._store.mark(marks)
+
+    amark = twin(mark)
+
+    def change_marks(
+        self,
+        ids: Sequence[str],
+        *,
+        add_tags: Sequence[str] = (),
+        remove_tags: Sequence[str] = (),
+        pinned: bool | None = None,
+        buried: bool | None = None,
+        note: str | None = None,
+    ) -> int:
+        """Change some marks of records and leave the others as they are, as one operation; how many records changed.
+
+        Args:
+            pinned: Whether they are kept from pruning; None leaves that as it is.
+            buried: Whether searches leave them out; None leaves that as it is.
+            note: In place of the one they have; None leaves it, and an empty one takes it away.
+
+        Raises:
+            NotFound: One of them is not there; nothing was changed.
+            InvalidInput: An empty tag, a text that JSON cannot hold, or one text in place of a list of ids.
+        """
+        change = MarksChange.checked(
+            add_tags=add_tags, remove_tags=remove_tags, pinned=pinned, buried=buried, note=note
+        )
+        return self._store.change_marks(list(dict.fromkeys(listed(ids))), change)
+
+    achange_marks = twin(change_marks)
+
+    def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+        """How often each record was retrieved and used, and how that went."""
+        return self._store.usage(listed(ids))
+
+    ausage = twin(usage)
+
+    def trash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
+        """Deleted records, the last deleted first; `restore` brings them back."""
+        return self._store.trash(limit, offset)
+
+    atrash = twin(trash)
+
+    def count_trash(self) -> int:
+        """How many deleted records there are."""
+        return self._store.count_trash()
+
+    acount_trash = twin(count_trash)
+
+    def purged(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids whose records were forgotten for good, and which no record gets again."""
+        return self._store.purged(listed(ids))
+
+    apurged = twin(purged)
+
+    def restore(self, ids: Sequence[str]) -> int:
+        """Bring deleted records back as they were, as one operation; how many. Those that are there stay as they are.
+
+        Raises:
+            NotFound: There never was a record of one of the ids; nothing was done.
+        """
+        return self._store.restore(listed(ids))
+
+    arestore = twin(restore)
+
+    def __len__(self) -> int:
+        """How many records there are; `InvalidInput` for a plain vector store that cannot count."""
+        return self._store.n_records() if isinstance(self._store, PlainStore) else self._store.count()
+
+
+def listed(ids: Sequence[str]) -> list[str]:
+    """The ids as a list.
+
+    Raises:
+        InvalidInput: They are one text.
+    """
+    if isinstance(ids, str):
+        raise InvalidInput(f"expected a list of ids, got the text {ids[:80]!r}; for one record, give [{ids[:80]!r}]")
+    return list(ids)
+
+
+def retried(attempt: Callable[[], T]) -> T:
+    """Run `attempt`, again for a few times while it raises PlanOutdated; return what it gives."""
+    for _ in range(TRIES - 1):
+        with suppress(PlanOutdated):
+            return attempt()
+    return attempt()

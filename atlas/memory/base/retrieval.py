@@ -1,0 +1,320 @@
+"""What every memory offers for finding what it holds, waited for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from atlas.core.codec import check_text
+from atlas.core.errors import NotFound
+from atlas.core.hits import Hit, Retrieval
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Vectors
+from atlas.embedding.plain import whole_embedder
+from atlas.infra.twin import twin
+from atlas.memory.base.ranking import check_k
+from atlas.memory.base.records import RecordMemory, listed
+from atlas.memory.base.retriever import Ranked, Retriever, Search
+from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
+from atlas.protocols.strategies import Reranker, SuccessRateUpdater
+from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.plain.store import PlainStore, as_vector_store, backing
+
+T = TypeVar("T")
+
+Weights = RankingWeights | Callable[[], RankingWeights]
+"""What to rank with, or whom to ask at every search: another process may have chosen others."""
+
+Row = Mapping[str, Any]
+"""A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(Generic[T]):
+    """What a search found in one state of the store."""
+
+    ranked: Ranked
+    items: Mapping[str, T]
+    """What the first hits stand for, by id."""
+
+    documents: Mapping[str, str]
+    """Their texts, by id."""
+
+    vectors: Vectors
+    """Those of the first hits, in their order, where the search asks for diversity."""
+
+
+class RetrievalMemory(RecordMemory, ABC, Generic[T]):
+    """The records of one collection, as what they stand for. Each method has an async twin that says more."""
+
+    noun: ClassVar[str]
+    """What one of them is called, in errors."""
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
+        collection_name: str,
+        weights: Weights,
+        clock: Clock,
+        reranker: Reranker | None = None,
+        success_updater: SuccessRateUpdater | None = None,
+    ) -> None:
+        self.embedder = whole_embedder(embedder)
+        store = backing(vector_store, self.embedder.dimension, keeps_usage=success_updater is not None)
+        super().__init__(store, collection_name, clock)
+        self.success_updater = success_updater
+        self._weights = _asked(weights)
+        self._retriever = Retriever(self._store, self.embedder, self._weights, clock, reranker)
+
+    @abstractmethod
+    def _read(self, rows: Sequence[Row]) -> list[T]:
+        """What rows stand for, in their order."""
+
+    @abstractmethod
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+        """This memory over another view of its store."""
+
+    def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
+        """This memory, all of whose writes are one operation in the history, undone as a whole.
+
+        Args:
+            operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
+        """
+        made = self._over(self._store.within(kind, reason, operation_id))
+        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
+        return made
+
+    def ranked_with(
+        self,
+        weights: Weights,
+        *,
+        embedder: WholeEmbedder | None = None,
+        store: LedgerCollection | PlainStore | None = None,
+        reranked: bool = True,
+    ) -> Self:
+        """This memory, ranked with other weights; its clock and what it has measured of the store stay.
+
+        Args:
+            embedder: In place of its own, one that gives the same vectors.
+            store: In place of its own, one that gives the same records.
+            reranked: Whether its reranker has a part in it.
+        """
+        made = self._over(store or self._store)
+        made.embedder = embedder or self.embedder
+        made._weights = _asked(weights)
+        made._retriever = self._retriever.changed(
+            store=made._store,
+            embedder=made.embedder,
+            weights=made._weights,
+            reranker=self._retriever.reranker if reranked else None,
+        )
+        return made
+
+    @property
+    def collection(self) -> LedgerCollection | PlainStore:
+        """Where the records are."""
+        return self._store
+
+    @property
+    def vector_store(self) -> VectorStore:
+        """Where the records are, as the specification's vector store: the one that was plugged in, if one was."""
+        return as_vector_store(self._store)
+
+    @property
+    def weights(self) -> RankingWeights:
+        """What a search ranks with now."""
+        return self._weights()
+
+    def get(self, record_id: str) -> T | None:
+        """One of them, or None."""
+        found = self._read(self._store.get([record_id]))
+        return found[0] if found else None
+
+    aget = twin(get)
+
+    def get_many(self, record_ids: Sequence[str]) -> list[T]:
+        """Those that are there, in this order."""
+        return self._read(self._store.get(listed(record_ids)))
+
+    aget_many = twin(get_many)
+
+    def search_hits(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> list[Hit[T]]:
+        """What `search` finds, each hit with its similarity and the signals that make up its rank value.
+
+        Args:
+            where: Only those that pass this filter, as if there were no others.
+            count_retrieval: Whether the hits count as retrieved, which `prune` asks for; a person's browsing does not.
+            with_buried: Whether those that a person has buried are found too.
+        """
+        found = self.retrieve(
+            query, k, where=where, threshold=0.0, count_retrieval=count_retrieval, with_buried=with_buried
+        )
+        return found.hits
+
+    asearch_hits = twin(search_hits)
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 4,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
+        count_retrieval: bool = True,
+        with_buried: bool = False,
+    ) -> Retrieval[T]:
+        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
+
+        Args:
+            threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
+            distinct: Whether attempts at one task that are alike become one hit, which says how those went that were
+                looked at, so that k hits are k different things. There may be fewer where one task has thousands.
+            diversity: In [0, 1): how much a hit loses that is like one above it, whatever its task; 0.3 is usual. What
+                is below the threshold stays out.
+
+        If the memory's reranker fails, the answer is that without it, and `problems` says so.
+        """
+        search = self.prepared(
+            query,
+            k,
+            where=where,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
+        )
+        return self.searched(search, count_retrieval=count_retrieval)
+
+    aretrieve = twin(retrieve)
+
+    # Steps of the above, for whoever asks several memories in one state of their store
+
+    def prepared(
+        self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
+    ) -> Search:
+        """Check what is asked, and embed the query; see `Retriever.prepared`."""
+        among = self._among(where, with_buried)
+        return self._retriever.prepared(query, k, where=among, with_buried=with_buried, **asked)
+
+    def searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
+        """Return what a search gives, in one state of the store."""
+        with self._store.reading():
+            found = self.find(search)
+        return self.answer(search, found, count_retrieval=count_retrieval)
+
+    def find(self, search: Search) -> Found[T]:
+        """Return what a search finds, read whole; call it inside one state of the store."""
+        withheld = set() if search.with_buried else self._withheld()
+        ranked = self._retriever.find(search, len(withheld))
+        hits = [hit for hit in ranked.hits if hit.item not in withheld]
+        rows = self._store.get([hit.item for hit in hits[: self._retriever.n_read(search)]])
+        return Found(
+            ranked=replace(ranked, hits=hits),
+            items=dict(zip([row["id"] for row in rows], self._read(rows), strict=True)),
+            documents={row["id"]: row["document"] for row in rows},
+            vectors=self._retriever.vectors(hits, search),
+        )
+
+    def answer(self, search: Search, found: Found[T], *, count_retrieval: bool) -> Retrieval[T]:
+        """Return what a search gives of what it found, and count that as retrieved if asked to."""
+        ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
+        given = [hit for hit in ordered.hits if hit.item in found.items]
+        if count_retrieval:
+            self._store.note_retrievals([hit.item for hit in given])
+        return Retrieval(
+            hits=[hit.of(found.items[hit.item]) for hit in given],
+            n_hidden=found.ranked.n_hidden,
+            threshold=found.ranked.threshold,
+            problems=ordered.problems,
+        )
+
+    def _withheld(self) -> set[str]:
+        """The ids of those that a search leaves out, unless it asks for buried ones; none, for most memories."""
+        return set()
+
+    def search_words(
+        self,
+        words: str,
+        k: int = 20,
+        *,
+        where: Where | None = None,
+        with_buried: bool = False,
+        as_typed: bool = True,
+    ) -> list[T]:
+        """Those that hold any of these words in what they say, most telling first (BM25).
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
+                found that hold what stands between quotation marks, word for word; else all are words.
+        """
+        check_k(k)
+        check_text(words, "the query")
+        found = self._store.search_text(words, k, where, with_buried=with_buried, as_typed=as_typed)
+        return self._read(self._store.get(found.ids))
+
+    asearch_words = twin(search_words)
+
+    def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
+        """The k nearest to one, without itself.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_k(k)
+        with self._store.reading():
+            vector = np.atleast_2d(self._row(record_id)["embedding"])[0]
+            hits = self._retriever.near(vector, k + 1, with_buried=with_buried)
+            return self._whole([hit for hit in hits if hit.item != record_id][:k])
+
+    asimilar = twin(similar)
+
+    def passage(self, record_id: str, query: str) -> str | None:
+        """The passage of its text that is nearest to a query, which is what made the text be found.
+
+        None where the text is one that the model reads at once.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        check_text(query, "the query")
+        return self._retriever.passage(self._row(record_id), query)
+
+    apassage = twin(passage)
+
+    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+        """The filter that a search goes by; a memory may leave out more than was asked, unless buried ones are too."""
+        return where
+
+    def _row(self, record_id: str) -> Row:
+        rows = self._store.get([record_id])
+        if not rows:
+            raise self._not_found(record_id)
+        return rows[0]
+
+    def _not_found(self, record_id: str) -> NotFound:
+        return NotFound(f"there is no {self.noun} {record_id!r}; it may have been deleted (see: atlas history)")
+
+    def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
+        """Return hits with what they stand for."""
+        rows = self._store.get([hit.item for hit in hits])
+        items = dict(zip([row["id"] for row in rows], self._read(rows), strict=True))
+        return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
+
+
+def _asked(weights: Weights) -> Callable[[], RankingWeights]:
+    return (lambda: weights) if isinstance(weights, RankingWeights) else weights

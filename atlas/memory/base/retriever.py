@@ -1,0 +1,233 @@
+"""Finding records of one collection for a query: both channels asked, everything ranked by the one ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from atlas.core.codec import check_text
+from atlas.core.hits import Candidates, Hit
+from atlas.core.operations import Usage
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Vector, Vectors
+from atlas.embedding.passages import best_passage
+from atlas.memory.base.calibration import LiveCalibration
+from atlas.memory.base.columns import first_vectors
+from atlas.memory.base.ranking import (
+    Candidate,
+    candidates_of,
+    check_diversity,
+    check_k,
+    check_threshold,
+    diversified,
+    overfetch,
+    rank,
+)
+from atlas.memory.base.rerank import RERANKED, Reranked, rerank
+from atlas.protocols.infra import Clock, Where, WholeEmbedder
+from atlas.protocols.strategies import Reranker
+from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.plain.store import PlainStore
+
+QUERY_CHARACTERS = 50_000
+"""Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
+
+MOST_CANDIDATES = 2_000
+"""Candidates of either kind among which distinct ones are looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What is asked of a collection; see `RetrievalMemory.retrieve`."""
+
+    query: str
+    k: int
+    where: Where | None
+    threshold: float | None
+    distinct: bool
+    diversity: float
+    with_buried: bool
+    vector: Vector | None
+    """The query embedded; None where nothing can be found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Records that are relevant enough for a search, best first."""
+
+    hits: list[Hit[str]]
+    n_hidden: int
+    """How many of the k best are not."""
+
+    threshold: float
+    """The relevance that decided it."""
+
+
+@dataclass(slots=True)
+class Retriever:
+    """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
+
+    store: LedgerCollection | PlainStore
+    embedder: WholeEmbedder
+    weights: Callable[[], RankingWeights]
+    """Asked at every search: another process may have chosen others."""
+
+    clock: Clock
+    reranker: Reranker | None = None
+    """None, as is usual, for the order that the weights give."""
+
+    prior: Callable[[Usage], float] | None = None
+    """What stands for success where records have no outcome of their own; see `candidates_of`."""
+
+    _calibration: LiveCalibration = field(init=False)
+    _was_filled: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._calibration = LiveCalibration(self.store, self.embedder.model_name)
+
+    def changed(self, **changes: Any) -> Retriever:
+        """This one with other parts, which shares what was measured of the store."""
+        made = replace(self, **changes)
+        made._calibration = self._calibration
+        return made
+
+    def prepared(
+        self,
+        query: str,
+        k: int,
+        *,
+        where: Where | None = None,
+        threshold: float | None = None,
+        distinct: bool = False,
+        diversity: float = 0.0,
+        with_buried: bool = False,
+        vector: Vector | None = None,
+    ) -> Search:
+        """Check what is asked, and embed the query where there is anything to find.
+
+        Args:
+            vector: The query as this embedder embeds it, where that is known already.
+        """
+        check_k(k)
+        check_diversity(diversity)
+        check_text(query, "the query")
+        if threshold is not None:
+            check_threshold(threshold)
+        is_idle = not k or not query.strip() or not self._is_filled()
+        return Search(
+            query=query,
+            k=k,
+            where=where,
+            threshold=threshold,
+            distinct=distinct,
+            diversity=diversity,
+            with_buried=with_buried,
+            vector=None if is_idle else self.encode(query) if vector is None else vector,
+        )
+
+    def find(self, search: Search, n_withheld: int = 0) -> Ranked:
+        """Return what a search ranks, of those that are relevant enough; call it inside one state of the store.
+
+        Args:
+            n_withheld: How many records the memory leaves out of what is found.
+        """
+        weights = self.weights()
+        least = weights.threshold if search.threshold is None else search.threshold
+        check_threshold(least)
+        if search.vector is None:
+            return Ranked(hits=[], n_hidden=0, threshold=least)
+        k = search.k + n_withheld
+        candidates = self._candidates(search, k, weights, least)
+        every = self._ranked(candidates, weights, distinct=search.distinct)
+        hits = [hit for hit in every if hit.relevance >= least]
+        if search.distinct:
+            hits = self._ranked(candidates, weights, threshold=least, distinct=True)
+        return Ranked(hits=hits, n_hidden=sum(hit.relevance < least for hit in every[:k]), threshold=least)
+
+    def n_read(self, search: Search) -> int:
+        """Return how many of the first hits `ordered` may choose from."""
+        n_reranked = RERANKED if self.reranker is not None else 0
+        return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
+
+    def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
+        """Return the vectors that `ordered` needs of hits, in their order; none where it needs none."""
+        among = hits[: overfetch(search.k)] if search.diversity else ()
+        return first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+
+    def ordered(self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors) -> Reranked:
+        """Return the k hits that a search gives, in their final order. The store is not asked.
+
+        Args:
+            hits: Best first.
+            documents: The texts of the first `n_read` hits, by id.
+            vectors: What `vectors` gives for the hits.
+        """
+        reranked = Reranked(hits)
+        if self.reranker is not None:
+            reranked = rerank(hits, search.query, documents, self.reranker)
+        best = reranked.hits
+        if search.diversity:
+            place = {hit.item: row for row, hit in enumerate(hits[: len(vectors)])}
+            among = [hit for hit in best if hit.item in place]
+            best = diversified(among, vectors[[place[hit.item] for hit in among]], search.diversity)
+        return Reranked(best[: search.k], reranked.problems)
+
+    def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
+        """The k nearest to a vector, by meaning alone."""
+        found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
+        weights = self.weights()
+        return self._ranked(self._known(found), replace(weights, words=0.0))[:k]
+
+    def passage(self, row: Mapping[str, Any], query: str) -> str | None:
+        """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
+
+        Args:
+            row: The record with its `document` and its `embedding`.
+        """
+        vectors, document = np.atleast_2d(row["embedding"]), row["document"]
+        if len(vectors) == 1 or not query.strip():
+            return None
+        vector = self.encode(query)
+        span = best_passage(self.embedder, document, vectors, vector)
+        return document[slice(*span)] if span else None
+
+    def encode(self, query: str) -> Vector:
+        """Return the vector of a query."""
+        encode = getattr(self.embedder, "encode_query", self.embedder.encode)
+        vector: Vector = encode(query[:QUERY_CHARACTERS])
+        return vector
+
+    def _is_filled(self) -> bool:
+        """Whether there may be anything to find; a store that was seen with records is not asked again."""
+        self._was_filled = self._was_filled or not self.store.is_empty()
+        return self._was_filled
+
+    def _candidates(self, search: Search, k: int, weights: RankingWeights, least: float) -> list[Candidate[str]]:
+        n = overfetch(k)
+        while True:
+            found = self.store.candidates(search.vector, search.query, n, search.where, with_buried=search.with_buried)
+            candidates = self._known(found)
+            if not search.distinct or len(candidates) < n or n >= MOST_CANDIDATES:
+                return candidates
+            if len(self._ranked(candidates, weights, threshold=least, distinct=True)) >= k:
+                return candidates
+            n *= 4  # so many were alike that they left no room for others
+
+    def _known(self, found: Candidates) -> list[Candidate[str]]:
+        """What was found with what else the ranking asks for."""
+        usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
+        return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
+
+    def _ranked(
+        self,
+        candidates: list[Candidate[str]],
+        weights: RankingWeights,
+        *,
+        threshold: float = 0.0,
+        distinct: bool = False,
+    ) -> list[Hit[str]]:
+        scale, now = self._calibration.now(), self.clock.now()
+        return rank(candidates, weights, scale, now, threshold=threshold, distinct=distinct)

@@ -1,0 +1,191 @@
+"""Success rates of strategies: how each outcome changes them, and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import UNTRIED_RATE
+from atlas.core.statistics import Interval
+from atlas.protocols.strategies import SuccessRateUpdater
+
+MIN_TREND = 6
+"""Tries that a trend takes: three before, three after."""
+
+MOST_RECENT = 10
+Z_90 = 1.2816
+"""Standard deviations above which a normal variable lies with a probability of 10 %."""
+
+
+class EMASuccessUpdater:
+    """Exponential moving average: each outcome weighs `alpha`, and what was known before weighs the rest."""
+
+    def __init__(self, alpha: float = 0.1) -> None:
+        """Raise `InvalidInput` unless `alpha` is in (0, 1]."""
+        if not _is_number(alpha) or not 0 < alpha <= 1:
+            raise InvalidInput(f"alpha should be in (0, 1], but is {alpha!r}")
+        self.alpha = alpha
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome."""
+        return self.alpha * success + (1 - self.alpha) * current_rate, current_count + 1
+
+
+class SimpleAverageUpdater:
+    """The share of successes; the first guess counts for nothing."""
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome."""
+        return (current_rate * current_count + success) / (current_count + 1), current_count + 1
+
+
+class BayesianUpdater:
+    """The mean of the Beta posterior over the rate; before any outcome, the prior's takes the place of the guess."""
+
+    def __init__(self, prior_alpha: float = 1.0, prior_beta: float = 1.0) -> None:
+        """Raise `InvalidInput` unless both are positive and finite; 1 and 1 hold every rate for equally likely."""
+        _check_prior(prior_alpha, prior_beta)
+        self.prior_alpha = prior_alpha
+        self.prior_beta = prior_beta
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome."""
+        weight = self.prior_alpha + self.prior_beta + current_count
+        successes = current_rate * weight if current_count else self.prior_alpha
+        return (successes + success) / (weight + 1), current_count + 1
+
+
+class RecencyWeightedUpdater:
+    """The average in which an outcome weighs half as much as one that came `half_life` outcomes later."""
+
+    def __init__(self, half_life: float = 10.0) -> None:
+        """Raise `InvalidInput` unless `half_life`, in outcomes, is positive."""
+        if not _is_number(half_life) or not 0 < half_life < math.inf:
+            raise InvalidInput(f"half_life should be a positive number of outcomes, but is {half_life!r}")
+        self.half_life = half_life
+
+    def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
+        """The rate and the count after one more outcome."""
+        decay = -math.log(2) / self.half_life
+        earlier = math.exp(decay) * math.expm1(current_count * decay) / math.expm1(decay)
+        return (earlier * current_rate + success) / (earlier + 1), current_count + 1
+
+
+class RecordedOutcome(Protocol):
+    """What is known of one try."""
+
+    @property
+    def success(self) -> bool | None:
+        """Whether it succeeded; None where nobody knows."""
+        ...
+
+    @property
+    def at(self) -> datetime:
+        """When, with a time zone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatePoint:
+    """A success rate right after an outcome."""
+
+    at: datetime
+    success: bool
+    rate: float
+    count: int
+
+
+def replay(
+    updater: SuccessRateUpdater, outcomes: Iterable[RecordedOutcome], *, first_guess: float = UNTRIED_RATE
+) -> list[RatePoint]:
+    """The rate after each outcome, oldest first, as this updater would have had it; unknown outcomes change nothing."""
+    rate, count, points = first_guess, 0, []
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.at):
+        if outcome.success is not None:
+            rate, count = updater.update(rate, count, outcome.success)
+            points.append(RatePoint(at=outcome.at, success=outcome.success, rate=rate, count=count))
+    return points
+
+
+def credible_interval(
+    n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)
+) -> Interval:
+    """Where the success rate lies with this probability, given so many successes in n tries, with equal tails.
+
+    Args:
+        n_succeeded: From 0 to n.
+        level: In (0, 1).
+        prior: Alpha and beta of the Beta distribution held before any try; (1, 1) is uniform.
+
+    Raises:
+        InvalidInput: An argument is out of its range.
+    """
+    if not 0 <= n_succeeded <= n:
+        raise InvalidInput(f"successes should be from 0 to n, but are {n_succeeded} of {n}")
+    if not 0 < level < 1:
+        raise InvalidInput(f"level should be in (0, 1), but is {level}")
+    _check_prior(*prior)
+    from scipy.special import betaincinv  # here, as it takes most of a second to import
+
+    alpha, beta = prior[0] + n_succeeded, prior[1] + n - n_succeeded
+    tail = (1 - level) / 2
+    return Interval(float(betaincinv(alpha, beta, tail)), float(betaincinv(alpha, beta, 1 - tail)))
+
+
+def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
+    """The low end of `credible_interval`: what a strategy may be counted on for; few tries make it low."""
+    return credible_interval(n_succeeded, n, level=level, prior=prior).low
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """How the latest tries went, against those before them."""
+
+    before: float
+    """Share of successes, in [0, 1]."""
+
+    recent: float
+    n_recent: int
+    direction: int
+    """1 or -1 where the success rate has changed with a probability of 90 %, else 0."""
+
+
+def trend(outcomes: Sequence[bool]) -> Trend | None:
+    """The trend of outcomes, oldest first; None of fewer than six.
+
+    The recent ones are the later half, at most the last ten. Both rates are held for Beta distributed, and their
+    difference for normal.
+    """
+    if len(outcomes) < MIN_TREND:
+        return None
+    n_recent = min(MOST_RECENT, len(outcomes) // 2)
+    before, recent = outcomes[:-n_recent], outcomes[-n_recent:]
+    (mean, spread), (late_mean, late_spread) = _beta(before), _beta(recent)
+    z = (late_mean - mean) / math.sqrt(spread + late_spread)
+    return Trend(
+        before=sum(before) / len(before),
+        recent=sum(recent) / len(recent),
+        n_recent=n_recent,
+        direction=(z > Z_90) - (z < -Z_90),
+    )
+
+
+def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
+    """Mean and variance of the success rate after these outcomes, with a uniform prior."""
+    alpha, n = 1 + sum(outcomes), 2 + len(outcomes)
+    return alpha / n, alpha * (n - alpha) / (n * n * (n + 1))
+
+
+def _check_prior(alpha: float, beta: float) -> None:
+    if not all(_is_number(weight) and 0 < weight < math.inf for weight in (alpha, beta)):
+        raise InvalidInput(
+            f"a prior's alpha and beta should be positive, finite numbers, but are {alpha!r} and {beta!r}"
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,34 @@
+"""Which records nobody has found or used for long, from what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.storage.sqlite.stored import stored_instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """Ids of idle records; none is in both lists."""
+
+    never: list[str]
+    """Never found nor used."""
+
+    no_longer: list[str]
+    """Found or used, but not any more."""
+
+
+def idle(
+    stored_at: Mapping[str, str], retrieved_at: Mapping[str, str], used_at: Mapping[str, str], *, until: datetime
+) -> Idle:
+    """The records that were idle from a time on, `until` now; times are ISO 8601, by id, where they are known."""
+    never, no_longer = [], []
+    for record_id in stored_at:
+        last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]
+        if not last and stored_instant(stored_at, record_id) <= until:
+            never.append(record_id)
+        elif last and max(last) <= until:
+            no_longer.append(record_id)
+    return Idle(never=never, no_longer=no_longer)

@@ -1,0 +1,38 @@
+"""What something of a memory said before each edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from atlas.storage.sqlite.history.versions import Version
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemVersion(Generic[T]):
+    """Something as it was before it was edited."""
+
+    item: T
+    replaced_at: datetime
+    actor: str
+    operation_id: str
+    number: int
+    """Of the change that took its place: one operation may have made several."""
+
+
+def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
+    """The versions of a record as what they were, in their order."""
+    return [
+        ItemVersion(
+            item=decode(version.content),
+            replaced_at=version.replaced_at,
+            actor=version.actor,
+            operation_id=version.operation_id,
+            number=version.number,
+        )
+        for version in versions
+    ]

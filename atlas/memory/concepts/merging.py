@@ -1,0 +1,212 @@
+"""Deciding how to merge concepts that do the same: which one stays, what it takes over, and who calls the others.
+
+Pure: from what is known of each concept to a plan that shows what would be there afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.operations import Marks
+from atlas.core.types import CodeConcept
+from atlas.memory.base.marks import joined, merged_marks
+from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
+from atlas.memory.experience.extraction import lineage
+from atlas.memory.experience.merging import GroupsPlan
+from atlas.storage.sqlite.history.merge import Merge
+from atlas.storage.sqlite.history.operations import Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptSubject:
+    """What is known of one concept."""
+
+    concept: CodeConcept
+    marks: Marks
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptMergeGroup:
+    """Concepts that become one."""
+
+    merged: CodeConcept
+    """The kept one as it would be: its own code, with what it takes over from the others."""
+
+    why_kept: str
+    removed: tuple[CodeConcept, ...]
+    marks: Marks
+    """The kept one's marks as they would be."""
+
+    n_examples_left: int
+    """Examples of the others that it cannot take over: they call a function of another name."""
+
+    @property
+    def kept_id(self) -> str:
+        """The one that stays."""
+        return self.merged.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LackingCaller:
+    """A concept whose code would go on calling what is not there any more by that name."""
+
+    id: str
+    name: str
+    lacks: tuple[str, ...]
+    """Names of functions that its code calls, and that nothing would define."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
+    """What merging concepts would do."""
+
+    linked: tuple[ConceptSubject, ...]
+    """Other concepts that name one that goes, with the kept one named in its place."""
+
+    lacking: tuple[LackingCaller, ...]
+    """Those whose code somebody has to change afterwards."""
+
+
+def plan_concept_merge(
+    groups: Sequence[Sequence[str]],
+    subjects: Mapping[str, ConceptSubject],
+    naming: Sequence[ConceptSubject],
+    *,
+    n_total: int,
+    moment: Moment,
+) -> ConceptMergePlan:
+    """What these groups become.
+
+    Args:
+        naming: All concepts that call one of them, or were composed of one.
+
+    Raises:
+        InvalidInput: There is no concept of one of the ids.
+    """
+    for concept_id in (concept_id for ids in groups for concept_id in ids):
+        if concept_id not in subjects:
+            raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted. Choose anew")
+    parted = [_parted([subjects[concept_id] for concept_id in ids]) for ids in groups]
+    into = {other.concept.id: best.concept for best, others in parted for other in others}
+    planned = tuple(_group(best, others, into, subjects) for best, others in parted)
+    outside = [subject for subject in naming if subject.concept.id not in subjects]
+    linked = [replace(subject, concept=_relinked(subject.concept, into, subjects)) for subject in outside]
+    return ConceptMergePlan(
+        groups=planned,
+        linked=tuple(now for now, before in zip(linked, outside, strict=True) if now != before),
+        lacking=tuple(_lacking([*(best for best, _ in parted), *outside], into, subjects)),
+        n_total=n_total,
+        moment=moment,
+    )
+
+
+def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
+    """A plan as the store takes it.
+
+    Args:
+        rows: Those of the kept concepts and of the linked ones, by id.
+
+    Raises:
+        PlanOutdated: One of them is not there any more.
+    """
+    kept = [_merge(group.merged, group.marks, [one.id for one in group.removed], rows) for group in plan.groups]
+    return kept + [_merge(subject.concept, subject.marks, [], rows) for subject in plan.linked]
+
+
+def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
+    row = rows.get(concept.id)
+    if row is None:
+        raise PlanOutdated(f"{concept.id!r} was deleted since the plan was made; nothing was done. Plan anew")
+    return Merge(
+        kept_id=concept.id,
+        embedding=row["embedding"],  # what is embedded, name and description, stays
+        metadata=to_entry(concept).metadata,
+        document=row["document"],
+        removed=removed,
+        marks=marks,
+    )
+
+
+def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
+    """The most used, else the oldest; and the others."""
+    best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
+    return best, [subject for subject in subjects if subject is not best]
+
+
+def _age_key(concept: CodeConcept) -> float:
+    return (concept.created_at or datetime.max.replace(tzinfo=UTC)).timestamp()
+
+
+def _group(
+    best: ConceptSubject,
+    others: Sequence[ConceptSubject],
+    into: Mapping[str, CodeConcept],
+    subjects: Mapping[str, ConceptSubject],
+) -> ConceptMergeGroup:
+    kept, gone = best.concept, [other.concept for other in others]
+    fitting = [one for one in gone if one.language == kept.language and defined_names(one) & defined_names(kept)]
+    examples = tuple(dict.fromkeys(example for one in (kept, *fitting) for example in one.examples))
+    merged = replace(
+        kept,
+        examples=examples,
+        found_in=joined(kept.found_in, *(one.found_in for one in gone)),
+        composed_of=joined(kept.composed_of, *(one.composed_of for one in gone)),
+        metadata={
+            **kept.metadata,
+            "merged_from": [*joined(lineage(kept.metadata), *([one.id, *lineage(one.metadata)] for one in gone))],
+            "merged_hashes": [
+                *joined(merged_hashes(kept), *([o.content_hash, *merged_hashes(o.concept)] for o in others))
+            ],
+        },
+    )
+    return ConceptMergeGroup(
+        merged=_relinked(merged, into, subjects),
+        why_kept=_why(kept, gone),
+        removed=tuple(gone),
+        marks=merged_marks([best.marks, *(other.marks for other in others)]),
+        n_examples_left=sum(len(set(one.examples) - set(examples)) for one in gone),
+    )
+
+
+def _why(kept: CodeConcept, gone: Sequence[CodeConcept]) -> str:
+    if all(kept.usage_count > one.usage_count for one in gone):
+        return "it was used most"
+    return "it is the oldest" if not kept.usage_count else "none was used more, and it is the oldest of those"
+
+
+def _relinked(
+    concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+) -> CodeConcept:
+    """A concept that names the kept ones: as what it calls where they have the name that its code calls them by."""
+    calls = [
+        into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
+        for called in concept.calls
+    ]
+    parts = [into[part].id if part in into else part for part in concept.composed_of]
+    return replace(concept, calls=_without(calls, concept.id), composed_of=_without(parts, concept.id))
+
+
+def _without(ids: Iterable[str], own: str) -> tuple[str, ...]:
+    return tuple(one for one in dict.fromkeys(ids) if one != own)
+
+
+def _lacks(caller: CodeConcept, gone: CodeConcept, kept: CodeConcept) -> set[str]:
+    """Names that a concept calls one that goes by, and that the kept one's code does not define."""
+    if caller.language != PYTHON:
+        return {gone.name} - {kept.name}
+    return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(kept)
+
+
+def _lacking(
+    callers: Sequence[ConceptSubject], into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
+) -> Iterable[LackingCaller]:
+    for caller in (subject.concept for subject in callers):
+        called = [one for one in caller.calls if one in into]
+        lacks = {name for one in called for name in _lacks(caller, subjects[one].concept, into[one])}
+        if lacks:
+            yield LackingCaller(id=caller.id, name=caller.name, lacks=tuple(sorted(lacks)))

@@ -1,0 +1,189 @@
+"""From a concept to what a store keeps of it, and back; what may be a concept at all."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.concept_codec import LISTS, decode_concept, encode_concept
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import Usage
+from atlas.core.types import CodeConcept
+from atlas.learning.rewrite.rename import bound_names
+from atlas.learning.terms import normal_forms
+from atlas.learning.terms.parsing import NotPython, parse
+from atlas.memory.base.columns import Entry
+from atlas.memory.experience.extraction import lineage
+from atlas.storage.sqlite.stored import decoded_content
+
+SOURCES = ("primitive", "learned", "composed", "imported")
+
+NAME_CHARACTERS = 200
+
+NOTHING = "-"
+"""What a row says that its concept needs where its code calls nothing; a row of before this was said has no `needs`."""
+
+PYTHON = "python"
+ALSO_PYTHON = ("py", "python3")
+
+
+def checked(concept: CodeConcept) -> CodeConcept:
+    """The concept, if it is one that can be kept and found; with its language in small letters.
+
+    Raises:
+        InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
+            of texts, its lineage is no list of ids, or it does not parse.
+    """
+    if not isinstance(concept, CodeConcept):
+        raise InvalidInput(
+            f"a concept should be a CodeConcept, but is {concept!r:.80}; "
+            "make one: atlas.CodeConcept(name=…, description=…, code=…)"
+        )
+    _check_texts(concept)
+    _check_lists(concept)
+    if concept.source not in SOURCES:
+        raise InvalidInput(f"a concept's source should be one of {', '.join(SOURCES)}, but is {concept.source!r}")
+    if not isinstance(concept.language, str):
+        raise InvalidInput(f"a concept's language should be a text such as 'python', but is {concept.language!r}")
+    language = concept.language.strip().lower()
+    concept = replace(concept, language=PYTHON if language in ALSO_PYTHON else language)
+    normal_form(concept)
+    return concept
+
+
+def _check_texts(concept: CodeConcept) -> None:
+    for name in ("id", "name", "description", "code"):
+        text = getattr(concept, name)
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"a concept's {name} should say something, but is {text!r}; give it one")
+        check_text(text, f"the concept's {name}")
+    if len(concept.name) > NAME_CHARACTERS:
+        raise InvalidInput(f"a concept's name should have up to {NAME_CHARACTERS} characters, not {len(concept.name)}")
+
+
+def _check_lists(concept: CodeConcept) -> None:
+    for name in LISTS:
+        ids = getattr(concept, name)
+        if isinstance(ids, str) or not all(isinstance(one, str) for one in ids):
+            raise InvalidInput(f"a concept's {name} should be a list of ids, but is {ids!r:.80}")
+    for example in concept.examples:
+        if not _is_pair(example):
+            raise InvalidInput(f"examples should be pairs of texts, a call and its result, but one is {example!r:.120}")
+
+
+def _is_pair(example: Any) -> bool:
+    is_two = isinstance(example, tuple | list) and len(example) == 2
+    return is_two and all(isinstance(text, str) for text in example)
+
+
+def normal_form(concept: CodeConcept) -> str:
+    """The same for code that does the same in the same way, but for layout, comments and its function's name.
+
+    Raises:
+        InvalidInput: Its language is Python, and it does not parse.
+    """
+    if concept.language != PYTHON:
+        return "\n".join(line.rstrip() for line in concept.code.strip().splitlines())
+    try:
+        return normal_forms.normal_form(concept.code)
+    except NotPython as error:
+        raise InvalidInput(f"the code of concept {concept.name!r}: {error}; mend it, or name its language") from error
+
+
+def called_names(concept: CodeConcept) -> set[str]:
+    """Names of functions that its Python calls, and that neither it nor Python defines.
+
+    None for other languages, nor for what only a newer Python than this one parses.
+    """
+    if concept.language != PYTHON:
+        return set()
+    try:
+        tree = parse(concept.code)
+    except NotPython:
+        return set()
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return called - bound_names(tree) - set(dir(builtins))
+
+
+def defined_names(concept: CodeConcept) -> set[str]:
+    """Names that others call its code by: the functions and classes that its Python defines; its own name elsewhere."""
+    if concept.language != PYTHON:
+        return {concept.name}
+    named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return {node.name for node in parse(concept.code).body if isinstance(node, named)} or {concept.name}
+
+
+def to_entry(concept: CodeConcept) -> Entry:
+    """What a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
+    if concept.created_at is None:
+        raise InvalidInput(f"concept {concept.name!r} has no time at which it was made")
+    metadata = {
+        "title": concept.name,
+        "source": concept.source,
+        "language": concept.language,
+        "created_at": concept.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "calls": list(concept.calls),
+        "needs": sorted(called_names(concept)) or [NOTHING],
+        "defines": sorted(defined_names(concept) - {concept.name}),
+        "found_in": list(concept.found_in),
+        "composed_of": list(concept.composed_of),
+        "merged_from": lineage(concept.metadata),
+        "merged_hashes": merged_hashes(concept),
+        "content": dump(encode_concept(concept)),
+        "content_hash": hashlib.sha256(f"{concept.language}\n{normal_form(concept)}".encode()).hexdigest(),
+        "search_text": "\n".join(part for part in (concept.signature, concept.guidance, concept.code) if part),
+    }
+    present = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(concept.id, f"{_words(concept.name)}: {concept.description}", present)
+
+
+def merged_hashes(concept: CodeConcept) -> list[str]:
+    """The hashes of the codes that were merged into it, so that adding them again finds it."""
+    held = concept.metadata.get("merged_hashes")
+    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
+
+
+def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
+    """The concept of a row, with what is known of its uses."""
+    concept = decoded_content(decode_concept, row["metadata"])
+    rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
+    return replace(concept, usage_count=usage.n_uses, success_rate=rate)
+
+
+def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
+    """The `called_names` of the concept of a row, which says them unless it was written before rows did."""
+    said = row["metadata"].get("needs")
+    if said is None:
+        return called_names(concept)
+    return {said} - {NOTHING} if isinstance(said, str) else {*said} - {NOTHING}
+
+
+def usage_of(concept: CodeConcept) -> Usage:
+    """The uses that a concept brings along from elsewhere.
+
+    Raises:
+        InvalidInput: They cannot be.
+    """
+    if concept.usage_count < 0 or not 0 <= concept.success_rate <= 1:
+        raise InvalidInput(
+            f"usage_count should be 0 or more and success_rate in [0, 1], "
+            f"but are {concept.usage_count} and {concept.success_rate}"
+        )
+    return Usage(n_uses=concept.usage_count, n_successes=round(concept.usage_count * concept.success_rate))
+
+
+def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
+    """The concept with the time at which it was made."""
+    return concept if concept.created_at else replace(concept, created_at=now)
+
+
+def _words(name: str) -> str:
+    """The words of an identifier, as a language model reads them."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

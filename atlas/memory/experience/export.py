@@ -1,0 +1,40 @@
+"""Experiences as they are exported, and what an import can use of their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from atlas.core.exchange import ExportedExperience
+from atlas.core.operations import Marks, Usage
+from atlas.core.types import Vectors
+from atlas.memory.base.export import stored_at
+from atlas.memory.experience import extraction
+from atlas.protocols.infra import WholeEmbedder
+
+
+def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
+    """All that is known of an experience, with its vectors where a model is named."""
+    return ExportedExperience(
+        experience=extraction.from_metadata(row["metadata"]),
+        marks=marks,
+        usage=usage,
+        vectors=np.atleast_2d(row["embedding"]) if model else None,
+        embedding_model=model,
+        content_hash=row["metadata"]["content_hash"],
+        stored_at=stored_at(row),
+    )
+
+
+def usable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
+    """The vectors, by text, that the embedder could have made; the other texts have to be embedded anew."""
+    return {
+        item.experience.embedding_text: item.vectors
+        for item in exported
+        if item.vectors is not None
+        and item.embedding_model == embedder.model_name
+        and item.vectors.shape[1] == embedder.dimension
+        and item.vectors.any(axis=1).all()
+    }

@@ -1,0 +1,162 @@
+"""From an attempt to what is remembered of it: the text to embed, the summary, what was done and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
+from atlas.core.types import Experience, Trajectory
+from atlas.storage.sqlite.stored import decoded_content
+
+TITLE_CHARACTERS = 200
+SUMMARY_CHARACTERS = 300
+
+
+class SimpleExperienceExtractor:
+    """The task's description: attempts are found by tasks that read alike."""
+
+    def extract(self, trajectory: Trajectory) -> str:
+        """The text to embed for similarity search."""
+        return trajectory.task.description
+
+
+class ContextExperienceExtractor:
+    """The task's description, its domain and its context: for tasks whose description alone says little."""
+
+    def extract(self, trajectory: Trajectory) -> str:
+        """The text to embed for similarity search."""
+        task = trajectory.task
+        context = "\n".join(f"{name}: {_flat(value)}" for name, value in task.context.items())
+        return "\n".join(part for part in (task.description, task.domain, context) if part)
+
+
+def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text: str, now: datetime) -> Experience:
+    """The experience that an attempt becomes."""
+    metadata = dict(trajectory.metadata)
+    last_action = next((step.action for step in reversed(trajectory.steps) if step.action), "")
+    feedback = str(metadata.pop("feedback", "") or trajectory.outcome.error_info or "")
+    return Experience(
+        id=experience_id,
+        task=trajectory.task,
+        trajectory_summary=summarise(trajectory, feedback),
+        outcome=trajectory.outcome,
+        embedding_text=embedding_text,
+        created_at=trajectory.timestamp or now,
+        metadata=metadata,
+        solution_output=str(metadata.pop("solution", "") or last_action),
+        feedback=feedback,
+        trajectory_id=trajectory.id,
+        agent_id=trajectory.agent_id,
+        steps=trajectory.steps,
+    )
+
+
+def to_trajectory(experience: Experience) -> Trajectory:
+    """The attempt that an experience remembers."""
+    return Trajectory(
+        task=experience.task,
+        steps=experience.steps,
+        outcome=experience.outcome,
+        agent_id=experience.agent_id,
+        timestamp=experience.created_at,
+        metadata={**experience.metadata, "solution": experience.solution_output, "feedback": experience.feedback},
+        id=experience.trajectory_id,
+    )
+
+
+def summarise(trajectory: Trajectory, feedback: str) -> str:
+    """One line: how many steps, how it ended, and what was said of it."""
+    n_steps = len(trajectory.steps)
+    line = f"{n_steps} step{'' if n_steps == 1 else 's'}, {trajectory.outcome.label}"
+    return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
+
+
+def _hash(encoded: Json) -> str:
+    incidental = ("id", "trajectory_id", "created_at", "embedding_text", "trajectory_summary")
+    said = {name: value for name, value in encoded.items() if name not in incidental}
+    return hashlib.sha256(dump(said).encode("utf-8")).hexdigest()
+
+
+def to_metadata(experience: Experience) -> dict[str, Any]:
+    """What a vector store keeps of an experience: what can be filtered and sorted by, and the whole as `content`."""
+    outcome, encoded = experience.outcome, encode_experience(experience)
+    derived = {
+        "title": _short(experience.task.description, TITLE_CHARACTERS),
+        "outcome": outcome.label,
+        "success": outcome.success,
+        "partial_score": outcome.partial_score,
+        "task_id": experience.task.id,
+        "domain": experience.task.domain,
+        "agent_id": experience.agent_id,
+        "trajectory_id": experience.trajectory_id,
+        "created_at": experience.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "n_steps": len(experience.steps),
+        "merged_from": lineage(experience.metadata) or None,
+        "merged_hashes": merged_hashes(experience.metadata) or None,
+        "merged_trajectories": merged_trajectories(experience.metadata) or None,
+        "content": dump(encoded),
+        "content_hash": _hash(encoded),
+        "search_text": "\n".join(part for part in (experience.solution_output, experience.feedback) if part),
+    }
+    present = {name: value for name, value in derived.items() if value is not None and value != ""}
+    given = {name: value for name, value in _scalars(experience.metadata).items() if name not in derived}
+    return {**given, **present}
+
+
+def from_metadata(metadata: Mapping[str, Any]) -> Experience:
+    """The experience that a vector store keeps with this metadata."""
+    return decoded_content(decode_experience, metadata)
+
+
+def lineage(metadata: Mapping[str, Any]) -> list[str]:
+    """The ids that an experience was merged from, as its metadata says; none where it says nothing readable."""
+    ids = metadata.get("merged_from")
+    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
+
+
+def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """`outcome`, `content_hash` and, mostly, `trajectory_id` of each attempt that an experience stands for, by id.
+
+    Only what is readable: metadata is what somebody gave.
+    """
+    held = metadata.get("merged_attempts")
+    return {i: said for i, said in held.items() if _is_merged_attempt(said)} if isinstance(held, Mapping) else {}
+
+
+def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
+    """What the attempts said that an experience stands for, so that importing them again finds it."""
+    return [said["content_hash"] for said in merged_attempts(metadata).values()]
+
+
+def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
+    """The ids of the attempts that an experience stands for, where they are known."""
+    return [said["trajectory_id"] for said in merged_attempts(metadata).values() if said.get("trajectory_id")]
+
+
+def _is_merged_attempt(said: Any) -> bool:
+    return (
+        isinstance(said, Mapping)
+        and said.get("outcome") in ("succeeded", "failed", "unknown")
+        and isinstance(said.get("content_hash"), str)
+        and isinstance(said.get("trajectory_id", ""), str)
+    )
+
+
+def _scalars(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in metadata.items()
+        if isinstance(value, int | float | str) and not (isinstance(value, str) and len(value) > TITLE_CHARACTERS)
+    }
+
+
+def _short(text: str, characters: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= characters else line[: characters - 1].rstrip() + "…"
+
+
+def _flat(value: Any) -> str:
+    return value if isinstance(value, str) else to_text(value)

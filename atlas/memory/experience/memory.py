@@ -1,0 +1,427 @@
+"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem); and its strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any, Self
+
+from atlas.core.errors import InvalidInput
+from atlas.core.exchange import ExportedExperience
+from atlas.core.settings import RankingWeights
+from atlas.core.types import (
+    Experience,
+    Outcome,
+    Task,
+    Trajectory,
+    Vectors,
+    new_id,
+)
+from atlas.infra.bridge import call
+from atlas.infra.clock import SystemClock
+from atlas.infra.twin import twin
+from atlas.llm.budget import operation
+from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
+from atlas.memory.base.edits import Editable, check_changes
+from atlas.memory.base.export import to_restored
+from atlas.memory.base.records import retried
+from atlas.memory.base.retrieval import RetrievalMemory, Row, Weights
+from atlas.memory.experience import extraction
+from atlas.memory.experience.export import to_exported, usable_vectors
+from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
+from atlas.memory.experience.merging import MergePlan, check_groups, merge_of, plan_merge
+from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
+from atlas.memory.experience.model_refinement import LLMRefineStrategy
+from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
+from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
+from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_sets
+from atlas.memory.experience.subjects import merge_subjects, prune_subjects
+from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
+from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
+from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.plain.store import PlainStore
+
+__all__ = [
+    "COLLECTION",
+    "ChromaExperienceMemory",
+    "ExperienceExtractor",
+    "LLMRefineStrategy",
+    "LLMSummarizingExtractor",
+    "PassthroughRefineStrategy",
+    "RefineStrategy",
+    "SimpleExperienceExtractor",
+]
+
+COLLECTION = "atlas_experiences"
+EDITABLE: Editable = {
+    "task": Task,
+    "outcome": Outcome,
+    "solution_output": str,
+    "feedback": str,
+    "steps": (tuple, list),
+    "metadata": Mapping,
+    "agent_id": str,
+}
+
+STORE_BATCH = 256
+"""Attempts that are embedded and committed together by `store_many`."""
+
+
+class ChromaExperienceMemory(RetrievalMemory[Experience]):
+    """Attempts at tasks, in a vector store.
+
+    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    """
+
+    noun = "experience"
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | LedgerCollection | PlainStore,
+        extractor: ExperienceExtractor = SimpleExperienceExtractor(),
+        refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
+        collection_name: str = COLLECTION,
+        *,
+        weights: Weights = RankingWeights(),
+        clock: Clock = SystemClock(),
+        reranker: Reranker | None = None,
+    ) -> None:
+        super().__init__(embedder, vector_store, collection_name, weights, clock, reranker)
+        self._extractor = extractor
+        self._refine_strategy = refine_strategy
+
+    def _read(self, rows: Sequence[Row]) -> list[Experience]:
+        return [from_metadata(row["metadata"]) for row in rows]
+
+    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+        return type(self)(
+            self.embedder,
+            store,
+            self._extractor,
+            self._refine_strategy,
+            self.collection_name,
+            weights=self._weights,
+            clock=self._clock,
+        )
+
+    # Storing
+
+    def store(self, trajectory: Trajectory) -> str:
+        """Remember an attempt, a success or a failure; the id of its experience.
+
+        Raises:
+            InvalidInput: The attempt holds something that JSON cannot, or its task has no description.
+        """
+        return self.store_many([trajectory])[0]
+
+    astore = twin(store)
+
+    def store_many(
+        self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
+    ) -> list[str]:
+        """Remember attempts, in batches each of which is durable when the next begins; the ids of their experiences.
+
+        Args:
+            on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
+            skip_known: Leave out attempts that say what one of the memory, or an earlier one of these, says.
+        """
+        total = len(trajectories) if isinstance(trajectories, Sequence) else 0
+        scoped = self if self.operation_id else self.within("store")
+        ids: list[str] = []
+        n_done, remaining = 0, iter(trajectories)
+        while batch := list(islice(remaining, STORE_BATCH)):
+            # In a thread, as an extractor may ask a language model; the same holds wherever one is called.
+            experiences = list(map(self._to_experience, batch))
+            ids += scoped._add(experiences, skip_known)
+            n_done += len(batch)
+            if on_progress:
+                on_progress(n_done, total)
+        return ids
+
+    astore_many = twin(store_many)
+
+    def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
+        """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
+
+        What the memory holds already, by id or by what the attempt said when it was first read, stays as it is.
+
+        Returns:
+            The ids of the experiences that were put back.
+        """
+        held = self._store.present([item.experience.id for item in exported])
+        new = {item.experience.id: item for item in exported if item.experience.id not in held}
+        if not new:
+            return []
+        experiences = [self._findable(item.experience) for item in new.values()]
+        given = usable_vectors(exported, self.embedder)
+        ids, vectors, metadatas, documents = self._columns(experiences, given)
+        for metadata, item in zip(metadatas, new.values(), strict=True):
+            metadata["content_hash"] = item.content_hash or metadata["content_hash"]
+        restored = {record_id: to_restored(item) for record_id, item in new.items()}
+        return self._store.add_unknown(ids, vectors, metadatas, documents, restored)
+
+    arestore_many = twin(restore_many)
+
+    # Finding
+
+    def search(self, task: Task, k: int = 4) -> list[Experience]:
+        """The k experiences most useful for a task, best first, successes before failures among about equals.
+
+        Fewer than k where the memory holds fewer; none for k = 0, an empty memory or a task without a description.
+        """
+        return [hit.item for hit in self.search_hits(task.description, k)]
+
+    asearch = twin(search)
+
+    # Changing
+
+    def edit(self, /, experience_id: str, **changes: Any) -> Experience:
+        """Change an experience and embed it anew if what is embedded has changed; the changed one.
+
+        Args:
+            changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
+
+        Raises:
+            NotFound: It is not there.
+            InvalidInput: Another field, or a value that cannot be stored.
+            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+        """
+        check_changes(changes, EDITABLE)
+        return retried(lambda: self._edit(experience_id, changes))
+
+    aedit = twin(edit)
+
+    def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
+        """`aedit`, unless the experience changes between being read and being written."""
+        moment = self._store.moment()
+        metadata = self._row(experience_id)["metadata"]
+        changed = replace(from_metadata(metadata), **changes)
+        trajectory = extraction.to_trajectory(changed)
+        changed = replace(
+            changed,
+            embedding_text=self._embedding_text(trajectory),
+            trajectory_summary=extraction.summarise(trajectory, changed.feedback),
+        )
+        ids, vectors, metadatas, documents = self._columns([changed])
+        # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+        metadatas[0]["content_hash"] = metadata["content_hash"]
+        self._store.update(ids, vectors, metadatas, documents, unchanged_since=moment)
+        return changed
+
+    def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
+        """What the refine strategy makes of the experiences; the memory itself is not changed."""
+        with operation():
+            return call(self._refine_strategy.refine, experiences, context)
+
+    arefine = twin(refine)
+
+    # Pruning
+
+    def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
+        """What `prune` would remove and save, and why; nothing is touched.
+
+        Args:
+            criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
+                see `PruneCriteria`. Pinned experiences are never removed, and no criterion removes one of which it
+                does not know what it asks for.
+            among: Only these may go; without a criterion all of them do.
+
+        Raises:
+            InvalidInput: An unknown criterion, or an impossible value.
+        """
+        parsed = PruneCriteria.parse(criteria)
+        self._store.write_retrievals()
+        moment = self._store.moment()
+        # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
+        subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
+        vectors, n_total = None, self._store.count()
+        if parsed.keep_diverse:
+            vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
+        decide = partial(plan_prune, n_total=n_total, moment=moment, among=among)
+        return decide(subjects, vectors, parsed, self._clock.now())
+
+    aplan_prune = twin(plan_prune)
+
+    def apply_prune(self, plan: PrunePlan) -> int:
+        """Remove exactly what a plan says; how many.
+
+        Raises:
+            PlanOutdated: The store has changed, or one of them was used, since the plan was made; nothing was removed.
+        """
+        ids = [decision.id for decision in plan.removals]
+        if not ids:
+            return 0
+        scoped = self._store if self.operation_id else self._store.within("prune", plan.reason)
+        return scoped.delete_unchanged(ids, plan.moment, plan.usage)
+
+    aapply_prune = twin(apply_prune)
+
+    def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
+        """What `apply_merge` would make of groups of experiences that say the same; nothing is touched.
+
+        The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
+        that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
+        tags and notes, is pinned if one is, buried if all are, and sample data if all are.
+
+        Raises:
+            InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
+        """
+        checked = check_groups(groups)
+        moment = self._store.moment()
+        ids = [record_id for group in checked for record_id in group]
+        subjects = merge_subjects(self._store, ids)
+        return plan_merge(checked, subjects, n_total=self._store.count(), moment=moment)
+
+    aplan_merge = twin(plan_merge)
+
+    def apply_merge(self, plan: MergePlan) -> list[Experience]:
+        """Merge exactly what a plan says, as one operation; the experiences that stay.
+
+        Raises:
+            PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
+        """
+        if not plan.groups:
+            return []
+        rows = {row["id"]: row for row in self._store.get([group.kept_id for group in plan.groups])}
+        merges = [merge_of(group, rows.get(group.kept_id)) for group in plan.groups]
+        scoped = self._store if self.operation_id else self._store.within("merge", plan.reason)
+        scoped.merge(merges, plan.moment)
+        return [group.merged for group in plan.groups]
+
+    aapply_merge = twin(apply_merge)
+
+    def merge(self, ids: Sequence[str]) -> Experience:
+        """Merge experiences that say the same into the best of them; see `plan_merge`. `undo` parts them again."""
+
+        def plan_and_apply() -> Experience:
+            return self.apply_merge(self.plan_merge([ids]))[0]
+
+        return retried(plan_and_apply)
+
+    amerge = twin(merge)
+
+    def plan_refine(
+        self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
+    ) -> RefinePlan:
+        """What a strategy would make of these experiences, judged in sets that are alike; nothing is touched.
+
+        A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
+        holds as long as none of the experiences that it touches changes.
+
+        Args:
+            ids: In the order in which they are read now, such as newest first; what is not there is left out.
+            on_progress: Told after each set how many experiences are judged, and of how many.
+        """
+        moment = self._store.moment()
+        subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
+        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+        vectors = first_vectors(there, self._store, self.embedder.dimension)
+        judged = Judging(strategy, subjects)
+        with operation():
+            for given in alike_sets(there, vectors, strategy.set_size):
+                judged.judge(given)
+                if on_progress:
+                    on_progress(len(judged.decisions), len(there))
+        return RefinePlan(
+            decisions=tuple(judged.decisions),
+            made_by=strategy.name,
+            moment=moment,
+            n_total=self._store.count(),
+            n_in_scope=len(there),
+            failures=tuple(judged.failures),
+        )
+
+    aplan_refine = twin(plan_refine)
+
+    def check_refine(self, plan: RefinePlan) -> None:
+        """Raise `PlanOutdated` where `apply_refine` would refuse, for what it touches has changed since."""
+        self._store.check_unchanged(plan.touched, plan.moment)
+
+    acheck_refine = twin(check_refine)
+
+    def apply_refine(self, plan: RefinePlan) -> int:
+        """Merge and drop exactly what a plan says, as one transaction; how many experiences went.
+
+        The order in which those that stay would be read is not kept: a search orders by what it is asked.
+
+        Raises:
+            PlanOutdated: One of the experiences that it touches, or its marks, has changed since; nothing was done.
+        """
+        if not plan.going:
+            return 0
+        self.check_refine(plan)
+        groups = plan.groups
+        subjects = merge_subjects(self._store, [record_id for group in groups for record_id in group])
+        merging = plan_merge(groups, subjects, n_total=plan.n_total, moment=plan.moment, keep_first=True)
+        rows = {row["id"]: row for row in self._store.get([group.kept_id for group in merging.groups])}
+        merges = [merge_of(group, rows.get(group.kept_id)) for group in merging.groups]
+        scoped = self._store if self.operation_id else self._store.within("refine", plan.reason)
+        scoped.merge(merges, plan.moment, [decision.id for decision in plan.dropped])
+        return len(plan.going)
+
+    aapply_refine = twin(apply_refine)
+
+    def prune(self, criteria: dict[str, Any]) -> int:
+        """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""
+
+        def plan_and_apply() -> int:
+            return self.apply_prune(self.plan_prune(criteria))
+
+        return retried(plan_and_apply)
+
+    aprune = twin(prune)
+
+    def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
+        """Experiences with all that is known of them; `arestore_many` puts them back."""
+        rows = self._store.get(list(experience_ids))
+        marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
+        model = self.embedder.model_name if with_vectors else ""
+        return [to_exported(row, marks[row["id"]], usage[row["id"]], model) for row in rows]
+
+    aexport = twin(export)
+
+    # Steps of the above
+
+    def _to_experience(self, trajectory: Trajectory) -> Experience:
+        return extraction.to_experience(
+            trajectory,
+            experience_id=new_id(),
+            embedding_text=self._embedding_text(trajectory),
+            now=self._clock.now(),
+        )
+
+    def _embedding_text(self, trajectory: Trajectory) -> str:
+        text = self._extractor.extract(trajectory)
+        if not text.strip():
+            raise InvalidInput(
+                f"the task {trajectory.task.id!r} has no description, so nothing could find it again; give it one"
+            )
+        return text
+
+    def _findable(self, experience: Experience) -> Experience:
+        """The experience with a text to embed, which a line written by hand may lack."""
+        if experience.embedding_text.strip():
+            return experience
+        return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
+
+    def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
+        """The ids of those that were added; what others store meanwhile is known only when they are written."""
+        if not skip_known:
+            self._store.add(*self._columns(experiences))
+            return [experience.id for experience in experiences]
+        new = unknown([_entry(experience) for experience in experiences], self._store)
+        return self._store.add_unknown(*columns(new, self._store, self.embedder, {})) if new else []
+
+    def _columns(
+        self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
+    ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
+        """What the vector store takes: ids, embeddings, metadatas, documents."""
+        entries = [_entry(experience) for experience in experiences]
+        return columns(entries, self._store, self.embedder, given or {})
+
+
+def _entry(experience: Experience) -> Entry:
+    return Entry(experience.id, experience.embedding_text, to_metadata(experience))

@@ -1,0 +1,243 @@
+"""Deciding how to merge attempts that say the same: which one stays, and what it takes over from the others.
+
+Pure: from what is known of each record to a plan that shows what would be there afterwards.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.operations import Marks
+from atlas.core.types import Experience
+from atlas.memory.base.marks import joined, merged_marks
+from atlas.memory.experience.extraction import lineage, merged_attempts, to_metadata
+from atlas.storage.sqlite.history.merge import Merge
+from atlas.storage.sqlite.history.operations import Moment
+
+OUTCOMES = ("succeeded", "failed", "unknown")
+
+ONLY_IF_ALL = "is_sample"
+"""Metadata that the kept record keeps if all have it: removing sample data should not take an attempt of one's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergedAway:
+    """A record that another one takes the place of."""
+
+    id: str
+    title: str
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeSubject:
+    """What is known of one record."""
+
+    experience: Experience
+    title: str
+    marks: Marks
+    content_hash: str
+    """That of the attempt as it was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeGroup:
+    """Records that become one."""
+
+    kept_id: str
+    kept_title: str
+    why_kept: str
+    removed: tuple[MergedAway, ...]
+    merged: Experience
+    """The kept record as it would be: its own, but for what its metadata says of those that it stands for."""
+
+    marks: Marks
+    """The kept record's marks as they would be."""
+
+
+class Group(Protocol):
+    """Records that become one."""
+
+    @property
+    def kept_id(self) -> str:
+        """The one that stays."""
+
+    @property
+    def removed(self) -> Sequence[object]:
+        """Those that go."""
+
+
+G = TypeVar("G", bound=Group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPlan(Generic[G]):
+    """What merging would do; applying it does exactly this, or nothing if one of the records has changed."""
+
+    groups: tuple[G, ...]
+    n_total: int
+    """Records in the store when the plan was made."""
+
+    moment: Moment
+    """The point in the store's history that the plan holds for."""
+
+    @property
+    def n_removed(self) -> int:
+        """Records that would go."""
+        return sum(len(group.removed) for group in self.groups)
+
+    @property
+    def share(self) -> float:
+        """The share of the store that would go, in [0, 1]."""
+        return self.n_removed / self.n_total if self.n_total else 0.0
+
+    @property
+    def reason(self) -> str:
+        """What is done, as the history says it."""
+        n_records = self.n_removed + len(self.groups)
+        if len(self.groups) == 1:
+            return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
+        return f"merged {n_records} records into {len(self.groups)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergePlan(GroupsPlan[MergeGroup]):
+    """What merging attempts would do."""
+
+
+def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The groups with each id once.
+
+    Raises:
+        InvalidInput: A group has fewer than two records, or a record is in two groups.
+    """
+    checked = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
+    seen: set[str] = set()
+    for ids in checked:
+        if len(ids) < 2:
+            raise InvalidInput(f"merging takes at least two records, but a group has {len(ids)}; choose more")
+        twice = next((record_id for record_id in ids if record_id in seen), None)
+        if twice is not None:
+            raise InvalidInput(f"a record can be merged once, but {twice!r} is in two groups; leave it out of one")
+        seen.update(ids)
+    return checked
+
+
+def plan_merge(
+    groups: Sequence[Sequence[str]],
+    subjects: Mapping[str, MergeSubject],
+    *,
+    n_total: int,
+    moment: Moment,
+    keep_first: bool = False,
+) -> MergePlan:
+    """What these groups become.
+
+    Args:
+        keep_first: Whether the first of each group stays, rather than the best.
+
+    Raises:
+        InvalidInput: There is no record of one of the ids.
+    """
+    for record_id in (record_id for ids in groups for record_id in ids):
+        if record_id not in subjects:
+            raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted. Choose anew")
+    members = [[subjects[record_id] for record_id in ids] for ids in groups]
+    planned = tuple(_plan(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
+    return MergePlan(groups=planned, n_total=n_total, moment=moment)
+
+
+def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
+    """A group as the store takes it: the row of the kept record, with what the plan changes of it.
+
+    Raises:
+        PlanOutdated: The record is not there any more.
+    """
+    if row is None:
+        raise PlanOutdated(f"{group.kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
+    # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
+    metadata = {**to_metadata(group.merged), "content_hash": row["metadata"]["content_hash"]}
+    return Merge(
+        kept_id=group.kept_id,
+        embedding=row["embedding"],
+        metadata=metadata,
+        document=row["document"],
+        removed=tuple(away.id for away in group.removed),
+        marks=group.marks,
+    )
+
+
+def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
+    others = [subject for subject in subjects if subject is not best]
+    merged_from = joined(lineage(best.experience.metadata), *(_ids(other.experience) for other in others))
+    attempts = _attempts([best, *others])
+    metadata = {
+        **_shared(best, others),
+        "merged_from": [record_id for record_id in merged_from if record_id != best.experience.id],
+        "merged_outcomes": _outcomes(attempts),
+        "merged_attempts": {i: said for i, said in attempts.items() if i != best.experience.id},
+    }
+    return MergeGroup(
+        kept_id=best.experience.id,
+        kept_title=best.title,
+        why_kept=_why(best, subjects),
+        removed=tuple(_away(other) for other in others),
+        merged=replace(best.experience, metadata=metadata),
+        marks=merged_marks([best.marks, *(other.marks for other in others)]),
+    )
+
+
+def _worth(subject: MergeSubject) -> tuple[int, float, Any]:
+    experience = subject.experience
+    rank = {True: 2, None: 1, False: 0}[experience.success]
+    return rank, experience.outcome.partial_score or 0.0, experience.created_at
+
+
+def _why(best: MergeSubject, subjects: Sequence[MergeSubject]) -> str:
+    label = best.experience.outcome.label
+    alike = sum(subject.experience.outcome.label == label for subject in subjects)
+    how = {"succeeded": "it succeeded", "failed": "all failed", "unknown": "none is known to have succeeded"}[label]
+    if alike == 1:
+        return how
+    scores = {subject.experience.outcome.partial_score for subject in subjects}
+    return f"{how}; of {alike} it is {'the best or newest' if len(scores) > 1 else 'the newest'}"
+
+
+def _ids(experience: Experience) -> list[str]:
+    return [experience.id, *lineage(experience.metadata)]
+
+
+def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any]:
+    """The best one's metadata, without what holds for all of them only."""
+    stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in others)
+    return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
+
+
+def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
+    """How each attempt went, the hash of what it said and its own id, by the id of its experience.
+
+    Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
+    them counts as it is now.
+    """
+    attempts: dict[str, dict[str, str]] = {}
+    for subject in subjects:
+        attempts |= merged_attempts(subject.experience.metadata)
+    for subject in subjects:
+        one = subject.experience
+        said = {"outcome": one.outcome.label, "content_hash": subject.content_hash, "trajectory_id": one.trajectory_id}
+        attempts[one.id] = said
+    return attempts
+
+
+def _outcomes(attempts: Mapping[str, Mapping[str, str]]) -> dict[str, int]:
+    counts = Counter(said["outcome"] for said in attempts.values())
+    return {label: counts[label] for label in OUTCOMES if counts[label]}
+
+
+def _away(subject: MergeSubject) -> MergedAway:
+    return MergedAway(id=subject.experience.id, title=subject.title, outcome=subject.experience.outcome.label)

@@ -1,0 +1,313 @@
+"""Deciding what to prune, before anything is touched.
+
+Pure: from what is known of each record to a plan that says what would go, by which criterion, and what is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import NO_USAGE, Usage
+from atlas.core.types import Vectors
+from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+
+NEIGHBOUR_SIMILARITY = 0.8
+"""Cosine from which two records count as one neighbourhood."""
+
+CHOSEN = "chosen"
+"""The reason of a record that goes because a person chose it, and gave no criterion."""
+
+BLOCK = 1_000
+"""Vectors that are compared with all others at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneCriteria:
+    """What to remove: a record goes if any criterion says so. None means that a criterion is not used."""
+
+    min_success_rate: float | None = None
+    """In [0, 1]: the lowest success rate to keep. A record whose outcome nobody knows has none, and stays."""
+
+    max_age_days: float | None = None
+    """Older attempts go."""
+
+    never_retrieved_days: float | None = None
+    """What has been stored for at least so long, and was not retrieved since, goes."""
+
+    max_count: int | None = None
+    """How many to keep: the least successful go first, then the oldest."""
+
+    keep_diverse: bool = False
+    """Save the best of each neighbourhood that would otherwise have no record left."""
+
+    @classmethod
+    def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
+        """Criteria from a dict.
+
+        Raises:
+            InvalidInput: An unknown criterion, or an impossible value.
+        """
+        known = [criterion.name for criterion in fields(cls)]
+        for name in criteria:
+            if name not in known:
+                raise InvalidInput(f"unknown prune criterion {name!r}; known: {', '.join(known)}")
+        parsed = cls(**criteria)
+        parsed.check()
+        return parsed
+
+    def given(self) -> dict[str, Any]:
+        """The criteria that are used, by name."""
+        values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
+        return {name: value for name, value in values.items() if value is not None and value is not False}
+
+    def reason(self) -> str:
+        """What was asked for, as the history says it."""
+        return ", ".join(f"{name} {value}" for name, value in self.given().items())
+
+    def check(self) -> None:
+        """Raise `InvalidInput` for an impossible value."""
+        _check_number("min_success_rate", self.min_success_rate, 0, 1)
+        _check_number("max_age_days", self.max_age_days, 0, float("inf"))
+        _check_number("never_retrieved_days", self.never_retrieved_days, 0, float("inf"))
+        _check_number("max_count", self.max_count, 0, float("inf"))
+        if self.max_count is not None and not isinstance(self.max_count, int):
+            raise InvalidInput(f"max_count should be a whole number, but is {self.max_count!r}")
+        if not isinstance(self.keep_diverse, bool):
+            raise InvalidInput(f"keep_diverse should be true or false, but is {self.keep_diverse!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneSubject:
+    """What is known of one record."""
+
+    id: str
+    title: str
+    success: bool | None
+    created_at: datetime | None
+    """When it was attempted; None where nobody knows."""
+
+    stored_at: datetime | None
+    """When it was stored; None where nobody knows."""
+
+    usage: Usage = NO_USAGE
+    pinned: bool = False
+
+    @property
+    def success_rate(self) -> float | None:
+        """The mean of its own outcome and those of the tasks that it was used for; None where nothing is known."""
+        own = [] if self.success is None else [float(self.success)]
+        n_known = len(own) + self.usage.n_uses
+        return (sum(own) + self.usage.n_successes) / n_known if n_known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneDecision:
+    """One record that would go, or that was saved from going."""
+
+    id: str
+    title: str
+    reasons: tuple[str, ...]
+    """Each criterion that says it should go, with the record's own value."""
+
+    saved_because: str = ""
+    """Why it stays nevertheless; empty for one that goes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrunePlan:
+    """What pruning would do; applying it does exactly this, or nothing if the store has changed."""
+
+    criteria: PruneCriteria
+    removals: tuple[PruneDecision, ...]
+    saved: tuple[PruneDecision, ...]
+    n_total: int
+    """Records in the store when the plan was made."""
+
+    n_judged: int
+    """Records that might have gone: all of the store, or those among which it was planned."""
+
+    n_gone: int = 0
+    """Of the ids among which it was planned, those that no record had."""
+
+    missing: Mapping[str, int]
+    """How many records a criterion could not judge, and so leaves, because what it asks for is not known of them."""
+
+    moment: Moment = NO_MOMENT
+    """The point in the store's history that the plan holds for."""
+
+    usage: Mapping[str, Usage]
+    """Usage of the records that would go, as the plan saw it."""
+
+    @property
+    def share(self) -> float:
+        """The share of the store that would go, in [0, 1]."""
+        return len(self.removals) / self.n_total if self.n_total else 0.0
+
+    @property
+    def n_unknown(self) -> int:
+        """Records that `min_success_rate` could not judge, because nobody knows how they went."""
+        return self.missing.get("min_success_rate", 0)
+
+    @property
+    def reason(self) -> str:
+        """What was asked for, as the history says it."""
+        if self.n_judged == self.n_total:
+            return self.criteria.reason()
+        return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
+
+
+def plan_prune(
+    subjects: Sequence[PruneSubject],
+    vectors: Vectors | None,
+    criteria: PruneCriteria,
+    now: datetime,
+    *,
+    n_total: int | None = None,
+    moment: Moment = NO_MOMENT,
+    among: Sequence[str] | None = None,
+) -> PrunePlan:
+    """What these criteria would remove. What is not known of a record never makes it go.
+
+    Args:
+        subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
+        vectors: One for each, needed for `keep_diverse` only.
+        n_total: Records in the store; None where `subjects` are all of them.
+        moment: The point in the store's history that `subjects` were read at.
+        among: Only these may go; without a criterion all of them do.
+    """
+    chosen = None if among is None else set(among)
+    judged = [subject for subject in subjects if chosen is None or subject.id in chosen]
+    reasons = _all_reasons(judged, criteria, now, is_chosen=chosen is not None)
+    doomed = [subject for subject in judged if reasons[subject.id]]
+    saved = {subject.id: "it is pinned" for subject in doomed if subject.pinned}
+    if criteria.keep_diverse and vectors is not None:
+        saved |= _last_of_their_kind(subjects, vectors, {s.id for s in doomed if s.id not in saved})
+    decisions = [
+        PruneDecision(id=s.id, title=s.title, reasons=tuple(reasons[s.id]), saved_because=saved.get(s.id, ""))
+        for s in doomed
+    ]
+    return PrunePlan(
+        criteria=criteria,
+        removals=tuple(decision for decision in decisions if not decision.saved_because),
+        saved=tuple(decision for decision in decisions if decision.saved_because),
+        n_total=len(subjects) if n_total is None else n_total,
+        n_judged=len(judged),
+        n_gone=0 if chosen is None else len(chosen) - len(judged),
+        missing=_missing(judged, criteria),
+        moment=moment,
+        usage={s.id: s.usage for s in doomed if s.id not in saved},
+    )
+
+
+def _all_reasons(
+    judged: Sequence[PruneSubject], criteria: PruneCriteria, now: datetime, *, is_chosen: bool
+) -> dict[str, list[str]]:
+    if is_chosen and not set(criteria.given()) - {"keep_diverse"}:
+        return {subject.id: [CHOSEN] for subject in judged}
+    reasons = {subject.id: _reasons(subject, criteria, now) for subject in judged}
+    _add_surplus(judged, reasons, criteria)
+    return reasons
+
+
+def _reasons(subject: PruneSubject, criteria: PruneCriteria, now: datetime) -> list[str]:
+    reasons = []
+    rate, day = subject.success_rate, timedelta(days=1)
+    if criteria.min_success_rate is not None and rate is not None and rate < criteria.min_success_rate:
+        reasons.append(f"success rate {rate:.0%} (n = {_n_known(subject)}) is under {criteria.min_success_rate:.0%}")
+    if criteria.max_age_days is not None and subject.created_at is not None:
+        age = now - subject.created_at
+        if age / day > criteria.max_age_days:
+            reasons.append(f"{age.days} days old, over {criteria.max_age_days:g}")
+    if criteria.never_retrieved_days is not None and subject.stored_at is not None:
+        idle = now - max(subject.stored_at, subject.usage.last_retrieved_at or subject.stored_at)
+        if idle / day >= criteria.never_retrieved_days:
+            reasons.append(f"not retrieved for {idle.days} days")
+    return reasons
+
+
+def _missing(judged: Sequence[PruneSubject], criteria: PruneCriteria) -> dict[str, int]:
+    unjudged = {
+        "min_success_rate": lambda subject: subject.success_rate is None,
+        "max_age_days": lambda subject: subject.created_at is None,
+        "never_retrieved_days": lambda subject: subject.stored_at is None,
+        "max_count": lambda subject: subject.created_at is None,
+    }
+    used = criteria.given()
+    counts = {name: sum(map(is_unjudged, judged)) for name, is_unjudged in unjudged.items() if name in used}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], criteria: PruneCriteria) -> None:
+    if criteria.max_count is None:
+        return
+    staying = [subject for subject in judged if subject.pinned or not reasons[subject.id]]
+    ranked = sorted((s for s in staying if not s.pinned and s.created_at is not None), key=_value)
+    for subject in ranked[: max(0, len(staying) - criteria.max_count)]:
+        reasons[subject.id].append(f"over the {criteria.max_count} to keep")
+
+
+def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
+    """Of the doomed, best first, those that no kept record is near; each then stands for its neighbourhood."""
+    saved: dict[str, str] = {}
+    candidates = sorted(
+        (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True
+    )
+    kept = np.flatnonzero([s.id not in doomed for s in subjects])
+    left = np.array(candidates, np.int64)[~_near_any(vectors[candidates], vectors[kept])]
+    while len(left):
+        block, is_covered = left[:BLOCK], np.zeros(len(left), bool)
+        is_near = vectors[block] @ vectors[left].T >= NEIGHBOUR_SIMILARITY
+        for position, i in enumerate(block):
+            if not is_covered[position]:
+                others = [int(left[j]) for j in np.flatnonzero(is_near[position] & ~is_covered) if j != position]
+                saved[subjects[i].id] = _for_whom(subjects, others)
+                is_covered |= is_near[position]
+                is_covered[position] = True
+        left = left[~is_covered]
+    return saved
+
+
+def _near_any(vectors: Vectors, others: Vectors) -> np.ndarray:
+    is_near = np.zeros(len(vectors), bool)
+    if len(others):
+        for start in range(0, len(vectors), BLOCK):
+            part = vectors[start : start + BLOCK] @ others.T
+            is_near[start : start + BLOCK] = part.max(axis=1) >= NEIGHBOUR_SIMILARITY
+    return is_near
+
+
+def _for_whom(subjects: Sequence[PruneSubject], others: Sequence[int]) -> str:
+    if not others:
+        return "nothing that stays is near it"
+    return f"nothing that stays is near it and {len(others)} like it, such as {subjects[others[0]].title[:80]!r}"
+
+
+def _value(subject: PruneSubject) -> tuple[float, int, datetime]:
+    rate = subject.success_rate
+    return (
+        0.5 if rate is None else rate,
+        subject.usage.n_successes,
+        subject.created_at or datetime.min.replace(tzinfo=UTC),
+    )
+
+
+def _n_known(subject: PruneSubject) -> int:
+    return subject.usage.n_uses + (subject.success is not None)
+
+
+def _check_number(name: str, value: Any, low: float, high: float) -> None:
+    if value is None:
+        return
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not low <= value <= high
+        or value == float("inf")
+    ):
+        raise InvalidInput(f"{name} should be a number {'from 0 to 1' if high == 1 else 'from 0 up'}, but is {value!r}")

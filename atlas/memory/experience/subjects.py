@@ -1,0 +1,68 @@
+"""What pruning and merging have to know of the records of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from atlas.core.operations import NO_USAGE, Usage
+from atlas.memory.base.columns import Backing
+from atlas.memory.experience.extraction import from_metadata
+from atlas.memory.experience.merging import MergeSubject
+from atlas.memory.experience.pruning import PruneSubject
+from atlas.storage.sqlite.stored import decoded
+
+COLUMNS = ("title", "success", "created_at", "stored_at")
+
+
+def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
+    """The records of a store, or those of some ids that are there; none is read whole.
+
+    One that keeps no such time was stored when it was attempted.
+    """
+    known = _of_all(store) if among is None else _of_some(store, among)
+    usage, marks = store.usage(list(known)), store.marks(list(known))
+    pinned = {record_id for record_id, held in marks.items() if held.pinned}
+    return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
+
+
+def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
+    """Those of the experiences that are there, by id, read whole."""
+    marks = store.marks(ids)
+    return {
+        row["id"]: MergeSubject(
+            experience=from_metadata(row["metadata"]),
+            title=row["metadata"].get("title", ""),
+            marks=marks[row["id"]],
+            content_hash=row["metadata"].get("content_hash", ""),
+        )
+        for row in store.get(list(ids))
+    }
+
+
+def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
+    columns = [store.column(name) for name in COLUMNS]
+    return {record_id: tuple(column.get(record_id) for column in columns) for record_id in store.ids()}
+
+
+def _of_some(store: Backing, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.peek(ids)]
+    return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
+
+
+def _subject(record_id: str, values: tuple[Any, ...], usage: Mapping[str, Usage], pinned: bool) -> PruneSubject:
+    title, success, created_at, stored_at = values
+    return PruneSubject(
+        id=record_id,
+        title=str(title or ""),
+        success=None if success is None else bool(success),
+        created_at=_instant(created_at),
+        stored_at=_instant(stored_at or created_at),
+        usage=usage.get(record_id, NO_USAGE),
+        pinned=pinned,
+    )
+
+
+def _instant(text: Any) -> datetime | None:
+    return decoded(datetime.fromisoformat, {"time": text}, "time") if text else None

@@ -1,0 +1,319 @@
+"""What of a journal may be forgotten, how far and why, before anything is touched; and what is said in its place.
+
+Pure: from what is known of each entry to a plan.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import TIERS
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry
+from atlas.memory.journal.context_selection import recency_of
+from atlas.memory.journal.entry_types import EntryTypes
+from atlas.memory.journal.excerpts import (
+    FEWEST_SENTENCES,
+    MOST_SENTENCES,
+    Encode,
+    central_sentences,
+    in_lines,
+    recurring_faults,
+)
+from atlas.memory.journal.importance import with_feedback
+from atlas.memory.journal.records import age_of, title_of
+from atlas.protocols.infra import Progress
+from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+
+HOT, WARM, COLD, ARCHIVED = TIERS
+
+THRESHOLDS = ((HOT, 0.2), (WARM, 0.1), (COLD, 0.04), (ARCHIVED, 0.0))
+"""The value from which an entry stays in a tier."""
+
+PERIOD = 50
+"""Generations that one summary is about."""
+
+FEWEST = 5
+"""Entries of a type and period that are worth a summary."""
+
+USED, LINKED = 0.5, 0.25
+"""How much more an entry is worth that tasks used, and for each entry that links to it, up to `MOST_LINKS`."""
+
+MOST_LINKS = 4
+
+EXTRACTION = "extraction"
+
+WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is known of one entry."""
+
+    entry: JournalEntry
+    usage: Usage
+    is_pinned: bool
+    n_linking: int
+    """Entries that link to it, but for summaries."""
+
+    summary: JournalEntry | None
+    """The latest that stands for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """An entry that would go to a farther tier."""
+
+    id: str
+    title: str
+    entry_type: str
+    generation: int
+    from_tier: str
+    to_tier: str
+    value: float
+    """In [0, 3]: importance × recency × use × links."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryDraft:
+    """An entry that would be written, and what it stands for."""
+
+    entry_type: str
+    """Of its sources."""
+
+    first_generation: int
+    last_generation: int
+    content: str
+    source_ids: tuple[str, ...]
+    """In the order of their time; they stay, in the cold tier."""
+
+    written_by: str = EXTRACTION
+    """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
+
+    problem: str = ""
+    """Why no language model wrote it although there is one; else empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactPlan:
+    """What compacting would do; applying it does exactly this, or nothing if one of the entries has changed."""
+
+    moves: tuple[Move, ...]
+    summaries: tuple[SummaryDraft, ...]
+    n_total: int
+    kept: Mapping[str, int]
+    """How many entries stay where they are, by the reason why."""
+
+    keep_recent: int
+    """The latest entries that were to stay, so many."""
+
+    keep_types: Mapping[str, int] = field(default_factory=dict)
+    """Of which types the latest so many were to stay as well."""
+
+    moment: Moment = NO_MOMENT
+    """The point in the store's history that the plan holds for."""
+
+    spent: str = ""
+    """Calls, tokens and their price; empty where no model was asked."""
+
+    made_at: str = ""
+    """As ISO 8601."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.moves and not self.summaries
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """The ids of all that would move or be summarised."""
+        ids = [move.id for move in self.moves]
+        return tuple(dict.fromkeys([*ids, *(one for draft in self.summaries for one in draft.source_ids)]))
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why a language model did not write summaries that it should have, each reason once."""
+        return tuple(dict.fromkeys(draft.problem for draft in self.summaries if draft.problem))
+
+    @property
+    def tiers(self) -> Mapping[str, int]:
+        """How many entries would come to each tier."""
+        return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
+
+
+def plan_compact(
+    subjects: Sequence[Subject],
+    types: EntryTypes,
+    encode: Encode,
+    now: datetime,
+    *,
+    keep_recent: int = 200,
+    keep_types: Mapping[str, int] | None = None,
+    moment: Moment = NO_MOMENT,
+    on_progress: Progress | None = None,
+) -> CompactPlan:
+    """Who would move to which tier, and which summaries would be written.
+
+    Args:
+        subjects: Every entry, the newest first.
+        encode: Embeds the sentences among which those of a summary are picked.
+        keep_recent: The latest entries stay as they are, so many.
+        keep_types: Of each of these types the latest so many as well.
+        on_progress: Told after each summary how many are drafted, and of how many.
+
+    Raises:
+        InvalidInput: A number to keep is negative.
+    """
+    _check_kept(keep_recent, keep_types or {})
+    reasons = _kept(subjects, types, keep_recent, keep_types or {})
+    judged = [subject for subject in subjects if subject.entry.id not in reasons]
+    groups = _groups([subject for subject in judged if _is_past(subject, types, now)])
+    summarised = {subject.entry.id for group in groups for subject in group}
+    moves = [_move(subject, types, now, subject.entry.id in summarised) for subject in judged]
+    moved = [move for move in moves if move is not None]
+    kept: dict[str, int] = defaultdict(int)
+    n_held = sum(move is None and _is_held(subject, types, now) for subject, move in zip(judged, moves, strict=True))
+    for reason in reasons.values():
+        kept[reason] += 1
+    for reason, count in ((WORTH_IT, len(judged) - len(moved) - n_held), (HELD, n_held)):
+        if count:
+            kept[reason] = count
+    return CompactPlan(
+        moves=tuple(moved),
+        summaries=tuple(_summaries(groups, encode, on_progress)),
+        n_total=len(subjects),
+        kept=dict(kept),
+        keep_recent=keep_recent,
+        keep_types=dict(keep_types or {}),
+        moment=moment,
+    )
+
+
+def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
+    """Importance × recency × use × links: how much an entry is worth keeping in mind."""
+    importance = with_feedback(subject.entry.importance, subject.usage)
+    used = 1 + USED * (subject.usage.n_uses > 0)
+    linked = 1 + LINKED * min(subject.n_linking, MOST_LINKS)
+    return importance * recency_of(subject.entry, types, now) * used * linked
+
+
+def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:
+    for name, count in {"keep_recent": keep_recent, **keep_types}.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise InvalidInput(f"the entries to keep should be a whole number from 0 up, but {name} is {count!r}")
+
+
+def _kept(
+    subjects: Sequence[Subject], types: EntryTypes, keep_recent: int, keep_types: Mapping[str, int]
+) -> dict[str, str]:
+    """Why entries stay whatever they are worth, by id."""
+    reasons: dict[str, str] = {}
+    n_seen: dict[str, int] = defaultdict(int)
+    for position, subject in enumerate(subjects):
+        name = subject.entry.entry_type
+        n_seen[name] += 1
+        if position < keep_recent:
+            reasons[subject.entry.id] = f"it is among the latest {keep_recent}"
+        elif n_seen[name] <= keep_types.get(name, 0):
+            reasons[subject.entry.id] = f"it is among the latest {keep_types[name]} of type {name}"
+        elif types.of(name).half_life_days is None:
+            reasons[subject.entry.id] = f"no entry of type {name} is ever forgotten"
+        elif subject.is_pinned:
+            reasons[subject.entry.id] = "it is pinned"
+    return reasons
+
+
+def _is_past(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+    """Whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
+    is_low = TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
+    return is_low and subject.summary is None and subject.entry.entry_type != "summary"
+
+
+def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
+    """Whether an entry stays within a search's reach beside its summary: while that is in prompts, for a half-life."""
+    if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
+        return False
+    days = types.of(subject.entry.entry_type).half_life_days
+    return days is None or age_of(subject.summary, now) < timedelta(days=days)
+
+
+def _tier_for(subject: Subject, types: EntryTypes, now: datetime) -> str:
+    """Where an entry's worth puts it, never nearer than it is, nor farther than a summary that is new lets it go."""
+    value = worth(subject, types, now)
+    by_worth = next(tier for tier, least in THRESHOLDS if value >= least)
+    if _is_held(subject, types, now):
+        by_worth = min(by_worth, COLD, key=TIERS.index)
+    return max(by_worth, subject.entry.tier, key=TIERS.index)
+
+
+def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
+    """What becomes of an entry; one that a summary is written of goes to the cold tier and no farther for now."""
+    entry, to_tier = subject.entry, _tier_for(subject, types, now)
+    if is_summarised:
+        to_tier = max(COLD, entry.tier, key=TIERS.index)
+    if to_tier == entry.tier:
+        return None
+    why = "; a summary takes its place" if is_summarised else ""
+    return Move(
+        id=entry.id,
+        title=title_of(entry.content),
+        entry_type=entry.entry_type,
+        generation=entry.generation,
+        from_tier=entry.tier,
+        to_tier=to_tier,
+        value=worth(subject, types, now),
+        reason=_reason(subject, types, now) + why,
+    )
+
+
+def _reason(subject: Subject, types: EntryTypes, now: datetime) -> str:
+    importance = with_feedback(subject.entry.importance, subject.usage)
+    recency = recency_of(subject.entry, types, now)
+    used = f"used {subject.usage.n_uses}×" if subject.usage.n_uses else "never used"
+    return (
+        f"worth {worth(subject, types, now):.2f}: importance {importance:.2f} × recency {recency:.2f}, {used}, "
+        f"linked from {subject.n_linking}"
+    )
+
+
+def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
+    """Entries of one type and period, where there are enough of them, each group by time."""
+    groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
+    for subject in reversed(subjects):
+        generation = subject.entry.generation
+        period = (generation - (generation > 0)) // PERIOD  # the first is from 0, which counts none, to 50
+        groups[subject.entry.entry_type, period].append(subject)
+    return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
+
+
+def _summaries(
+    groups: Sequence[Sequence[Subject]], encode: Encode, on_progress: Progress | None
+) -> Iterator[SummaryDraft]:
+    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
+    for number, group in enumerate(groups, start=1):
+        yield _summary(group, encode, most)
+        if on_progress:
+            on_progress(number, len(groups))
+
+
+def _summary(group: Sequence[Subject], encode: Encode, most: int) -> SummaryDraft:
+    entries = [subject.entry for subject in group]
+    generations = [entry.generation for entry in entries]
+    first, last = min(generations), max(generations)
+    texts = [entry.content for entry in entries]
+    faults = recurring_faults(texts)
+    said = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
+    head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
+    return SummaryDraft(
+        entry_type=entries[0].entry_type,
+        first_generation=first,
+        last_generation=last,
+        content=in_lines(head, said),
+        source_ids=tuple(entry.id for entry in entries),
+    )

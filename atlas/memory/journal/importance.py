@@ -1,0 +1,150 @@
+"""How much an entry tells, and whether it tells anything that its journal does not know already."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry
+from atlas.memory.journal.entry_types import EntryType
+from atlas.memory.journal.scores import MIDDLING, score_of
+from atlas.storage.text.analyzer import CJK_RUN
+
+NOISE, REPEATED = "noise", "near-duplicate"
+
+MIN_WORDS = 3
+"""Different words that an entry needs to tell anything: fewer are noise."""
+
+SAME_WORDS = 0.9
+"""Share of the words of two entries that both have, from which they may say the same."""
+
+SAME_PAIRS = 0.8
+"""Share of the pairs of neighbouring words that both must have as well: in another order, words advise the opposite."""
+
+NEGATIONS = {"not", "never", "no", "none", "nothing", "neither", "nor", "without", "cannot", "t"}
+"""Words that turn what is said round, `t` being what is left of `don't`: two entries that say the same have as many."""
+
+SCORED = "observation"
+"""The type of which, with those that count as it, a score says how much is told: what went well is worth repeating."""
+
+SCORE_WEIGHT = 0.3
+"""How much more an observation of score 1 tells than one of score 0."""
+
+FEEDBACK_WEIGHT = 0.3
+"""How far the tasks that an entry was used for can move its importance, up or down, once there are many."""
+
+FEEDBACK_PRIOR = 3
+"""Uses that count as much as what was thought of the entry before there were any."""
+
+TELLING_CHARACTERS = 300
+"""From so many on, a text's length says no more of how much it tells."""
+
+_FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? ?out|wrong|incorrect)\b", re.IGNORECASE)
+_ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\W\d]+")
+_NAME = re.compile(r"\w+")
+_NUMBER = re.compile(r"-?\d+(?:[.,:]\d+)*")
+_COUNTER = re.compile(
+    r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
+)
+"""What Protea's template counts in each entry: these numbers differ from one run of the same thing to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an entry was kept out."""
+
+    gate: str
+    """`noise` or `near-duplicate`."""
+
+    reason: str
+    like_id: str = ""
+    """The entry that says the same; empty for noise."""
+
+
+def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
+    """How much an entry tells, in [0, 1], by its type, by what it says, and of an observation by its score.
+
+    A failure, and a reason or a rule, say more than that all went well; a few words say less than a paragraph.
+    """
+    told = 0.05 * bool(_FAILED.search(content)) + 0.05 * bool(_ADVICE.search(content))
+    length = 0.05 * (min(len(content), TELLING_CHARACTERS) / TELLING_CHARACTERS - 0.5)
+    is_scored = SCORED in (entry_type.name, entry_type.counts_as)
+    score = score_of(content, metadata) if is_scored else None
+    scored = 0.0 if score is None else SCORE_WEIGHT * (min(1.0, score) - MIDDLING)
+    return round(min(1.0, max(0.0, entry_type.importance + told + length + scored)), 4)
+
+
+def with_feedback(importance: float, usage: Usage) -> float:
+    """An importance, moved by how those tasks went that the entry was used for; in [0, 1]."""
+    if not usage.n_uses:
+        return importance
+    trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
+    helped = 2 * usage.n_successes / usage.n_uses - 1
+    return min(1.0, max(0.0, importance + FEEDBACK_WEIGHT * trust * helped))
+
+
+def noise(content: str) -> Refusal | None:
+    """Why a text tells nothing, or None where it may."""
+    unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
+    names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
+    n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
+    if n_words >= MIN_WORDS:
+        return None
+    return Refusal(NOISE, f"{n_words} different words; an entry needs {MIN_WORDS} to tell anything")
+
+
+def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
+    """Which of earlier entries of its type says what an entry says, but for a few words and Protea's own counters.
+
+    Another number, such as that of an error or a score, says something else.
+    """
+    score, numbers = score_of(entry.content, entry.metadata), _numbers(entry.content)
+    for other in earlier:
+        if numbers != _numbers(other.content):
+            continue
+        shared = _shared(entry.content, other.content)
+        if shared >= SAME_WORDS and score == score_of(other.content, other.metadata):
+            share = math.floor(100 * shared)
+            reason = f"shares {share} % of its words with entry {other.id} of generation {other.generation}"
+            return Refusal(REPEATED, reason, other.id)
+    return None
+
+
+def telling_words(text: str) -> set[str]:
+    """The different words of a text, without numbers: these differ from one run of the same thing to the next."""
+    return set(_TOKEN.findall(text.lower()))
+
+
+def _shared(content: str, other: str) -> float:
+    """The share of their words that two texts both have; 0 where the same words say something else."""
+    if content == other:
+        return 1.0
+    one, two = (_TOKEN.findall(text.lower()) for text in (content, other))
+    if _negations(one) != _negations(two) or _overlap(_pairs(one), _pairs(two)) < SAME_PAIRS:
+        return 0.0
+    return _overlap(set(one), set(two))
+
+
+def _numbers(text: str) -> list[str]:
+    """The numbers of a text in their order, without those that tell nothing."""
+    return _NUMBER.findall(_COUNTER.sub(" ", text))
+
+
+def _negations(words: Sequence[str]) -> Counter[str]:
+    return Counter(word for word in words if word in NEGATIONS)
+
+
+def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
+    """Each word with the next one, also the first and the last."""
+    return set(zip(["", *words], [*words, ""], strict=True))
+
+
+def _overlap(one: Set[object], other: Set[object]) -> float:
+    return len(one & other) / len(one | other) if one and other else 0.0

@@ -1,0 +1,187 @@
+"""From an entry of a journal to what a store keeps of it, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
+from atlas.core.types import JournalEntry, Link
+from atlas.memory.base.columns import Entry
+from atlas.memory.journal.scores import SCORE, score_of
+from atlas.storage.sqlite.stored import decoded_content
+
+TITLE_CHARACTERS = 200
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+METADATA = "meta."
+"""Before the names of an entry's own metadata, so that a filter on them is none on the journal's: `meta.file`."""
+
+REFUSED_LINKS = "refused_links"
+"""Under which an entry's metadata lists the links that a person refused, as `type:id`."""
+
+SUMMARISED_AT = "summarised_at"
+"""Under which a summary says when it was written; in the log it stands where the last of its sources does."""
+
+PROMOTED_TO = "promoted_to"
+"""Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
+
+PLACED_AT = "placed_at"
+"""Under which an entry says where it stands in the log, if that is not at its own time: the clock had been put back."""
+
+OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
+"""The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
+
+
+def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
+    """What a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
+
+    Args:
+        before: The beginnings of the entries just before it, oldest first: what it was about when it was written.
+    """
+    checked_entry(entry)
+    if entry.created_at is None:
+        raise InvalidInput(f"entry {entry.id!r} has no time at which it was written")
+    check_text(entry.content, "the entry's content")
+    encoded = encode_entry(entry)
+    score = score_of(entry.content, entry.metadata)
+    metadata = {
+        "title": title_of(entry.content),
+        "entry_type": entry.entry_type,
+        "generation": entry.generation,
+        "created_at": max(instant(entry.created_at), _instant_under(entry, PLACED_AT)),
+        "importance": float(entry.importance),
+        "tier": entry.tier,
+        **({} if score is None else {SCORE: score}),
+        **links_of(entry.links),
+        **_filterable(entry.metadata),
+        "content": dump(encoded),
+    }
+    return Entry(entry.id, text_of(entry.content, before), metadata)
+
+
+def text_of(content: str, before: Sequence[str]) -> str:
+    """What of an entry is embedded and indexed: what it says, and the beginnings of the entries just before it."""
+    return "\n\n".join([content, *before])
+
+
+def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
+
+    Raises:
+        InvalidInput: It would change what the journal noted.
+    """
+    own = {key: held[key] for key in OF_THE_JOURNAL if key in held}
+    for key in OF_THE_JOURNAL:
+        if key in given and (key not in own or given[key] != own[key]):
+            raise InvalidInput(
+                f"metadata should leave the key {key!r} to the journal, which notes {own.get(key)!r} under it, "
+                f"but gives {given[key]!r}; choose another key"
+            )
+    return {**given, **own}
+
+
+def from_row(row: Mapping[str, Any]) -> JournalEntry:
+    """The entry of a row."""
+    return decoded_content(decode_entry, row["metadata"])
+
+
+def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
+    """A row as it is with another version of its entry that says the same: neither text nor vectors change."""
+    return {**row, "metadata": to_entry(entry).metadata}
+
+
+def as_protea(entry: JournalEntry) -> dict[str, Any]:
+    """An entry as Protea's own store gives one: the columns of its table, with our id."""
+    written = entry.created_at.astimezone(UTC) if entry.created_at else None
+    return {
+        "id": entry.id,
+        "generation": entry.generation,
+        "entry_type": entry.entry_type,
+        "content": entry.content,
+        "metadata": dict(entry.metadata),
+        "timestamp": f"{written:%Y-%m-%d %H:%M:%S}" if written else "",
+        "importance": entry.importance,
+        "tier": entry.tier,
+    }
+
+
+def promotions_of(entry: JournalEntry) -> list[str]:
+    """What an entry was promoted to, as `experience:id` or `strategy:id`; it may have been deleted since."""
+    return _texts(entry, PROMOTED_TO)
+
+
+def refusals_of(entry: JournalEntry) -> list[str]:
+    """The links from an entry that a person refused, as `type:id`."""
+    return _texts(entry, REFUSED_LINKS)
+
+
+def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
+    """The targets of links by their type, without types that there are none of."""
+    by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
+    return {name: targets for name, targets in by_type.items() if targets}
+
+
+def title_of(content: str) -> str:
+    """The beginning of what an entry says, on one line."""
+    return " ".join(content.split())[:TITLE_CHARACTERS]
+
+
+def instant(at: datetime) -> str:
+    """A time as the store sorts by it."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
+    """The entry with the time at which it was written."""
+    return entry if entry.created_at else replace(entry, created_at=now)
+
+
+def age_of(entry: JournalEntry, now: datetime) -> timedelta:
+    """How long ago an entry was written; a summary of old entries is new at first."""
+    return now - told_at(entry)
+
+
+def told_at(entry: JournalEntry) -> datetime:
+    """When an entry was written, which for a summary is later than its place in the log."""
+    return max(time_of(entry), _summarised(entry))
+
+
+def time_of(entry: JournalEntry) -> datetime:
+    """Where an entry stands in the log; before all others where it has no time."""
+    return entry.created_at or _EARLIEST
+
+
+def _summarised(entry: JournalEntry) -> datetime:
+    """When a summary was written, as far as it says so in a way that can be read."""
+    at = _instant_under(entry, SUMMARISED_AT)
+    return datetime.fromisoformat(at) if at else _EARLIEST
+
+
+def _instant_under(entry: JournalEntry, name: str) -> str:
+    """A time that an entry's metadata hold, as the store sorts by it; empty where they hold none that can be read."""
+    try:
+        return instant(datetime.fromisoformat(entry.metadata[name]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return ""
+
+
+def _texts(entry: JournalEntry, name: str) -> list[str]:
+    held = entry.metadata.get(name)
+    return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
+
+
+def _filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an entry's metadata, what a filter can compare: texts, numbers, truths and lists of them."""
+    return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
+
+
+def _is_comparable(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(item, str | int | float) for item in value)
+    return isinstance(value, str | int | float)

@@ -1,0 +1,173 @@
+"""Opening an agent's memory: the store, the embedding model that it is bound to, and every memory over it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+
+from atlas.core.settings import Settings
+from atlas.embedding.plain import whole_embedder
+from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
+from atlas.infra.clock import SystemClock
+from atlas.learning.composition import PipelineCompositionStrategy
+from atlas.learning.model_composition import LLMCompositionStrategy
+from atlas.learning.naming.autodoc import LLMAutoDocumenter
+from atlas.learning.strategies import StitchCompressionStrategy
+from atlas.memory.base.success_rates import EMASuccessUpdater
+from atlas.memory.concepts import memory as concepts
+from atlas.memory.concepts.memory import ChromaConceptLibrary
+from atlas.memory.experience import memory as experience
+from atlas.memory.experience.extraction import SimpleExperienceExtractor
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal import conversations
+from atlas.memory.journal import memory as journal
+from atlas.memory.journal.conversations import Conversations
+from atlas.memory.journal.memory import Journal
+from atlas.memory.strategies import memory as strategies
+from atlas.memory.strategies.induction import TemplateStrategyAbstractor
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.strategies.model_induction import LLMStrategyAbstractor
+from atlas.memory.system import MemorySystem, MemorySystemImpl
+from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, WholeEmbedder
+from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
+from atlas.storage.reembed import reembed
+from atlas.storage.store import EmbeddingModel, Store
+
+
+def open_memory(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    embedder: Embedder | None = None,
+    llm: LLMClient | None = None,
+    success_updater: SuccessRateUpdater | None = None,
+    extractor: ExperienceExtractor | None = None,
+    read_only: bool = False,
+    create: bool = True,
+    settings: Settings | None = None,
+    clock: Clock | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> MemorySystem:
+    """Open an agent's memory, creating it where there is none.
+
+    Args:
+        path: The store directory; `ATLAS_STORE`, or `.atlas`, where it is None.
+        embedder: What embeds texts; `encode` is all that it needs. Where it is None, the model that the store is bound
+            to; for a new store `ATLAS_EMBEDDING_MODEL`, else bge-base where it is at hand or can be fetched, else the
+            bundled MiniLM.
+        llm: A language model: it names and describes the concepts that compression finds, composes concepts,
+            abstracts strategies, and sums up what a journal forgets. Without one, names are derived, concepts are
+            composed by their types, strategies are made by pattern, and summaries of sentences of the entries.
+        success_updater: What keeps the success rates of strategies, from all recorded outcomes, so that it may be
+            another one each time; a moving average where it is None.
+        extractor: What of an attempt is embedded from now on, such as `LLMSummarizingExtractor(llm)`; the task where
+            it is None.
+        read_only: Open without writing anything, not even what was retrieved.
+        create: Whether it may be created where there is none.
+        settings: Options; those of the ATLAS_* variables where it is None.
+        announce: Told which model a new store uses, and before anything that takes long; a warning where it is None.
+
+    Raises:
+        EmbeddingModelMismatch: The embedder is not the one that the store's vectors were made with.
+        StoreError: The store cannot be opened; the message says what to do.
+    """
+    settings = settings or Settings.from_environment()
+    clock = clock or SystemClock()
+    storage = Store.open(
+        path or settings.store,
+        read_only=read_only or settings.read_only,
+        create=create,
+        settings=settings,
+        clock=clock,
+    )
+    try:
+        chosen = whole_embedder(embedder or _embedder_for(storage, settings, announce or _warn))
+        model = EmbeddingModel(chosen.model_name, chosen.dimension)
+        storage.bind(model, checksum=getattr(chosen, "checksum", ""))
+        return _memories(
+            storage,
+            chosen,
+            llm,
+            extractor or SimpleExperienceExtractor(),
+            success_updater or EMASuccessUpdater(),
+            settings,
+            clock,
+        )
+    except BaseException:
+        storage.ledger.close()
+        raise
+
+
+def _memories(
+    storage: Store,
+    embedder: WholeEmbedder,
+    llm: LLMClient | None,
+    extractor: ExperienceExtractor,
+    success_updater: SuccessRateUpdater,
+    settings: Settings,
+    clock: Clock,
+) -> MemorySystem:
+    """Every memory over a store."""
+    of, weights = storage.collection, settings.ranking or storage.profiles.weights
+    abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
+    memory = MemorySystemImpl(
+        ChromaExperienceMemory(embedder, of(experience.COLLECTION), extractor, weights=weights, clock=clock),
+        ChromaConceptLibrary(embedder, of(concepts.COLLECTION), weights=weights, clock=clock),
+        ChromaStrategyBank(
+            embedder, of(strategies.COLLECTION), abstractor, success_updater, weights=weights, clock=clock
+        ),
+        Journal(
+            embedder,
+            of(journal.COLLECTION),
+            of(journal.REFUSED_COLLECTION),
+            keep_noise=settings.keep_noise,
+            keep_repetitions=settings.keep_repetitions,
+            llm=llm,
+            weights=weights,
+            clock=clock,
+        ),
+        conversations=Conversations(embedder, of(conversations.COLLECTION), weights=weights, clock=clock),
+        storage=storage,
+    )
+    _give_strategies(memory.concepts, llm)
+    return memory
+
+
+def open_storage(*, settings: Settings, read_only: bool = False, create: bool = True) -> Store:
+    """Open a store directory for what needs no embedding: history, undo, backup, doctor."""
+    return Store.open(settings.store, read_only=read_only or settings.read_only, create=create, settings=settings)
+
+
+def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
+    """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
+    embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
+    with open_storage(settings=settings, create=False) as storage:
+        n_texts = reembed(storage.ledger, embedder, on_progress)
+        storage.relabel(EmbeddingModel(embedder.model_name, embedder.dimension), embedder.checksum)
+    return n_texts
+
+
+def _embedder_for(storage: Store, settings: Settings, announce: Callable[[str], None]) -> WholeEmbedder:
+    bound = storage.model
+    if bound is not None:
+        name = settings.embedding_model or bound.name
+    else:
+        choice = choose_model(settings.embedding_model, timeout_seconds=settings.hub_timeout_seconds, announce=announce)
+        if not settings.embedding_model:
+            announce(choice.announcement)
+        name = choice.name
+    return SentenceTransformerEmbedder(name, settings.device, settings.batch_size)
+
+
+def _give_strategies(library: ChromaConceptLibrary, llm: LLMClient | None) -> None:
+    """Let a library compress and compose. What composes asks it for what a concept calls, always in a thread."""
+    if llm is None:
+        library.compression_strategy = StitchCompressionStrategy()
+        library.composition_strategy = PipelineCompositionStrategy(library.get)
+    else:
+        library.compression_strategy = StitchCompressionStrategy(LLMAutoDocumenter(llm))
+        library.composition_strategy = LLMCompositionStrategy(llm, library.get)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, stacklevel=3)

@@ -1,0 +1,231 @@
+"""What a journal taught becomes a memory: a crash and its fix an experience, a reflection a strategy not tried yet."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.exchange import ExportedExperience
+from atlas.core.operations import NO_MARKS, NO_USAGE
+from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
+from atlas.memory.experience.extraction import to_experience
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal.excerpts import sentences_of
+from atlas.memory.journal.link_graph import CRASH, REFLECTION
+from atlas.memory.journal.memory import Journal, LinkGraph
+from atlas.memory.journal.records import METADATA, instant, promotions_of, title_of
+from atlas.memory.strategies.memory import ChromaStrategyBank
+
+TASK = "task"
+
+LOG = "protea_log"
+"""Under which an imported entry's metadata says which log it is of; one that was written here has none."""
+
+N_LOOKED_AT = 200
+"""Latest tasks of an entry's generation among which its own is looked for: there may be some of other logs."""
+
+ABOUT = ("refers_to", "caused_by")
+"""The links from a reflection to what it is about, where it says of no crash that it fixed it."""
+
+SOURCE = "journal"
+"""What made it, as the metadata of what was promoted says."""
+
+PROMOTED_FROM = "promoted_from"
+"""Under which that metadata lists the ids of the entries that it was made of."""
+
+CANDIDATE = "candidate"
+"""Under which a promoted strategy's metadata says that no attempt stands behind it, only what an agent thought."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """What promoting an entry would write; applying it does exactly this, or nothing if an entry has changed."""
+
+    entries: tuple[JournalEntry, ...]
+    """Those that it is made of, the promoted one first; each will name in its metadata what it became a part of."""
+
+    becomes: Experience | Strategy
+
+    task: JournalEntry | None = None
+    """The task that it is taken to be about, whose words go into what is written; None where none is known or told."""
+
+    @property
+    def target(self) -> str:
+        """`experience` or `strategy`."""
+        return "experience" if isinstance(self.becomes, Experience) else "strategy"
+
+    @property
+    def title(self) -> str:
+        """What would be written, on one line."""
+        return title_of(self.becomes.task.description if isinstance(self.becomes, Experience) else self.becomes.title)
+
+    @property
+    def reason(self) -> str:
+        """What the history says of it."""
+        entry = self.entries[0]
+        return f"{entry.entry_type} of generation {entry.generation} to {self.target}"
+
+
+class Promoter:
+    """Promotes entries of one journal."""
+
+    def __init__(
+        self, journal: Journal, experience: ChromaExperienceMemory | None, strategies: ChromaStrategyBank | None
+    ) -> None:
+        self._journal = journal
+        self._experience = experience
+        self._strategies = strategies
+
+    def plan(self, entry_id: str) -> Promotion:
+        """What an entry would become; nothing is touched.
+
+        Raises:
+            NotFound: It is not there, or the system has no memory for what it would become.
+            InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
+        """
+        graph = self._journal.linked(entry_id)
+        [entry] = self._journal.get_many([entry_id])
+        crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
+        if entry.entry_type in crashes:
+            promotion = self._solved(entry, graph)
+        elif entry.entry_type in reflections:
+            promotion = self._considered(entry, graph)
+        else:
+            raise InvalidInput(
+                f"a {CRASH} that is linked to what fixed it, or a {REFLECTION}, can be promoted, but entry "
+                f"{entry_id!r} is of type {entry.entry_type}"
+            )
+        if self._is_there(promotion) and _name(promotion) in promotions_of(entry):
+            raise InvalidInput(
+                f"entry {entry_id!r} was promoted already, to {promotion.target} {promotion.becomes.id!r}; "
+                "edit that one, or delete it first"
+            )
+        return promotion
+
+    def apply(self, promotion: Promotion) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        ids = [entry.id for entry in promotion.entries]
+        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
+        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
+            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
+        journal = self._journal.within("promote", promotion.reason)
+        self._write(promotion, journal.operation_id)
+        journal.note_promotion(ids, _name(promotion))
+        return journal.operation_id
+
+    def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
+        fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
+        fixes = _by_time([entry for entry in graph.entries if entry.id in fixed_by])
+        if not fixes:
+            raise InvalidInput(
+                f"crash {crash.id!r} is linked to nothing that fixed it; link it first, as 'fixed_by', or accept a "
+                "suggested link"
+            )
+        task = self._task_of(crash, graph)
+        return Promotion(entries=(crash, *fixes), becomes=_experience(crash, fixes, task), task=task)
+
+    def _considered(self, reflection: JournalEntry, graph: LinkGraph) -> Promotion:
+        solved = {e.source_id for e in graph.edges if e.target_id == reflection.id and e.type == "fixed_by"}
+        told = {e.target_id for e in graph.edges if e.source_id == reflection.id and e.type in ABOUT}
+        about = _by_time([entry for entry in graph.entries if entry.id in (solved or told)])
+        task = None if about else self._task_of(reflection, graph)
+        return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
+
+    def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
+        """The last task that an entry is linked to and came after, else that of its generation in its own log."""
+        names = self._journal.types.counting_as(TASK)
+        linked = [
+            near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
+        ]
+        if linked:
+            return max(linked, key=_was_written)
+        log = entry.metadata.get(LOG)
+        where = {
+            "generation": entry.generation,
+            "entry_type": {"$in": names},
+            "created_at": {"$lte": instant(_was_written(entry))},
+            **({f"{METADATA}{LOG}": log} if log else {}),
+        }
+        rows = self._journal.browse(where, limit=N_LOOKED_AT)
+        same = [row["id"] for row in rows if row["metadata"].get(f"{METADATA}{LOG}") == log]
+        return next(iter(self._journal.get_many(same[:1])), None)
+
+    def _is_there(self, promotion: Promotion) -> bool:
+        memory = self._strategies if isinstance(promotion.becomes, Strategy) else self._experience
+        if memory is None:
+            raise NotFound(f"this memory system has nowhere to keep a {promotion.target}")
+        return memory.get(promotion.becomes.id) is not None
+
+    def _write(self, promotion: Promotion, operation_id: str | None) -> None:
+        """Add what was made; one that is there already, as whoever added it stopped before saying so, stays."""
+        if self._is_there(promotion):
+            return
+        made = promotion.becomes
+        if isinstance(made, Strategy) and self._strategies is not None:
+            self._strategies.within("promote", promotion.reason, operation_id=operation_id).add(made)
+        elif isinstance(made, Experience) and self._experience is not None:
+            experience = self._experience.within("promote", promotion.reason, operation_id=operation_id)
+            experience.restore_many([ExportedExperience(experience=made, marks=NO_MARKS, usage=NO_USAGE)])
+
+
+def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
+    """The attempt that ended in a crash, with its fixes as the solution; no run says how it ends, so nothing does."""
+    said = "\n\n".join(fix.content for fix in fixes)
+    attempt = Trajectory(
+        id=crash.id,
+        task=Task(
+            id=task.id if task else crash.id,
+            domain="",
+            description="\n\n".join([*([task.content] if task else []), crash.content]),
+            verification=VerificationSpec(SOURCE),
+        ),
+        steps=(Step(observation=crash.content), *(Step(thought=fix.content) for fix in fixes)),
+        outcome=Outcome(None, verification_details={"link": "fixed_by"}),
+        timestamp=fixes[-1].created_at or crash.created_at,
+        metadata={"source": SOURCE, **_origin([crash, *fixes]), "solution": said},
+    )
+    now = attempt.timestamp or datetime.now(UTC)
+    return to_experience(attempt, experience_id=_promoted_id(crash), embedding_text="", now=now)
+
+
+def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
+    """What a reflection says to do, where what it is about holds again."""
+    situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
+    return Strategy(
+        id=_promoted_id(reflection),
+        title=title_of(reflection.content),
+        situation=situation,
+        suggestion=reflection.content,
+        rationale=f"An agent thought so in generation {reflection.generation}; no attempt has shown it yet.",
+        metadata={"derived_by": SOURCE, CANDIDATE: True, **_origin([reflection])},
+    )
+
+
+def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
+    return {PROMOTED_FROM: [entry.id for entry in entries], "generation": entries[0].generation}
+
+
+def _promoted_id(entry: JournalEntry) -> str:
+    """The same whenever and by whoever an entry is promoted, so that two who do it at once write it once."""
+    return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
+
+
+def _name(promotion: Promotion) -> str:
+    """What was made, as the entries' metadata names it."""
+    return f"{promotion.target}:{promotion.becomes.id}"
+
+
+def _was_written(entry: JournalEntry) -> datetime:
+    return entry.created_at or datetime.min.replace(tzinfo=UTC)
+
+
+def _by_time(entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+    return sorted(entries, key=lambda entry: (entry.generation, str(entry.created_at or "")))

@@ -1,0 +1,109 @@
+"""Whether a strategy helps: attempts that used it, against attempts at similar tasks that did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from atlas.core.errors import NotFound
+from atlas.core.operations import Use
+from atlas.core.statistics import Interval
+from atlas.memory.base.ranking import NUDGES
+from atlas.memory.base.success_rates import credible_interval
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.strategies.memory import ChromaStrategyBank
+from atlas.memory.strategies.sources import Attempt, attempts, rate_without
+
+SIMILAR = 500
+"""Experiences that are looked at, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tries:
+    """Attempts with a known outcome."""
+
+    n: int
+    n_succeeded: int
+
+    @property
+    def rate(self) -> float | None:
+        """The share that succeeded, in [0, 1]; None of none."""
+        return self.n_succeeded / self.n if self.n else None
+
+    @property
+    def interval(self) -> Interval:
+        """Where their success rate lies with a probability of 95 %."""
+        return credible_interval(self.n_succeeded, self.n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyEffect:
+    """How attempts went with a strategy, and how attempts at similar tasks went without it.
+
+    Nobody drew lots over who uses it, so a difference says that they go together, not that one makes the other.
+    """
+
+    used: Tries
+    """It helped in those that succeeded, and did not in the others."""
+
+    not_used: Tries
+    """Its base rate. The attempts that it was abstracted from are among these: they were made without it."""
+
+    n_unplaced: int = 0
+    """Tries that name neither their attempt nor its task, and so may be among `not_used` as well."""
+
+    @property
+    def difference(self) -> float | None:
+        """How much higher the success rate is with it, in [-1, 1]; None where either is not known."""
+        with_it, without = self.used.rate, self.not_used.rate
+        return None if with_it is None or without is None else with_it - without
+
+    @property
+    def verdict(self) -> str:
+        """`helps` or `hurts` where the intervals do not meet, `unclear` where they do.
+
+        `not used` without a try; `unplaced` where some tries may be on both sides.
+        """
+        if not self.used.n:
+            return "not used"
+        if self.n_unplaced and self.not_used.n:
+            return "unplaced"
+        if self.used.interval.low > self.not_used.interval.high:
+            return "helps"
+        return "hurts" if self.used.interval.high < self.not_used.interval.low else "unclear"
+
+
+def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
+    """The effect of a strategy, from its recorded tries and from attempts at similar tasks.
+
+    Args:
+        similar: Its tries among them are left out, as `rate_without` says; so are those whose outcome is not known.
+    """
+    without = rate_without(similar, tries)
+    return StrategyEffect(
+        used=Tries(n=len(tries), n_succeeded=sum(use.success for use in tries)),
+        not_used=Tries(n=without.n_known, n_succeeded=without.n_succeeded),
+        n_unplaced=sum(not use.trajectory_id and not use.task_id for use in tries),
+    )
+
+
+def effect(
+    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
+) -> StrategyEffect:
+    """The effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
+
+    They are found by meaning and words alone, buried ones too: what agents are shown first are those that worked.
+
+    Raises:
+        NotFound: It is not there.
+    """
+    strategy = bank.get(strategy_id)
+    if strategy is None:
+        raise NotFound(f"there is no strategy {strategy_id!r}; it may have been deleted (see: atlas history)")
+    tries = bank.attempts(strategy_id)
+    plain = replace(experience.weights, **dict.fromkeys(NUDGES, 0.0))
+    found = experience.ranked_with(plain, reranked=False).retrieve(
+        strategy.situation, k, count_retrieval=False, with_buried=True
+    )
+    ids = [hit.item.id for hit in found.hits]
+    return effect_among(tries, attempts(experience, {"id": {"$in": ids}}) if ids else [])

@@ -1,0 +1,96 @@
+"""Deciding how to merge strategies that say the same: which one stays, and what it takes over from the others.
+
+Pure: from what is known of each strategy to a plan that shows what would be there afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.operations import Marks
+from atlas.core.types import Strategy
+from atlas.memory.base.marks import merged_marks
+from atlas.memory.experience.merging import GroupsPlan
+from atlas.memory.strategies.records import TextOf, best_first, merged, to_entry
+from atlas.storage.sqlite.history.merge import Merge
+from atlas.storage.sqlite.history.operations import Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyMergeGroup:
+    """Strategies that become one."""
+
+    merged: Strategy
+    """The kept one as it would be: what it says, with the sources and parameters of all."""
+
+    why_kept: str
+    removed: tuple[Strategy, ...]
+    marks: Marks
+    """The kept one's marks as they would be."""
+
+    @property
+    def kept_id(self) -> str:
+        """The one that stays."""
+        return self.merged.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyMergePlan(GroupsPlan[StrategyMergeGroup]):
+    """What merging strategies would do."""
+
+
+def plan_strategy_merge(
+    groups: Sequence[Sequence[str]],
+    strategies: Mapping[str, Strategy],
+    marks: Mapping[str, Marks],
+    *,
+    n_total: int,
+    moment: Moment,
+) -> StrategyMergePlan:
+    """What these groups become: the most used of each stays, else the oldest.
+
+    Raises:
+        InvalidInput: There is no strategy of one of the ids.
+    """
+    for strategy_id in (strategy_id for ids in groups for strategy_id in ids):
+        if strategy_id not in strategies:
+            raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted. Choose anew")
+    planned = tuple(_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
+    return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
+
+
+def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
+    """A group as the store takes it: the row of the kept strategy, with what the plan changes of it.
+
+    Raises:
+        PlanOutdated: The strategy is not there any more.
+    """
+    if row is None:
+        raise PlanOutdated(f"{group.kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
+    return Merge(
+        kept_id=group.kept_id,
+        embedding=row["embedding"],  # what is embedded is a part of what it says, which stays
+        metadata=to_entry(group.merged, text_of).metadata,
+        document=row["document"],
+        removed=[one.id for one in group.removed],
+        marks=group.marks,
+    )
+
+
+def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:
+    kept, *others = best_first(strategies)
+    return StrategyMergeGroup(
+        merged=merged(kept, others),
+        why_kept=_why(kept, others),
+        removed=tuple(others),
+        marks=merged_marks([marks[one.id] for one in (kept, *others)]),
+    )
+
+
+def _why(kept: Strategy, others: Sequence[Strategy]) -> str:
+    if all(kept.usage_count > other.usage_count for other in others):
+        return "it was tried most"
+    return "it is the oldest" if not kept.usage_count else "none was tried more, and it is the oldest of those"

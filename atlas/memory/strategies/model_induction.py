@@ -1,0 +1,169 @@
+"""Strategies from successful attempts by a language model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from atlas.core.codec import check_json
+from atlas.core.errors import InvalidInput
+from atlas.core.strategy_codec import check_parameters
+from atlas.core.types import Strategy, Trajectory
+from atlas.llm.prompts import told_attempt
+from atlas.llm.structured_output import as_data, ask, model_name
+from atlas.protocols.infra import LLMClient
+
+SYSTEM = """\
+You turn one successful attempt at a task into a strategy that helps with other tasks of the same kind.
+
+State it at the level of the situation, never of the instance: "For grids with a symmetry axis, complete one half by \
+reflecting the other", not "In task 17, copy the left half".
+- situation: when to apply it, so that somebody with a new task can tell whether it applies. Where tasks of the kind \
+differ, write a parameter in braces, such as {reservation_id}.
+- suggestion: what to do, as steps that hold for every such task; name what to check first, and what to avoid.
+- parameters: every parameter that you wrote in braces, with its type and what it is.
+- rationale: why it works, judged by this attempt.
+- title: a line to know it by.
+
+If the attempt shows nothing that would help with another task, because it is too specific, trivial, or succeeded by \
+chance, say so with reusable = false. That is better than a strategy that helps nobody."""
+
+_TEXT = {"type": "string", "maxLength": 4_000}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "reusable": {"type": "boolean"},
+        "reason": {"type": "string", "description": "Why it is reusable, or why not."},
+        "title": {"type": "string", "maxLength": 200},
+        "situation": _TEXT,
+        "suggestion": _TEXT,
+        "rationale": _TEXT,
+        "parameters": {
+            "type": "array",
+            "maxItems": 20,
+            "items": {
+                "type": "object",
+                "properties": {name: {"type": "string", "maxLength": 400} for name in ("name", "type", "description")},
+                "required": ["name", "type", "description"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["reusable", "reason"],
+    "additionalProperties": False,
+}
+
+SAME_SYSTEM = """\
+You compare two strategies whose situations are worded alike: one that a memory holds, and a new one.
+- same: whether every task that one is for is a task that the other is for too.
+- suggestion, where they are the same: what to do, with all that is worth keeping of both. Where they contradict each \
+other, say when which holds. Use only parameters, in braces, that one of them declares."""
+
+SAME_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "same": {"type": "boolean"},
+        "reason": {"type": "string", "description": "Why they are the same, or why not."},
+        "suggestion": _TEXT,
+    },
+    "required": ["same", "reason"],
+    "additionalProperties": False,
+}
+SHOWN_CHARACTERS = 12_000
+"""Of both strategies in a prompt."""
+
+_WRITTEN = ("title", "situation", "suggestion", "rationale")
+
+
+class LLMStrategyAbstractor:
+    """Makes strategies with a language model, in ArcMemo's form.
+
+    Source:
+        ArcMemo (arXiv 2509.04439): situation and suggestion, typed parameters, concepts above instances.
+    """
+
+    def __init__(self, llm_client: LLMClient) -> None:
+        self.llm = llm_client
+
+    async def abstract(self, trajectory: Trajectory) -> Strategy | None:
+        """The strategy of a successful attempt; None where it failed, or where the model finds nothing reusable.
+
+        Raises:
+            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+        """
+        if trajectory.outcome.success is not True:
+            return None
+        answer = await ask(
+            self.llm, SYSTEM, f"The attempt:\n{told_attempt(trajectory)}", schema=SCHEMA, validate=_complete
+        )
+        if not answer["reusable"]:
+            return None
+        return Strategy(
+            **{name: answer[name].strip() for name in _WRITTEN},
+            parameters=tuple(dict(parameter) for parameter in answer.get("parameters", [])),
+            sources=(trajectory.id,),
+            metadata={
+                "derived_by": model_name(self.llm),
+                "domain": trajectory.task.domain,
+                "task_id": trajectory.task.id,
+            },
+        )
+
+    async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+        """The held strategy with what both say to do; None where the model finds that they are two.
+
+        Raises:
+            LLMError: The model cannot be asked, or its answer was twice not what was asked for.
+        """
+        declared = {parameter["name"]: parameter for one in (other, held) for parameter in one.parameters}
+
+        def validate(answer: dict[str, Any]) -> dict[str, Any]:
+            check_json(answer, "the answer")
+            if answer["same"] and not answer.get("suggestion", "").strip():
+                raise InvalidInput("strategies that are the same need a suggestion that combines theirs")
+            if answer["same"]:
+                _check_declared(answer["suggestion"], set(declared))
+            return answer
+
+        told = as_data({"held": _told(held), "new": _told(other)}, limit=SHOWN_CHARACTERS)
+        answer = await ask(self.llm, SAME_SYSTEM, f"The two strategies:\n{told}", schema=SAME_SCHEMA, validate=validate)
+        if not answer["same"]:
+            return None
+        return replace(
+            held,
+            suggestion=answer["suggestion"].strip(),
+            parameters=tuple(declared.values()),
+            metadata={**held.metadata, "combined_by": model_name(self.llm)},
+        )
+
+
+def _told(strategy: Strategy) -> str:
+    parameters = ", ".join(parameter["name"] for parameter in strategy.parameters)
+    return (
+        f"situation: {strategy.situation}\nsuggestion: {strategy.suggestion}\nrationale: {strategy.rationale}\n"
+        f"parameters: {parameters or 'none'}"
+    )
+
+
+def _complete(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer that says all that a strategy needs, and that a store can hold."""
+    check_json(answer, "the answer")
+    if not answer["reusable"]:
+        return answer
+    missing = [name for name in _WRITTEN if not answer.get(name, "").strip()]
+    if missing:
+        raise InvalidInput(f"a reusable strategy needs a {' and a '.join(missing)}")
+    names = [parameter["name"] for parameter in check_parameters(answer.get("parameters", []))]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidInput(f"these parameters are declared more than once: {', '.join(twice)}")
+    _check_declared(f"{answer['situation']} {answer['suggestion']}", set(names))
+    return answer
+
+
+def _check_declared(text: str, declared: set[str]) -> None:
+    undeclared = set(re.findall(r"\{(\w+)\}", text)) - declared
+    if undeclared:
+        raise InvalidInput(f"these parameters are used, but not declared: {', '.join(sorted(undeclared))}")

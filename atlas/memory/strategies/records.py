@@ -1,0 +1,106 @@
+"""From a strategy to what a store keeps of it, and back; what may be a strategy at all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.codec import check_text, dump
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import Use
+from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_strategy
+from atlas.core.types import Strategy
+from atlas.memory.base.columns import Entry
+from atlas.memory.base.marks import joined
+from atlas.memory.base.success_rates import replay
+from atlas.memory.experience.extraction import lineage
+from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.plain.usage import statistics
+from atlas.storage.sqlite.stored import decoded_content
+
+TITLE_CHARACTERS = 200
+
+TextOf = Callable[[Strategy], str]
+"""Chooses what of a strategy is embedded."""
+
+
+def situation_of(strategy: Strategy) -> str:
+    """When to apply it: a task is compared with that."""
+    return strategy.situation
+
+
+def checked(strategy: Strategy, now: datetime) -> Strategy:
+    """The strategy with a title and the time at which it was made, if it is one that can be kept and found.
+
+    Raises:
+        InvalidInput: It says no situation or no suggestion, or something in it is of the wrong type.
+    """
+    for name in ("id", "situation", "suggestion"):
+        text = getattr(strategy, name)
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInput(f"a strategy's {name} should say something, but is {text!r}; give it one")
+        check_text(text, f"the strategy's {name}")
+    title = (strategy.title.strip() or strategy.situation.strip().splitlines()[0])[:TITLE_CHARACTERS]
+    made_at = strategy.created_at or now
+    return replace(strategy, title=title, parameters=check_parameters(strategy.parameters), created_at=made_at)
+
+
+def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
+    """What a vector store keeps of a strategy: what can be filtered and sorted by, and the whole as `content`."""
+    if strategy.created_at is None:
+        raise InvalidInput(f"strategy {strategy.id!r} has no time at which it was made")
+    metadata = {
+        "title": strategy.title,
+        "derived_by": strategy.metadata.get("derived_by", ""),
+        "domain": strategy.metadata.get("domain", ""),
+        "created_at": strategy.created_at.astimezone(UTC).isoformat(timespec="microseconds"),
+        "sources": list(strategy.sources),
+        "merged_from": lineage(strategy.metadata),
+        "content": dump(encode_strategy(strategy)),
+        "content_hash": content_hash(strategy),
+        "search_text": "\n".join(part for part in (strategy.title, strategy.suggestion, strategy.rationale) if part),
+    }
+    present = {name: value for name, value in metadata.items() if value not in ("", [])}
+    return Entry(strategy.id, text_of(strategy), present)
+
+
+def content_hash(strategy: Strategy) -> str:
+    """The same for strategies that say to do the same when the same holds, but for spaces."""
+    said = [
+        "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
+    ]
+    return hashlib.sha256(dump(said).encode()).hexdigest()
+
+
+def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
+    """The strategy of a row, with its rate as the updater estimates it from the recorded attempts.
+
+    Where the store keeps no attempts, it is as the metadata has it.
+    """
+    strategy = decoded_content(decode_strategy, row["metadata"])
+    points = replay(updater, uses)
+    if not points:
+        return replace(strategy, **statistics(row["metadata"]))
+    n_succeeded = sum(point.success for point in points)
+    return replace(strategy, usage_count=len(points), n_succeeded=n_succeeded, success_rate=points[-1].rate)
+
+
+def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
+    """The most used one first, else the oldest: that is the one which stays when they are merged."""
+    latest = datetime.max.replace(tzinfo=UTC)
+    return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
+
+
+def merged(kept: Strategy, others: Sequence[Strategy]) -> Strategy:
+    """The kept one with the others' sources and parameters; what to do when stays its own."""
+    named = {p["name"]: p for one in reversed([kept, *others]) for p in one.parameters}
+    gone = [*joined(lineage(kept.metadata), *([one.id, *lineage(one.metadata)] for one in others))]
+    return replace(
+        kept,
+        sources=joined(kept.sources, *(one.sources for one in others)),
+        parameters=tuple(named[name] for name in joined(p["name"] for one in (kept, *others) for p in one.parameters)),
+        metadata={**kept.metadata, "merged_from": gone},
+    )

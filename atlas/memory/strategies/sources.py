@@ -1,0 +1,133 @@
+"""Between strategies and the experiences of a store: what they come from, and how their tasks went without them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from atlas.core.operations import Use
+from atlas.core.statistics import SuccessRate
+from atlas.core.types import Outcome, Strategy, Trajectory
+from atlas.memory.experience.extraction import merged_attempts, to_trajectory
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.strategies.memory import ChromaStrategyBank
+
+MANY = 2_000
+"""Values up to which records are asked for by name; for more, reading the whole column is quicker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An attempt that is remembered: by an experience of its own, or by the one that it was merged into."""
+
+    id: str
+    """Of that experience."""
+
+    task_id: str
+    """What that experience was an attempt at; empty where it does not say."""
+
+    outcome: str
+    """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
+
+    trajectory_id: str
+    """Its own id; empty where it is not known."""
+
+
+def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
+    """Those of these attempts that are still remembered, by their own id."""
+    wanted = set(trajectory_ids) - {""}
+    if not wanted:
+        return {}
+    where = {"$or": [_among("trajectory_id", wanted), _among("merged_trajectories", wanted)]}
+    found = attempts(experience, where if len(wanted) <= MANY else None)
+    return {one.trajectory_id: one for one in found if one.trajectory_id in wanted}
+
+
+def tasks_without(
+    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
+) -> dict[str, SuccessRate]:
+    """How attempts went at the tasks that strategies come from, made without them, by the strategy's id.
+
+    Their sources are among these, as they were made before there was a strategy; recorded tries are not.
+    """
+    tasks = _tasks(experience, strategies)
+    every = {task_id for ids in tasks.values() for task_id in ids}
+    if not every:
+        return {strategy.id: SuccessRate() for strategy in strategies}
+    at_task = defaultdict(list)
+    for one in attempts(experience, _among("task_id", every) if len(every) <= MANY else None):
+        at_task[one.task_id].append(one)
+    tries = bank.attempts_of([one.id for one in strategies])
+    return {
+        one.id: rate_without((attempt for task in tasks[one.id] for attempt in at_task[task]), tries[one.id])
+        for one in strategies
+    }
+
+
+def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
+    """How those of the attempts went that are no tries of a strategy.
+
+    A try that names its task alone is taken for an attempt at that task which went alike, where there is one; one that
+    names neither may be any of them, and takes none away.
+    """
+    named = {use.trajectory_id for use in tries if use.trajectory_id}
+    loose = Counter((use.task_id, Outcome(use.success).label) for use in tries if not use.trajectory_id and use.task_id)
+    counts = Counter[str]()
+    for one in attempts:
+        if one.trajectory_id in named:
+            continue
+        if loose[one.task_id, one.outcome]:
+            loose[one.task_id, one.outcome] -= 1
+        else:
+            counts[one.outcome] += 1
+    return SuccessRate.of(counts)
+
+
+def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
+    """The attempts that the experiences which pass a filter remember, each once, whichever of them stand for it."""
+    outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
+    own = experience.column("trajectory_id", where)
+    merged = _merged_attempts(experience, where)
+    kept = [Attempt(i, tasks.get(i, ""), outcome, own.get(i, "")) for i, outcome in outcomes.items()]
+    return [*kept, *merged]
+
+
+def unwritten_successes(
+    bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
+) -> list[Trajectory]:
+    """Successful attempts that no strategy has as a source, oldest first; at most so many of them."""
+    held = bank.column("sources")
+    known = {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
+    attempt_of = experience.column("trajectory_id")
+    ids = [i for i in experience.ids({"outcome": "succeeded"}) if attempt_of.get(i) not in known]
+    found = [to_trajectory(one) for one in experience.get_many(ids if limit is None else ids[:limit])]
+    return [one for one in found if one.id not in known]
+
+
+def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
+    """The tasks that strategies come from: those of their sources, else the one that they name."""
+    of = linked(experience, [source for one in strategies for source in one.sources])
+    tasks = {one.id: {of[source].task_id for source in one.sources if source in of} for one in strategies}
+    return {one.id: {task for task in tasks[one.id] or {_named_task(one)} if task} for one in strategies}
+
+
+def _named_task(strategy: Strategy) -> str:
+    named = strategy.metadata.get("task_id", "")
+    return named if isinstance(named, str) and strategy.sources else ""
+
+
+def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
+    """Attempts whose own experiences were merged away."""
+    kept = experience.get_many(list(experience.column("merged_from", where)))
+    merged = {
+        record_id: Attempt(one.id, one.task.id, said["outcome"], said.get("trajectory_id", ""))
+        for one in kept
+        for record_id, said in merged_attempts(one.metadata).items()
+    }
+    restored = experience.titles(list(merged))  # from the trash: they speak for themselves again
+    return [one for record_id, one in merged.items() if record_id not in restored]
+
+
+def _among(key: str, values: Iterable[str]) -> dict[str, object]:
+    return {key: {"$in": sorted(values)}}

@@ -1,0 +1,93 @@
+"""The loaders of primitives that there are: this package's, and those that other packages bring.
+
+A package brings one by an entry point of the group `atlas.primitives`: a name for the domain, and a class or function
+that makes a `PrimitiveLoader` from no arguments.
+
+    [project.entry-points."atlas.primitives"]
+    chess = "my_package.primitives:ChessPrimitiveLoader"
+
+This package's own are listed here rather than as entry points, so that they are there too where it is not installed, or
+an older version of it is.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from atlas.core.types import CodeConcept
+from atlas.primitives.arc.loader import ARCPrimitiveLoader
+from atlas.primitives.swe.loader import SWEPrimitiveLoader
+from atlas.protocols.strategies import PrimitiveLoader
+
+GROUP = "atlas.primitives"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderFault:
+    """Why a loader, or a concept of one, is left out."""
+
+    name: str
+    """Of the entry point."""
+
+    value: str
+    """Where it points to; empty for a loader that was made otherwise."""
+
+    reason: str
+
+
+def log_fault(fault: LoaderFault) -> None:
+    """Report a fault as a warning in the log."""
+    log.warning("primitives of %r (%s) are left out: %s", fault.name, fault.value, fault.reason)
+
+
+def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, PrimitiveLoader]:
+    """The loaders by domain, this package's first.
+
+    Args:
+        report: Is told of every loader that cannot be made, or that has the name of another; it is left out.
+    """
+    loaders: dict[str, PrimitiveLoader] = {"arc": ARCPrimitiveLoader(), "swe": SWEPrimitiveLoader()}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        made = _made_by(point) if point.name not in loaders else f"there is a loader named {point.name!r} already"
+        if isinstance(made, str):
+            report(LoaderFault(name=point.name, value=point.value, reason=made))
+        else:
+            loaders[point.name] = made
+    return loaders
+
+
+def _made_by(point: EntryPoint) -> PrimitiveLoader | str:
+    """The loader, or why there is none."""
+    try:
+        loader = point.load()()
+    except Exception as error:  # noqa: BLE001 - another package's code: whatever is wrong with it, the others go on
+        return f"{type(error).__name__}: {error}"
+    if not isinstance(loader, PrimitiveLoader):
+        return f"expected it to make a PrimitiveLoader, got {type(loader).__name__}"
+    return loader
+
+
+def known_primitives(
+    loaders: Mapping[str, PrimitiveLoader], report: Callable[[LoaderFault], None] = log_fault
+) -> dict[str, CodeConcept]:
+    """The concepts of several loaders by id.
+
+    Args:
+        report: Is told of every loader that fails, and of every id that an earlier one has; that concept is left out.
+    """
+    known: dict[str, CodeConcept] = {}
+    for name, loader in loaders.items():
+        try:
+            concepts = list(loader.load().values())
+        except Exception as error:  # noqa: BLE001 - another package's code: whatever is wrong with it, the others go on
+            report(LoaderFault(name=name, value="", reason=f"{type(error).__name__}: {error}"))
+            continue
+        for concept in concepts:
+            if known.setdefault(concept.id, concept) is not concept:
+                report(LoaderFault(name=name, value="", reason=f"the id {concept.id!r} is taken"))
+    return known

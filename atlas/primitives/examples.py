@@ -1,0 +1,153 @@
+"""Running the examples of primitives, and reading the grids in them.
+
+Examples are executed in this process, with all its rights. So only code that was installed is: a concept's examples are
+run where its code and they are, letter for letter, what its loader brings. One that has been edited, learned, composed
+or imported is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+from atlas.primitives.arc.grids import Grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleResult:
+    """What came of one example."""
+
+    call: str
+    expected: str
+    actual: str
+    """As Python writes it; for an error its kind and message."""
+
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleGrids:
+    """The grids of an example, in the order in which they are written."""
+
+    inputs: tuple[Grid, ...]
+    outputs: tuple[Grid, ...]
+    """None where the result is something else, one where it is a grid, several where it is a list of them."""
+
+
+def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:
+    """Run a primitive's examples, one after the other, in a scratch directory that they know as `root`.
+
+    Args:
+        library: The primitives that may be executed, by id: what `known_primitives` gives, never what a store holds.
+
+    Raises:
+        InvalidInput: It is not a primitive of the library, or its code, calls or examples are not what the library has.
+    """
+    known = _trusted(concept, library)
+    with tempfile.TemporaryDirectory() as scratch:
+        _write_files(Path(scratch), known.metadata.get("example_files", {}))
+        namespace: dict[str, Any] = {"root": Path(scratch)}
+        for part in _needed_by(known, library):
+            exec(compile(part.code, f"<{part.id}>", "exec", dont_inherit=True), namespace)
+        return [_run(call, expected, namespace) for call, expected in known.examples]
+
+
+def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
+    """The library's own form of a concept, once it is known to be the same."""
+    known = library.get(concept.id)
+    if concept.source != "primitive" or known is None:
+        raise InvalidInput(
+            f"expected a primitive that is installed here, got the {concept.source} concept {concept.name!r} "
+            f"({concept.id}); only examples of installed primitives are run in this process"
+        )
+    pairs = [tuple(pair) for pair in concept.examples]
+    if (concept.code, tuple(concept.calls), pairs) != (known.code, known.calls, list(known.examples)):
+        raise InvalidInput(
+            f"{concept.name!r} ({concept.id}) differs from the installed primitive: it was edited, or stored by "
+            "another version; to run its examples, undo the edit, or bring it up to date: Update below the list of "
+            "concepts, or atlas primitives NAME --update"
+        )
+    return known
+
+
+def _needed_by(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
+    """A concept, those that it calls, those that its examples name, and what all of these call."""
+    domain = concept.id.removesuffix(concept.name)
+    named = {name for call, _ in concept.examples for name in _names_in(call)}
+    waiting = [concept.id, *(domain + name for name in sorted(named) if domain + name in library)]
+    needed: dict[str, CodeConcept] = {}
+    while waiting:
+        one = waiting.pop()
+        if one not in needed:
+            needed[one] = library[one]
+            waiting += (called for called in library[one].calls if called in library)
+    return list(needed.values())
+
+
+def _names_in(call: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
+
+
+def _write_files(root: Path, texts: Mapping[str, str]) -> None:
+    for path, text in texts.items():
+        root.joinpath(path).parent.mkdir(parents=True, exist_ok=True)
+        root.joinpath(path).write_text(text, encoding="utf-8")
+
+
+def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
+    try:
+        actual = repr(eval(call, namespace))
+        passed = actual == _plain(expected)
+    except Exception as error:  # noqa: BLE001 - one example: whatever it raises is its result
+        actual, passed = f"{type(error).__name__}: {error}", False
+    return ExampleResult(call=call, expected=expected, actual=actual, passed=passed)
+
+
+def _plain(text: str) -> str:
+    """The text as `repr` writes what it stands for, or as it is where it is no literal."""
+    try:
+        return repr(ast.literal_eval(text))
+    except (SyntaxError, ValueError):
+        return text
+
+
+def grids_of(example: tuple[str, str]) -> ExampleGrids:
+    """The grids that stand in an example's call and in its result; it is read, never executed.
+
+    Both are empty where the texts are not Python.
+    """
+    call, result = example
+    return ExampleGrids(inputs=_grids_in(call), outputs=_grids_in(result))
+
+
+def _grids_in(text: str) -> tuple[Grid, ...]:
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    return tuple(_outermost_grids(tree.body))
+
+
+def _outermost_grids(node: ast.AST) -> list[Grid]:
+    grid = _as_grid(node)
+    if grid is not None:
+        return [grid]
+    return [inner for child in ast.iter_child_nodes(node) for inner in _outermost_grids(child)]
+
+
+def _as_grid(node: ast.AST) -> Grid | None:
+    """The grid that a list display stands for; None for anything else."""
+    if not isinstance(node, ast.List):
+        return None
+    try:
+        rows = ast.literal_eval(node)
+    except ValueError:  # something in it is not a literal
+        return None
+    is_grid = bool(rows) and all(isinstance(row, list) and row and len(row) == len(rows[0]) for row in rows)
+    return rows if is_grid and all(type(color) is int and 0 <= color <= 9 for row in rows for color in row) else None

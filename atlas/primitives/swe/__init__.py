@@ -1,0 +1,1 @@
+"""Operations of software engineering: files, git, patches and commands."""

@@ -1,0 +1,61 @@
+"""The primitives of software engineering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from atlas.core.types import CodeConcept
+from atlas.primitives.loading import concepts_of
+from atlas.primitives.swe import commands as swe_commands
+from atlas.primitives.swe import git as swe_git
+from atlas.primitives.swe import patches as swe_patches
+from atlas.primitives.swe import paths as swe_paths
+from atlas.primitives.swe import texts as swe_texts
+
+MODULES = (swe_texts, swe_paths, swe_patches, swe_commands, swe_git)
+
+EXAMPLE_FILES = {
+    "notes.txt": "first\nsecond\n",
+    "package/__init__.py": "",
+    "package/greeting.py": (
+        'WORD = "Hello"\n\n\nclass Greeter:\n    def greet(self, name):\n        return f"{WORD}, {name}"\n'
+    ),
+    "test_greeting.py": (
+        "import unittest\n\nfrom package.greeting import Greeter\n\n\nclass Test(unittest.TestCase):\n"
+        '    def test_greet(self):\n        self.assertEqual(Greeter().greet("Ada"), "Hello, Ada")\n'
+    ),
+}
+"""The files that the examples find below `root`, text by path."""
+
+
+class SWEPrimitiveLoader:
+    """Brings what an agent does in a project: reading, writing, searching, patching, running, git.
+
+    They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of;
+    `swe_paths` says what that guarantees, and `swe_commands` that it is not true of what a program does.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        """`root` is where `tools` work: None for the working directory of the moment when they are made."""
+        self._root = root
+
+    def load(self) -> dict[str, CodeConcept]:
+        """The concepts by name, such as `read_file`; they are the same for every root."""
+        return concepts_of("swe", MODULES, {"example_files": EXAMPLE_FILES})
+
+    def tools(self) -> dict[str, Callable[..., Any]]:
+        """The functions by name, for the loader's root: callers give the other arguments, and cannot give another root.
+
+        Raises:
+            FileNotFoundError: The root is not there.
+        """
+        root = (self._root or Path.cwd()).resolve(strict=True)
+        functions = {name: getattr(module, name) for module in MODULES for name in vars(module)}
+        return {name: partial(functions[name], root) for name, concept in self.load().items() if _takes_root(concept)}
+
+
+def _takes_root(concept: CodeConcept) -> bool:
+    return concept.signature.startswith(f"{concept.name}(root: Path")

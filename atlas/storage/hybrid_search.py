@@ -1,0 +1,126 @@
+"""Finding records by vector, by words or by both, with or without those that a person has buried.
+
+Each search sees one state of the store from its filter to its last record, whatever is written meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+
+from atlas.core.hits import Candidates, QueryResult
+from atlas.core.types import Vector
+from atlas.protocols.infra import Where
+from atlas.storage.collection import CollectionParts
+from atlas.storage.sqlite.columns import read_metadata
+from atlas.storage.sqlite.records import Seqs
+from atlas.storage.sqlite.rows import as_metadata
+from atlas.storage.sqlite.words.keyword_search import Matches, Scope
+from atlas.storage.vectors.vector_search import Found
+
+SPARE = 256
+"""How many more of the nearest are asked for, as they might be buried; where that is too few, the rest is searched."""
+
+BURIED: Where = {"marks.buried": True}
+UNBURIED: Where = {"marks.buried": False}
+
+
+def by_vector(
+    collection: CollectionParts, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
+) -> QueryResult:
+    """The k records that are nearest to a vector, of those that pass a filter."""
+    if k <= 0:
+        return _result(collection, [])
+    with collection.ledger.database.read():
+        return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
+
+
+def by_words(
+    collection: CollectionParts,
+    text: str,
+    k: int,
+    where: Where | None = None,
+    with_buried: bool = True,
+    as_typed: bool = False,
+) -> QueryResult:
+    """The k records that share the most telling words with a text, of those that pass a filter."""
+    with collection.ledger.database.read():
+        scope = _scope(collection, where, with_buried)
+        found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
+        return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
+
+
+def candidates(
+    collection: CollectionParts,
+    vector: Vector | None,
+    text: str | None,
+    n: int,
+    where: Where | None = None,
+    with_buried: bool = True,
+) -> Candidates:
+    """The n nearest records and the n that hold the most telling words, each with both its values, exactly.
+
+    Args:
+        vector: None to search by words alone; all similarities are 0 then.
+        text: None to search by vector alone; all word values are 0 then.
+    """
+    with collection.ledger.database.read():
+        scope = _scope(collection, where, with_buried)
+        near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
+        worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
+        others = np.array([seq for seq in worded.values if seq not in near], np.int64)
+        if vector is None:
+            near = dict.fromkeys(others.tolist(), 0.0)
+        else:
+            near |= collection.nearest.similarities(vector, others)
+        return _candidates(collection, near, worded)
+
+
+def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Found:
+    nearest = collection.nearest
+    if scope.passing is not None:
+        return nearest.query_among(vector, k, scope.passing)
+    if not len(scope.hidden):
+        return nearest.query(vector, k)
+    hidden = set(scope.hidden.tolist())
+    hits = nearest.query(vector, k + min(len(hidden), SPARE))
+    found = [hit for hit in hits if hit[0] not in hidden]
+    if len(found) < k and len(hidden) > SPARE:
+        found = nearest.query_among(vector, k, collection.ledger.matching(collection.name, UNBURIED))
+    return found[:k]
+
+
+def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
+    matching = partial(collection.ledger.matching, collection.name)
+    hidden = _none() if with_buried else matching(BURIED)
+    passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
+    return Scope(passing=passing, hidden=hidden)
+
+
+def _result(collection: CollectionParts, found: Found) -> QueryResult:
+    records = collection.ledger.at([seq for seq, _ in found])
+    live = [(records[seq], similarity) for seq, similarity in found if seq in records]
+    return QueryResult(
+        ids=[record.id for record, _ in live],
+        distances=[1.0 - similarity for _, similarity in live],
+        metadatas=[as_metadata(record) for record, _ in live],
+        documents=[record.document for record, _ in live],
+    )
+
+
+def _candidates(collection: CollectionParts, near: Mapping[int, float], worded: Matches) -> Candidates:
+    held = read_metadata(collection.ledger, list(near))
+    live = [seq for seq in near if seq in held]
+    return Candidates(
+        ids=[held[seq].id for seq in live],
+        similarities=[near[seq] for seq in live],
+        words=[worded.values.get(seq, 0.0) for seq in live],
+        metadatas=[held[seq].metadata for seq in live],
+        word_information=worded.information,
+    )
+
+
+def _none() -> Seqs:
+    return np.zeros(0, np.int64)

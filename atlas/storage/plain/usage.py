@@ -1,0 +1,53 @@
+"""How often a record was used and how that went, as numbers in its metadata, where a store has no other place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from atlas.core.operations import NO_USAGE, UNTRIED_RATE, Usage
+from atlas.core.types import Strategy
+from atlas.protocols.strategies import SuccessRateUpdater
+
+COUNT, SUCCESSES, RATE = "usage_count", "n_succeeded", "success_rate"
+"""The keys, which are the names of the fields of `Strategy`."""
+
+COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
+"""The keys of what a ledger keeps under another name."""
+
+
+def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record's metadata says of its uses, as fields of `Strategy`; nothing where it was never used."""
+    count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
+    return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
+
+
+def with_successes(strategy: Strategy) -> Strategy:
+    """Return somebody else's strategy with as many successes as its rate says, where it has uses and counts none."""
+    count, rate = strategy.usage_count, strategy.success_rate
+    is_rate = isinstance(count, int) and isinstance(rate, int | float) and 0 <= rate <= 1
+    return replace(strategy, n_succeeded=_successes(count, rate)) if is_rate and not strategy.n_succeeded else strategy
+
+
+def usage_in(metadata: Mapping[str, Any]) -> Usage:
+    """Return a record's uses as its metadata has them."""
+    held = statistics(metadata)
+    return Usage(n_uses=held[COUNT], n_successes=held[SUCCESSES]) if held else NO_USAGE
+
+
+def as_metadata(usage: Usage) -> dict[str, Any]:
+    """Return uses that are known from elsewhere as metadata, with the share of successes for the rate."""
+    n = usage.n_uses
+    return {COUNT: n, SUCCESSES: usage.n_successes, RATE: usage.n_successes / n} if n else {}
+
+
+def counted(metadata: Mapping[str, Any], success: bool, updater: SuccessRateUpdater) -> dict[str, Any]:
+    """Return a record's metadata after one more use, with the rate and the count that the updater gives."""
+    held = statistics(metadata) or {COUNT: 0, SUCCESSES: 0, RATE: UNTRIED_RATE}
+    rate, count = updater.update(held[RATE], held[COUNT], success)
+    return {**metadata, COUNT: int(count), SUCCESSES: held[SUCCESSES] + success, RATE: float(rate)}
+
+
+def _successes(count: int, rate: float) -> int:
+    return round(count * rate)

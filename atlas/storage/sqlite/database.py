@@ -1,0 +1,282 @@
+"""Connections to the ledger's SQLite file: one for each thread, explicit transactions, errors a person can act on."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
+from atlas.infra import fork_safety as forking
+from atlas.storage.sqlite.ledger_file import LedgerFile, damaged
+from atlas.storage.text.analyzer import searchable
+
+_DAMAGED = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+)
+"""What SQLite finds wrong with the file. Our writes keep to its constraints, so where one fails, its indexes say other
+than its rows do."""
+
+_REFUSED = re.compile(
+    r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
+    r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
+)
+"""What is said of our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
+or replaced while it was open. Temporary tables are not in the file."""
+
+
+class Unreadable(sqlite3.DatabaseError):
+    """What a row holds is not what ATLAS writes; a `Database` makes it `StoreDamaged`, which names the file."""
+
+
+JOURNAL_SECONDS = 5
+"""How long readers may take before emptying the -wal file is put off."""
+
+
+class Database:
+    """A SQLite file in WAL mode. Safe for many threads and many processes; after a fork it reconnects by itself."""
+
+    def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._busy_timeout_seconds = busy_timeout_seconds
+        self._file = LedgerFile(path)
+        self._local = threading.local()
+        self._open: dict[sqlite3.Connection, threading.Thread] = {}
+        self._in_use: Counter[sqlite3.Connection] = Counter()
+        self._lock = threading.Lock()
+        forking.watch(self)
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose statements inside the block all see one state of the store."""
+        with self._translated(), self._connection() as connection:
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN")
+            try:
+                yield connection
+                connection.commit()  # or the temporary tables that it made would go, and with them what is prepared
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def session(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, each statement its own transaction; for its temporary tables."""
+        with self._translated(), self._connection() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A connection in a write transaction: committed at the block's end, rolled back on any error.
+
+        Raises:
+            ReadOnlyStore: The store was opened for reading only.
+            StoreUnavailable: Another writer held the store too long, or the disk is full or not writable.
+        """
+        if self.read_only:
+            raise ReadOnlyStore(
+                f"the store at {self.path.parent} was opened for reading only; open it without read_only"
+            )
+        with self._translated(), self._connection() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.rollback()
+                raise
+
+    def use_wal(self) -> None:
+        """Put the file into WAL mode, which it then keeps. It is written to: first make sure that it is ours."""
+        with self.session() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+
+    def close(self) -> None:
+        """Close every connection, those that a thread is using when it is done; a later use opens a new one."""
+        with self._lock:
+            self._let_go()
+            self._file.closed()
+
+    def before_fork(self) -> None:
+        """Close the connections that no thread is using, and lend none until the fork is over."""
+        self._lock.acquire()
+        self._let_go()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Lend connections again."""
+        if not in_child:
+            self._lock.release()
+            return
+        forking.abandon(self._in_use)
+        self._open, self._in_use, self._lock = {}, Counter(), threading.Lock()
+        self._local = threading.local()
+
+    def copy_to(self, target: Path) -> None:
+        """Copy the file as it is at one instant, while other processes write (SQLite's online backup)."""
+        with self._translated():
+            copy = sqlite3.connect(target)
+            try:
+                with self._connection() as connection:
+                    connection.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+
+    def replace_with(self, source: Path) -> None:
+        """Make the file what another one is, in one transaction that every other process sees as a whole."""
+        with self._translated():
+            other = sqlite3.connect(source)
+            try:
+                with self._connection() as connection:
+                    other.backup(connection)
+            finally:
+                other.close()
+
+    def rewrite(self) -> None:
+        """Write the whole file anew, so that no page keeps anything of what was deleted; others may read meanwhile.
+
+        Raises:
+            StoreUnavailable: Another process was writing, or the disk lacks the room for a second copy.
+        """
+        with self._translated(), closing(self._connect()) as connection:
+            connection.execute("PRAGMA temp_store = FILE")  # a large store need not fit into memory
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("VACUUM")
+
+    def empty_journal(self) -> bool:
+        """Move what was written last into the file, and cut the -wal file off; False while a reader needs it."""
+        with self._translated(), closing(self._connect()) as connection:
+            connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
+            is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not is_busy
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection, lent for the block; a block inside it is lent the same one, whoever closes."""
+        with self._lock:
+            if self._file.has_shrunk():
+                self._let_go()  # they answer from memory what the file may not hold any more
+            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+            if connection is None or (connection not in self._open and connection not in self._in_use):
+                self._close_orphans()
+                connection = self._local.connection = self._connect()
+                self._open[connection] = threading.current_thread()
+            self._in_use[connection] += 1
+        try:
+            yield connection
+        finally:
+            with self._lock:
+                self._take_back(connection)
+
+    def _take_back(self, connection: sqlite3.Connection) -> None:
+        """End one loan. A forked child has no part in the loans of its parent."""
+        if connection not in self._in_use:
+            return
+        self._in_use[connection] -= 1
+        if not self._in_use[connection]:
+            del self._in_use[connection]
+            if connection not in self._open:
+                connection.close()
+
+    def _let_go(self) -> None:
+        """Close the idle connections now, and leave those that are lent to be closed when they come back."""
+        for connection in self._open:
+            if connection not in self._in_use:
+                connection.close()
+        self._open = {}
+
+    def _close_orphans(self) -> None:
+        """Close the connections of threads that have ended: a dashboard runs each of its scripts in a new one."""
+        for connection in [connection for connection, owner in self._open.items() if not owner.is_alive()]:
+            del self._open[connection]
+            connection.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        uri = f"file:{_uri_path(self.path)}?mode={'ro' if self.read_only else 'rw' if self._file.was_opened else 'rwc'}"
+        try:
+            return self._prepare(uri)
+        except sqlite3.OperationalError:
+            # WAL needs to create a -shm file beside the ledger; a directory that cannot be written has no writers.
+            if not self.read_only or os.access(self.path.parent, os.W_OK) or _has_content(self.path, "-wal"):
+                raise
+            return self._prepare(f"{uri}&immutable=1")
+
+    def _prepare(self, uri: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=self._busy_timeout_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if not self.read_only:
+                connection.execute("PRAGMA page_size = 8192")
+                connection.execute("PRAGMA synchronous = FULL")
+            connection.create_function("float_from_hex", 1, float.fromhex, deterministic=True)
+            connection.create_function("searchable", 1, searchable, deterministic=True)
+            connection.execute("PRAGMA trusted_schema = ON")  # or the view and triggers may not call `searchable`
+            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.execute("PRAGMA cache_size = -32000")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            self._file.opened(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise self._explain(error) from error
+        except UnicodeDecodeError as error:  # a name in the schema, or the text of an error that quotes one
+            raise damaged(self.path, str(error)) from error
+        except UnicodeEncodeError as error:
+            raise InvalidInput(f"{error.object[:40]!r} holds a lone surrogate; it is not valid text") from error
+
+    def _explain(self, error: sqlite3.DatabaseError) -> StoreError | sqlite3.DatabaseError:
+        problem = self._file.problem()
+        if problem is not None:
+            return problem
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _DAMAGED or isinstance(error, Unreadable) or _REFUSED.search(str(error)):
+            return damaged(self.path, str(error))
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StoreUnavailable(
+                f"another process kept {self.path} locked for over {self._busy_timeout_seconds:g} s; "
+                "nothing was written. Try again, or look for a stuck process"
+            )
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            return StoreUnavailable(
+                f"the disk that holds {self.path} is full or failing ({error}); nothing was written"
+            )
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+            return StoreUnavailable(
+                f"{self.path} cannot be opened for {'reading' if self.read_only else 'writing'} ({error}); check the "
+                "permissions of the file and its directory, or open the store with ATLAS_READ_ONLY=1"
+            )
+        return error
+
+
+def bounded(n_rows: int) -> int:
+    """A number of rows as SQLite can hold it: there are never as many as it can hold."""
+    return min(n_rows, 2**63 - 1)
+
+
+def _has_content(path: Path, suffix: str) -> bool:
+    beside = path.with_name(path.name + suffix)
+    return beside.exists() and beside.stat().st_size > 0
+
+
+def _uri_path(path: Path) -> str:
+    return path.resolve().as_posix().replace("%", "%25").replace("?", "%3f").replace("#", "%23")

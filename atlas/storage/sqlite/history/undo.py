@@ -1,0 +1,146 @@
+"""Taking an operation back: every record and mark that it touched becomes what it was, and its uses count no more."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from atlas.core.errors import UndoRefused
+from atlas.core.operations import NO_MARKS, Operation
+from atlas.storage.marks.book import MarksBook
+from atlas.storage.marks.tinydb import decode_marks
+from atlas.storage.sqlite.history import operations as history
+from atlas.storage.sqlite.history.operations import MARKS, RECORD, Change
+from atlas.storage.sqlite.history.tombstones import purged_in
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.mark_tables import read_marks
+from atlas.storage.sqlite.records import LedgerWriter, record_from_image
+from atlas.storage.sqlite.usage import take_back_uses
+
+
+def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+    """Undo an operation as one new operation; undoing that one does it again.
+
+    Args:
+        operation_id: Its id, or a beginning of it that no other operation shares.
+
+    Raises:
+        NotFound: No such operation.
+        UndoRefused: It was undone already, something that it touched has changed since, a record that would go was
+            marked since, or all that it touched was purged. Of what was purged, nothing is brought back.
+    """
+    marks.settle()
+    with ledger.database.write() as connection:
+        operation = history.read_operation(connection, operation_id)
+        if operation.undone_by:
+            raise UndoRefused(
+                f"{operation.kind} {operation.id[:8]} was undone already, by {operation.undone_by[:8]}; "
+                f"to do it again: atlas undo {operation.undone_by[:8]}"
+            )
+        purged = purged_in(connection, operation.id)
+        every = list(history.read_changes(connection, operation.id))
+        changes = [change for change in every if (change.collection, change.record_id) not in purged]
+        _check_anything_left(connection, operation, changes, purged)
+        _check_unchanged_since(connection, operation, changes)
+        why = (reason or f"took back {operation.kind} {operation.id[:8]}") + _without(len(purged))
+        draft = ledger.draft("undo", actor=actor, reason=why, undoes=operation.id)
+        writer = LedgerWriter(connection, draft, ledger.clock.now())
+        taker = _Taker(connection=connection, writer=writer)
+        for change in changes:
+            taker.take_back(change)
+        writer.close()
+        stored_by, counts = _origin(connection, operation)
+        take_back_uses(connection, stored_by, counts=counts)
+        _link(connection, operation, draft.id)
+        done = history.read_operation(connection, draft.id)
+    marks.settle()
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taker:
+    connection: sqlite3.Connection
+    writer: LedgerWriter
+
+    def take_back(self, change: Change) -> None:
+        if change.aspect == MARKS:
+            self._take_back_marks(change)
+        else:
+            self._take_back_record(change)
+
+    def _take_back_marks(self, change: Change) -> None:
+        held = read_marks(self.connection, change.collection, [change.record_id]).get(change.record_id, NO_MARKS)
+        before = decode_marks(change.before or {})
+        self.writer.mark(change.collection, change.record_id, held, before, state=change.state_before)
+
+    def _take_back_record(self, change: Change) -> None:
+        is_there = self.writer.exists(change.collection, change.record_id)
+        if change.before is None:
+            if is_there:
+                self.writer.remove("removed", change.collection, change.record_id, state=change.state_before)
+            return
+        self.writer.put(
+            "changed" if is_there else "added",
+            change.collection,
+            record_from_image(change.record_id, change.before, change.vectors),
+            state=change.state_before,
+        )
+
+
+def _without(n_purged: int) -> str:
+    """The end of an undo's reason, where records were purged since."""
+    if not n_purged:
+        return ""
+    return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
+
+
+def _check_anything_left(
+    connection: sqlite3.Connection, operation: Operation, changes: list[Change], purged: Mapping[tuple[str, str], str]
+) -> None:
+    if changes or not purged:
+        return
+    (_, record_id), purge_id = next(iter(purged.items()))
+    purge = history.read_operation(connection, purge_id)
+    since = f"{record_id} was purged since, by {purge.actor} on {purge.created_at:%Y-%m-%d %H:%M} UTC, and"
+    raise UndoRefused(
+        f"{operation.kind} {operation.id[:8]} cannot be undone: "
+        f"{'what it removed' if purge.id == operation.id else since} is gone for good"
+    )
+
+
+def _check_unchanged_since(connection: sqlite3.Connection, operation: Operation, changes: list[Change]) -> None:
+    left_behind: dict[tuple[str, str, str], Change] = {}
+    for change in changes:  # latest first: what the operation left behind is its last change of each record
+        left_behind.setdefault((change.collection, change.record_id, change.aspect), change)
+    for change in left_behind.values():
+        if history.current_state(connection, change.collection, change.record_id, change.aspect) != change.state_after:
+            raise _changed_since(connection, operation, change)
+    first = {(change.collection, change.record_id, change.aspect): change for change in changes}
+    for key, change in left_behind.items():
+        goes = change.aspect == RECORD and first[key].before is None
+        if goes and (*key[:2], MARKS) not in left_behind and history.marked_since(connection, change):
+            raise _changed_since(connection, operation, replace(change, aspect=MARKS))
+
+
+def _changed_since(connection: sqlite3.Connection, operation: Operation, change: Change) -> UndoRefused:
+    later = history.last_change(connection, change)
+    return UndoRefused(
+        f"{operation.kind} {operation.id[:8]} cannot be undone: {change.record_id} was changed since, by "
+        f"{later.kind} {later.id[:8]} of {later.created_at:%Y-%m-%d %H:%M} UTC. Undo that first: "
+        f"atlas undo {later.id[:8]}"
+    )
+
+
+def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, bool]:
+    """What was done first, where an operation takes back what took that back, and so on; whether it is done again."""
+    counts = False
+    while operation.undoes:
+        operation, counts = history.read_operation(connection, operation.undoes), not counts
+    return operation.id, counts
+
+
+def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:
+    connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
+    if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone anew
+        connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation.undoes,))

@@ -1,0 +1,73 @@
+"""What a record said before it was edited, from the history's before-images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from atlas.storage.sqlite.history.operations import RECORD
+from atlas.storage.sqlite.history.tombstones import purged_by
+from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.sqlite.stored import instant, parsed
+
+WHOLE = ("merge", "refine", "undo")
+"""Operations that are taken back whole or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A record as it was before a change."""
+
+    number: int
+    """Of the change; one operation may have made several."""
+
+    content: dict[str, Any]
+    """What its memory said of it."""
+
+    replaced_at: datetime
+    actor: str
+    operation_id: str
+
+
+def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:
+    """Each state of a record that another one took the place of, the last first; deleting is no new version.
+
+    Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
+    edit that was undone: nothing took the place of what it was.
+    """
+    with ledger.database.read() as connection:
+        if purged_by(connection, collection, record_id):
+            return []
+        rows = connection.execute(
+            "SELECT c.before, c.seq, o.undone_by IS NULL AND o.kind NOT IN (?, ?, ?), o.created_at, o.actor, o.id "
+            "FROM changes c JOIN operations o ON o.id = c.operation "
+            "WHERE c.collection = ? AND c.record_id = ? AND c.aspect = ? ORDER BY c.seq DESC",
+            (*WHOLE, collection, record_id, RECORD),
+        ).fetchall()
+        now = _content(ledger, collection, record_id)
+        return _versions(rows, now)
+
+
+def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]:
+    images = [parsed(before, "content")["content"] if before else None for before, *_ in rows]
+    after = [now, *images]
+    versions = []
+    for (_, number, counts, at, actor, operation_id), before, later in zip(rows, images, after, strict=False):
+        if counts and before is not None and later is not None and before != later:
+            made = Version(
+                number=number,
+                content=parsed(before),
+                replaced_at=instant(at),
+                actor=actor,
+                operation_id=operation_id,
+            )
+            versions.append(made)
+    return versions
+
+
+def _content(ledger: SqliteLedger, collection: str, record_id: str) -> str | None:
+    """What a record says now; None where it is not there."""
+    found = ledger.get(collection, [record_id])
+    return found[record_id].content if record_id in found else None

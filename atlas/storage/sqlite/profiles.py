@@ -1,0 +1,268 @@
+"""Weights of the ranking under names, and which of them a store's searches use.
+
+They are rows of the ledger's `meta` table, one a profile, so a backup holds them, processes see each other's at once,
+and damage to one costs no other.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sqlite3
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from atlas.core.codec import check_text
+from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
+from atlas.core.settings import RankingWeights
+from atlas.storage.sqlite.ledger import SqliteLedger
+
+logger = logging.getLogger(__name__)
+
+DEFAULT = "default"
+"""The built-in profile: the weights that `RankingWeights` documents. It cannot be changed or deleted."""
+
+LONGEST_NAME = 60
+LARGEST = 1_000.0
+"""Of any weight: far beyond what makes sense, and far below where sums of them overflow."""
+
+HALF_LIFE_DAYS = (0.01, 1_000_000.0)
+"""Shortest and longest half-life: a quarter of an hour, and more than there is history."""
+
+_PREFIX, _BEYOND = "profile:", "profile;"
+"""What the rows' names begin with, and what sorts right after all of them."""
+
+_IN_USE = "profile_in_use"
+_UNSEEN = {"Cc", "Cf", "Zl", "Zp"}
+"""Unicode categories of characters that have no place in one line, or that nobody sees."""
+
+_SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """Weights under a name."""
+
+    name: str
+    weights: RankingWeights
+    problem: str = ""
+    """Why what the store holds under the name cannot be used; the weights are the built-in ones then."""
+
+
+BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """How the profiles stood before a change; `ProfileBook.put_back` takes that change back."""
+
+    rows: Mapping[str, str | None]
+    """What the change touched: the value of each row before, or None where there was none."""
+
+    written: Mapping[str, str | None]
+    """The same rows as the change left them."""
+
+
+class ProfileBook:
+    """The profiles of one store. What is changed holds for every process that has the store open, at once."""
+
+    def __init__(self, ledger: SqliteLedger) -> None:
+        self._ledger = ledger
+        self._warned: set[str] = set()
+
+    def every(self) -> tuple[Profile, ...]:
+        """The built-in profile, then the saved ones by name; also those that cannot be read, with the reason."""
+        with self._ledger.database.read() as connection:
+            rows = connection.execute(
+                "SELECT name, value FROM meta WHERE name > ? AND name < ? ORDER BY name", (_PREFIX, _BEYOND)
+            ).fetchall()
+        return (BUILT_IN, *(_profile(name.removeprefix(_PREFIX), value) for name, value in rows))
+
+    def named(self, name: str) -> Profile:
+        """One profile that can be used.
+
+        Raises:
+            NotFound: There is none of this name.
+            InvalidInput: What is held under the name cannot be used.
+        """
+        found = self._find(name)
+        if found.problem:
+            raise InvalidInput(f"the profile {found.name!r} {found.problem}; save it anew, or delete it")
+        return found
+
+    def in_use(self) -> Profile:
+        """The profile that searches of this store use; the built-in one where none was chosen.
+
+        Where the one that was chosen cannot be read, it has the built-in weights and says why.
+        """
+        with self._ledger.database.read() as connection:
+            name = _read(connection, _IN_USE)
+            value = _read(connection, _PREFIX + name) if name else None
+        if not name or name == DEFAULT:
+            return BUILT_IN
+        found = _profile(name, value)
+        if found.problem and name not in self._warned:
+            self._warned.add(name)
+            logger.warning("%s", problem_in_use(found))
+        return found
+
+    def weights(self) -> RankingWeights:
+        """The weights that searches of this store use now."""
+        return self.in_use().weights
+
+    def save(self, name: str, weights: RankingWeights) -> Earlier:
+        """Keep weights under a name, in place of what is there under it.
+
+        Raises:
+            InvalidInput: The name is empty, too long, not one line, that of the built-in profile or one that looks
+                like that of another, or a weight cannot be used.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        name = check_name(name)
+        check_weights(weights)
+        alike = [each.name for each in self.every() if _seen(each.name) == _seen(name)]
+        if alike and name not in alike:
+            raise InvalidInput(
+                f"{name!r} looks like the profile {alike[0]!r}, which is there; choose another name, or save under "
+                "that one to replace it"
+            )
+        return self._write({_PREFIX + name: json.dumps(asdict(weights))})
+
+    def delete(self, name: str) -> Earlier:
+        """Forget a profile; where it was the one in use, the built-in one is used from now on.
+
+        Raises:
+            NotFound: There is none of this name.
+            InvalidInput: It is the built-in one.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        name = _normal(name)
+        if name == DEFAULT:
+            raise InvalidInput(f"{DEFAULT!r} is built in and cannot be deleted")
+        is_used = self._find(name).name == self.in_use().name
+        return self._write({_PREFIX + name: None} | ({_IN_USE: None} if is_used else {}))
+
+    def use(self, name: str) -> Earlier:
+        """Let searches of this store use a profile, those of other processes too.
+
+        Raises:
+            NotFound: There is none of this name.
+            InvalidInput: What is held under the name cannot be used.
+            ReadOnlyStore: The store was opened for reading only.
+        """
+        chosen = self.named(name)
+        return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
+
+    def put_back(self, earlier: Earlier) -> Earlier:
+        """Let what a change touched be as it was before; gives what takes this back.
+
+        Raises:
+            PlanOutdated: Somebody has changed it again; nothing was done.
+        """
+        return self._write(earlier.rows, expected=earlier.written)
+
+    def _find(self, name: str) -> Profile:
+        name = _normal(name)
+        found = next((profile for profile in self.every() if profile.name == name), None)
+        if found is None:
+            raise NotFound(f"there is no profile {name!r}; see: atlas profiles")
+        return found
+
+    def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
+        """Write rows, unless others than those expected are there."""
+        with self._ledger.database.write() as connection:
+            held = {name: _read(connection, name) for name in rows}
+            if expected is not None and held != expected:
+                raise PlanOutdated("the profile was changed again since; nothing was taken back. Look at it anew")
+            for name, value in rows.items():
+                if value is None:
+                    connection.execute("DELETE FROM meta WHERE name = ?", (name,))
+                else:
+                    connection.execute(_SET, (name, value))
+            # What was worked out by searches is kept under the revision, so it has to move.
+            connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+        return Earlier(rows=held, written=dict(rows))
+
+
+def problem_in_use(profile: Profile) -> str:
+    """What is wrong with the profile that searches should use, and what they do meanwhile; empty where nothing is."""
+    if not profile.problem:
+        return ""
+    return (
+        f"searches should use the profile {profile.name!r}, which {profile.problem}, so they use the built-in weights; "
+        "choose one that is there: atlas profiles use NAME"
+    )
+
+
+def check_name(name: str) -> str:
+    """A name as it is kept: without spaces around it, in Unicode's composed form.
+
+    Raises:
+        InvalidInput: It is empty, longer than `LONGEST_NAME`, not one line, or that of the built-in profile.
+    """
+    check_text(name, "the profile's name")
+    name = _normal(name)
+    if not 0 < len(name) <= LONGEST_NAME or any(unicodedata.category(letter) in _UNSEEN for letter in name):
+        raise InvalidInput(
+            f"a profile's name should be one line of 1 to {LONGEST_NAME} characters that can be seen, but is {name!r}"
+        )
+    if _seen(name) == DEFAULT:
+        raise InvalidInput(f"{name!r} names the built-in profile, which stays as it is; choose another name")
+    return name
+
+
+def check_weights(weights: RankingWeights) -> None:
+    """Raise `InvalidInput` where searches could not use these weights."""
+    for option in fields(weights):
+        value = getattr(weights, option.name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            low, high = _bounds(option.name)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise InvalidInput(f"{option.name} should be from {low:g} to {high:g}, but is {value!r}")
+    if not weights.meaning + weights.words:
+        raise InvalidInput("meaning and words are both 0, so nothing would be relevant; give one of them some weight")
+
+
+def _bounds(name: str) -> tuple[float, float]:
+    return {"threshold": (0.0, 1.0), "recency_half_life_days": HALF_LIFE_DAYS}.get(name, (0.0, LARGEST))
+
+
+def _profile(name: str, value: str | None) -> Profile:
+    try:
+        return Profile(name=name, weights=_decoded(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        return Profile(name=name, weights=BUILT_IN.weights, problem=f"cannot be read ({error})")
+
+
+def _decoded(value: str | None) -> RankingWeights:
+    """Weights from JSON; an earlier version did not know all of them, and those are as they are built in."""
+    if value is None:
+        raise ValueError("it is not there any more")
+    held = json.loads(value)
+    known = {option.name: type(option.default) for option in fields(RankingWeights)}
+    if not isinstance(held, dict):
+        raise TypeError("it should be an object of weights")
+    for name, weight in held.items():
+        if name not in known:
+            raise ValueError(f"this version of ATLAS knows no {name!r}")
+        if type(weight) is not known[name] and not (known[name] is float and type(weight) is int):
+            raise TypeError(f"{name} should be of type {known[name].__name__}, but is {weight!r}")
+    weights = RankingWeights(**held)
+    check_weights(weights)
+    return weights
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name.strip())
+
+
+def _seen(name: str) -> str:
+    """What names have in common that a person takes for the same: but for case, width and spaces."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
+def _read(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,1 @@
+"""Keyword search over SQLite's full-text index."""

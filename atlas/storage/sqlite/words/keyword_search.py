@@ -1,0 +1,257 @@
+"""Keyword search: the records that hold the words of a text, and how telling those are (BM25 over FTS5).
+
+How telling a word is, and how long a text is usual, is counted among the live records of the collection. Words are
+scored here, from FTS5's own tables, in the order of what a record could reach at best, until no other can be among the
+best; pairs of words, beginnings of words and other scripts by FTS5's `bm25`. Both compute the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.history.following import NO_TIP, Position, has_change, read_tip
+from atlas.storage.sqlite.records import Seqs, read_revision
+from atlas.storage.sqlite.words.fts_schema import is_scattered, merge_parts, word_table
+from atlas.storage.sqlite.words.postings import (
+    FIELD_WEIGHTS,
+    Postings,
+    Totals,
+    is_token,
+    read_lengths,
+    read_postings,
+    read_totals,
+)
+from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
+from atlas.storage.text.bm25 import K1, Scores
+
+MAX_SEARCHED = 48
+"""Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""
+
+MAX_POSTINGS = 40_000
+"""Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
+few thousand records, and of large ones the commonest words, which tell the least."""
+
+COMMON = 10_000
+FEWEST = 3
+"""A term that more records hold, or half of them, is left out, unless that leaves fewer terms than this. FTS5 gives
+what half of the records hold no weight. A pair is not looked for at all if more than `COMMON` hold one of its words:
+to find it, all occurrences of both would have to be read."""
+
+NARROW = 0.1
+"""Where a smaller share of the records pass, FTS5's `bm25` of those alone takes less than reading the words."""
+
+FEW_RECORDS = 10
+"""In a smaller collection a word that one record holds tells next to nothing, and so one that none holds does not."""
+
+MAX_COUNTS = 50_000
+DRIFT = 0.01
+"""How many counts are kept, and by what share one may be off, after writes, before it is made again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """What a text finds."""
+
+    values: Mapping[int, float]
+    """BM25 by number of record, above 0 and higher for better; the best first."""
+
+    information: float
+    """The value that a record would near which held every term often: the sum of their weights.
+
+    A term that nothing holds counts too, unless others ask for what it is made of. Those that are left out do not.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The records of a collection that a search may find."""
+
+    passing: Seqs | None = None
+    """None: all that `hidden` does not name."""
+
+    hidden: Seqs
+
+
+class Words:
+    """Keyword search over a ledger. It may be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
+        """How many records held a term, and when; of common ones, at least so many."""
+
+        self._tip = NO_TIP
+        """The newest change when counts were last kept."""
+
+    def find(
+        self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
+    ) -> Matches:
+        """The n records that hold the most telling words of a text, and those of some others that hold any.
+
+        Any text is literal. Equal values are in the order of their records.
+
+        Args:
+            as_typed: Whether the last word may be the beginning of one, and records have to hold what is quoted.
+        """
+        terms = [*query_terms(text), *(typed_terms(text) if as_typed else [])]
+        with self._database.read() as connection:
+            table = word_table(connection, collection) if terms else None
+            if table is None or not (totals := read_totals(connection, table)).n_records:
+                return Matches(values={}, information=0.0)
+            if as_typed and (quoted := phrases(text)):
+                scope = _holding(connection, table, quoted, scope)
+            counts = self._counted(connection, table, terms)
+            searched = _searched(connection, table, counts, totals.n_records)
+            values = _values(connection, table, list(searched), totals, scope, n, also)
+        rarest = 0 if totals.n_records >= FEW_RECORDS else 1
+        missing = [rarest for term, n_holding in counts.items() if not n_holding and not term.is_composed]
+        weights = [_weight(n_holding, totals.n_records) for n_holding in (*searched.values(), *missing)]
+        return Matches(values=values, information=(K1 + 1) * math.fsum(weights))
+
+    def merge_parts(self, collections: Sequence[str]) -> None:
+        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+        with self._database.read() as connection:
+            scattered = [name for name in collections if is_scattered(connection, name)]
+        for name in scattered:
+            with self._database.write() as connection:
+                merge_parts(connection, name)
+
+    def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
+        """How many records hold each term that is looked for; of one that more than `COMMON` hold, at least so many.
+
+        Each write changes the words of one record, so a count is about right for some writes after it was made.
+        """
+        counts = self._counts_of(connection, table, [term for term in terms if not _is_pair(term)])
+        common = {term.text for term, held in counts.items() if held > COMMON and not term.is_prefix}
+        pairs = [term for term in terms if _is_pair(term) and common.isdisjoint(term.text.split())]
+        counts |= self._counts_of(connection, table, pairs)
+        return {term: counts[term] for term in terms if term in counts}
+
+    def _counts_of(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
+        now = _position(connection)
+        if now.tip != self._tip and not has_change(connection, self._tip):
+            self._counts = {}  # a copy of the file was put back, and they are of what came after it
+        self._tip = now.tip
+        kept = {term: self._counts.get((table, term)) for term in terms}
+        counts = {term: count[0] for term, count in kept.items() if count and _still_holds(count[0], count[1], now)}
+        counted = _counts(connection, table, [term for term in terms if term not in counts], 2 * COMMON)
+        if len(self._counts) > MAX_COUNTS:
+            self._counts = {}
+        self._counts |= {(table, term): (held, now) for term, held in counted.items()}
+        return counts | counted
+
+
+def _still_holds(held: int, then: Position, now: Position) -> bool:
+    """Whether a count is about right yet; a common one stays common for as many writes as it is above `COMMON`."""
+    most_off = max(DRIFT * held, held - COMMON - 1)
+    return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
+
+
+def _position(connection: sqlite3.Connection) -> Position:
+    ledger_id = connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0]
+    return Position(ledger_id, read_revision(connection), tip=read_tip(connection))
+
+
+def _searched(
+    connection: sqlite3.Connection, table: str, counts: Mapping[Term, int], n_records: int
+) -> dict[Term, int]:
+    """The terms to search for, with how many records hold each."""
+    most = min(COMMON, n_records // 2)
+    chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
+    if len(chosen) < FEWEST:
+        common = _counts(connection, table, [term for term, n in counts.items() if n > most], n_records)
+        chosen |= dict(sorted(common.items(), key=lambda item: item[1])[: FEWEST - len(chosen)])
+    return chosen
+
+
+def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
+    """The rarest terms, as many as are searched for."""
+    ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
+    n_postings = np.cumsum([n for _, n in ordered])
+    return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
+
+
+def _values(
+    connection: sqlite3.Connection,
+    table: str,
+    terms: Sequence[Term],
+    totals: Totals,
+    scope: Scope,
+    n: int,
+    also: Sequence[int],
+) -> dict[int, float]:
+    """BM25 of the n best records, the best first, and of those of `also` that hold any term."""
+    is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
+    words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
+    read = read_postings(connection, table, words)
+    postings = [(one, _weight(len(one.seqs), totals.n_records)) for one in read.values()]
+    others = [term for term in terms if is_narrow or term.is_prefix or term.text not in read]
+    given = _other_values(connection, table, others, scope) if others else {}
+    scores = Scores(
+        [_within(one, scope) for one, _ in postings],
+        [weight for _, weight in postings],
+        given,
+        lambda seqs: read_lengths(connection, table, seqs) / totals.mean_length,
+    )
+    return scores.best(n) | scores.of(np.array(also, np.int64))
+
+
+def _holding(connection: sqlite3.Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
+    """Of the records of a scope those that hold every one of some phrases."""
+    asked = " AND ".join(_any_of([phrase]) for phrase in quoted)
+    rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
+    holding = np.array([seq for (seq,) in rows], np.int64)
+    if scope.passing is None:
+        return Scope(passing=np.setdiff1d(holding, scope.hidden), hidden=scope.hidden)
+    return Scope(passing=np.intersect1d(holding, scope.passing), hidden=scope.hidden)
+
+
+def _within(postings: Postings, scope: Scope) -> Postings:
+    if scope.passing is None and not len(scope.hidden):
+        return postings
+    named = scope.hidden if scope.passing is None else scope.passing
+    is_named = np.isin(postings.seqs, named, assume_unique=True, kind="table")
+    is_kept = ~is_named if scope.passing is None else is_named
+    return Postings(postings.seqs[is_kept], postings.often[is_kept])
+
+
+def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Term], scope: Scope) -> dict[int, float]:
+    # `+` keeps SQLite from one full-text query for each number.
+    within, seqs = ("NOT IN", scope.hidden) if scope.passing is None else ("IN", scope.passing)
+    rows = connection.execute(
+        f"SELECT rowid, -bm25({table}, {', '.join(map(str, FIELD_WEIGHTS))}) FROM {table} "
+        f"WHERE {table} MATCH ? AND +rowid {within} (SELECT value FROM json_each(?))",
+        (_any_of(terms), json.dumps(seqs.tolist())),
+    )
+    return dict(rows.fetchall())
+
+
+def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
+    """How many records hold each term; at most so many are counted."""
+    rows = connection.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
+        "FROM json_each(?) asked",
+        (most, json.dumps([_any_of([term]) for term in terms])),
+    )
+    return {term: int(held) for term, (held,) in zip(terms, rows.fetchall(), strict=True)}
+
+
+def _weight(n_holding: int, n_records: int) -> float:
+    """Inverse document frequency, exactly as FTS5 computes it."""
+    weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
+    return weight if weight > 0 else 1e-6
+
+
+def _any_of(terms: Sequence[Term]) -> str:
+    return " OR ".join(f'"{term.text}"' + "*" * term.is_prefix for term in terms)
+
+
+def _is_pair(term: Term) -> bool:
+    return " " in term.text

@@ -1,0 +1,1 @@
+"""Words of texts, and how telling each is."""

@@ -1,0 +1,88 @@
+"""BM25 of the records that hold words, worked out for as few of them as must be.
+
+Without its length, a record's value is bounded by that of an empty one which holds the words as often. Records are
+scored in the order of those bounds until the next bound is below the n-th value: nothing left can be among the best.
+
+Source:
+    Robertson & Zaragoza, The probabilistic relevance framework, 2009; the stop is that of Fagin, Lotem & Naor's
+    threshold algorithm, PODS 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from atlas.storage.sqlite.records import Seqs
+from atlas.storage.sqlite.words.postings import Numbers, Postings
+
+K1, B = 1.2, 0.75
+"""How soon repeating a word stops counting, and how much a long text is held against it; as FTS5 has them."""
+
+FIRST_SCORED = 512
+"""How many records are scored before it is asked whether any other could be among the best."""
+
+
+class Scores:
+    """The values of the records that hold any of some words."""
+
+    def __init__(
+        self,
+        postings: Sequence[Postings],
+        weights: Sequence[float],
+        given: Mapping[int, float],
+        lengths_of: Callable[[Seqs], Numbers],
+    ) -> None:
+        """From who holds each word, and how much it tells.
+
+        Args:
+            weights: The inverse document frequency of each word.
+            given: What other terms add to the values of records.
+            lengths_of: How long records are, as multiples of the usual length.
+        """
+        given_seqs, given_values = np.array([*given], np.int64), np.array([*given.values()], np.float64)
+        self._seqs = np.concatenate([np.zeros(0, np.int64), *(one.seqs for one in postings)])
+        self._often = np.concatenate([np.zeros(0), *(one.often for one in postings)])
+        self._weights = np.repeat(np.array(weights, np.float64), [len(one.seqs) for one in postings])
+        self._size = int(max(self._seqs.max(initial=-1), given_seqs.max(initial=-1))) + 1
+        self._given = np.bincount(given_seqs, given_values, self._size)
+        self._bounds = self._given + np.bincount(self._seqs, self._terms(slice(None), 0.0), self._size)
+        self._lengths_of = lengths_of
+
+    def best(self, n: int) -> dict[int, float]:
+        """The n highest values by record, the highest first; equal ones in the order of their records."""
+        held = np.flatnonzero(self._bounds)
+        order = held[np.argsort(-self._bounds[held], kind="stable")]
+        values = np.zeros(0)
+        while n > 0 and len(values) < len(order) and self._bounds[order[len(values)]] >= _nth_highest(values, n):
+            n_next = max(FIRST_SCORED, 2 * n, len(values))
+            values = np.concatenate([values, self._values(order[len(values) :][:n_next])])
+        scored = order[: len(values)]
+        best = np.lexsort((scored, -values))[: max(n, 0)]
+        return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
+
+    def of(self, seqs: Seqs) -> dict[int, float]:
+        """The values of those of some records that hold any of the words."""
+        wanted = np.unique(seqs[seqs < self._size])
+        wanted = wanted[self._bounds[wanted] > 0]
+        return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
+
+    def _values(self, seqs: Seqs) -> Numbers:
+        """The values of records that hold any of the words, each named once."""
+        places = np.full(self._size, -1)
+        places[seqs] = np.arange(len(seqs))
+        at = places[self._seqs]
+        is_wanted = at >= 0
+        terms = self._terms(is_wanted, self._lengths_of(seqs)[at[is_wanted]])
+        return np.asarray(self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs)), np.float64)
+
+    def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
+        """What each word adds to the value of each record that holds it, if records are so long."""
+        often = self._often[which]
+        added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
+        return added
+
+
+def _nth_highest(values: Numbers, n: int) -> float:
+    return float(np.partition(values, -n)[-n]) if len(values) >= n else 0.0

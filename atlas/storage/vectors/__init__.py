@@ -1,0 +1,1 @@
+"""Nearest-neighbour search: exact in memory, and ChromaDB on disk."""

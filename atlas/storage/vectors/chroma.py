@@ -1,0 +1,347 @@
+"""ChromaDB as the index on disk: derived from the ledger, shared by processes under a lock, thrown away when in doubt.
+
+Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
+`query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
+segmentation fault rather than an error. So every use holds one inter-process lock, a client is opened anew when another
+process has written, and the files are compared with what their last writer left before they are opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import struct
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from atlas.core.types import Vector, Vectors
+from atlas.infra import fork_safety as forking
+from atlas.infra.fork_safety import InterProcessLock
+from atlas.infra.places import make_directory_in
+
+BATCH = 1_000
+VECTORS = "vectors"
+"""ChromaDB's name for the collection; it has rules for names, and ours need not follow them."""
+
+HNSW = {"space": "cosine"}
+"""Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
+
+N_LENGTH = 4
+"""Bytes that hnswlib keeps of each vector's length."""
+
+_users: set[int] = set()
+"""The processes among this one and those it was forked from that have used ChromaDB."""
+
+
+class IndexUnusable(Exception):
+    """The index's files are gone, damaged or half written; clear it and follow the ledger from its start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seal:
+    """What the last writer left: how far it had followed which ledger, and its files."""
+
+    ledger_id: str = ""
+    revision: int = 0
+    files: str = ""
+    """A digest over the HNSW files; opening other ones could crash the process."""
+
+    n_keys: int = 0
+    """How many keys it held; ChromaDB makes an empty database where its own is gone."""
+
+    change: int = 0
+    """The newest change of the ledger then."""
+
+    change_name: str = ""
+    """What no other change of that number has: a ledger that was put back from a copy may hold other records by now."""
+
+
+class ChromaIndex:
+    """One ChromaDB collection, in a directory of its own. Every method holds the index's lock."""
+
+    def __init__(self, directory: Path, collection: str) -> None:
+        self._directory = directory / collection
+        self._lock = InterProcessLock(directory.with_name(f"{directory.name}-{collection}.lock"))
+        self._threads = threading.RLock()
+        self._system: Any = None
+        """ChromaDB's own parts, which hold the files."""
+
+        self._collection: Any = None
+        self._opened: Seal | None = None
+        self._mark = ""
+        """What stands in the place of the seal while this one writes; empty while it does not."""
+
+        forking.watch(self)
+
+    @contextmanager
+    def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
+        """Hold the lock over several calls; False where another process kept it for longer than the timeout.
+
+        False as well in a process that was forked from one that had used ChromaDB: it would hang there.
+        """
+        if _is_inherited() or not self._threads.acquire(timeout=timeout_seconds):
+            yield False
+            return
+        try:
+            with self._lock.held(timeout_seconds) as is_held:
+                yield is_held
+        finally:
+            self._threads.release()
+
+    def seal(self) -> Seal:
+        """What the last writer left; an empty seal where nobody finished writing, or the file is damaged."""
+        try:
+            seal = Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return Seal()
+        return seal if _is_sound(seal) else Seal()
+
+    def begin(self, seal: Seal) -> None:
+        """Open the files to write on from a seal, which is broken until the writer sets the next one.
+
+        Raises:
+            IndexUnusable: They are not those that it was set over; they were deleted, say, after it was read.
+        """
+        with self._used():
+            self._open(seal, to_write=True)
+
+    def set_seal(
+        self, ledger_id: str, revision: int, *, change: int = 0, change_name: str = "", n_keys: int | None = None
+    ) -> None:
+        """Finish writing: let go of the files, then say how far they have followed which ledger.
+
+        Args:
+            change: The newest change of the ledger that they have followed, and its name.
+            n_keys: How many keys they should hold.
+
+        Raises:
+            IndexUnusable: They hold another number, or were deleted or replaced while they were written.
+        """
+        with self._used():
+            n_held = int(self._to_write().count())
+            if n_keys not in (None, n_held):
+                raise IndexUnusable(f"the index holds {n_held} vectors, the ledger {n_keys}")
+            mark = self._mark
+            self.close()
+            _blank_unused(self._directory)
+            seal = Seal(
+                ledger_id=ledger_id,
+                revision=revision,
+                files=self._digest(),
+                n_keys=n_held,
+                change=change,
+                change_name=change_name,
+            )
+            temporary = self._seal_path.with_suffix(".tmp")
+            temporary.write_text(json.dumps(asdict(seal)), encoding="utf-8")
+            if self._seal_path.read_text(encoding="utf-8") != mark:
+                raise IndexUnusable("the index's files were replaced while they were written")
+            temporary.replace(self._seal_path)
+
+    def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
+        """Hold these vectors under these keys, in place of what the keys held."""
+        with self._used():
+            collection = self._to_write()
+            for start in range(0, len(keys), BATCH):
+                end = start + BATCH
+                collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
+
+    def remove(self, keys: Sequence[str]) -> None:
+        """Forget these keys; unknown ones are ignored."""
+        with self._used():
+            collection = self._to_write()
+            for start in range(0, len(keys), BATCH):
+                collection.delete(ids=list(keys[start : start + BATCH]))
+
+    def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
+        """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing.
+
+        Args:
+            seal: Answer only from the files that it was set over; else from those that are there.
+
+        Raises:
+            IndexUnusable: There is another seal, or none any more, or the files are damaged.
+        """
+        if k <= 0:
+            return []
+        with self._used():
+            collection = self._to_read(self.seal() if seal is None else seal)
+            found = collection.query(query_embeddings=vector[None], n_results=k, include=["distances"])
+            return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
+
+    def count(self) -> int:
+        """How many keys it holds."""
+        with self._used():
+            return int(self._to_read(self.seal()).count())
+
+    def exists(self) -> bool:
+        """Whether there are any files, in whatever state."""
+        return self._directory.exists()
+
+    def clear(self) -> bool:
+        """Forget everything, whatever state the files are in; False in a process that may not use them."""
+        with self.held() as is_held:
+            if not is_held:
+                return False
+            self.close()
+            while self._directory.is_dir():
+                with suppress(FileNotFoundError):  # somebody else is deleting it, too
+                    shutil.rmtree(self._directory)
+            for path in (self._directory.parent, self._directory):
+                if path.is_file():
+                    path.unlink()
+        return True
+
+    def close(self) -> None:
+        """Let go of the files."""
+        system, self._system = self._system, None
+        self._collection, self._opened, self._mark = None, None, ""
+        if system is not None:
+            system.stop()
+
+    def before_fork(self) -> None:
+        """Let go of the files, unless another thread is using them."""
+        if self._threads.acquire(blocking=False):
+            try:
+                self.close()
+            finally:
+                self._threads.release()
+
+    def after_fork(self, *, in_child: bool) -> None:
+        """Open them anew when they are needed; ChromaDB's threads are not there in the child."""
+        if in_child:
+            forking.abandon(self._system)
+            self._system = self._collection = self._opened = None
+            self._mark = ""
+            self._threads = threading.RLock()
+
+    @property
+    def _seal_path(self) -> Path:
+        return self._directory / "seal.json"
+
+    def _to_write(self) -> Any:
+        """The collection, with its seal broken until the writer sets a new one."""
+        if self._collection is None or not self._mark:
+            self._open(self.seal(), to_write=True)
+        return self._collection
+
+    def _to_read(self, seal: Seal) -> Any:
+        """The collection as a seal left it; once it is open, deleting its files changes nothing of what it answers."""
+        if self._collection is None or self._opened != seal:
+            self._open(seal)
+        return self._collection
+
+    def _open(self, seal: Seal, *, to_write: bool = False) -> None:
+        """Open the files, if they are those that a seal was set over; to write, put a mark in the place of the seal."""
+        self.close()
+        if self.seal() != seal:
+            raise IndexUnusable("the index was deleted or replaced after its seal was read")
+        if self._directory.exists() and seal.files != self._digest():
+            raise IndexUnusable("the index's files are not those that its last writer left")
+        make_directory_in(self._directory.parent.parent, *self._directory.parts[-2:])
+        if to_write or seal == Seal():
+            self._mark = f"written by {uuid4().hex}"
+            self._seal_path.write_text(self._mark, encoding="utf-8")
+        self._connect()
+        if self._collection.count() != seal.n_keys:
+            raise IndexUnusable("the index does not hold as many vectors as its last writer left")
+        self._opened = Seal() if self._mark else seal
+
+    def _connect(self) -> None:
+        import chromadb  # slow to import: about a second
+        from chromadb.api.shared_system_client import SharedSystemClient
+        from chromadb.config import Settings
+
+        _users.add(os.getpid())
+        settings = Settings(anonymized_telemetry=False, is_persistent=True)
+        # ChromaDB shares these parts between the clients of a path, whatever happened to its files, and even if a full
+        # disk let them not start; ours are our own. A client's `close` does not find them any more then, so they are
+        # stopped by hand.
+        try:
+            client: Any = chromadb.PersistentClient(str(self._directory), settings=settings)
+            self._system = client._system
+        finally:
+            SharedSystemClient.clear_system_cache()
+        self._collection = client.get_or_create_collection(
+            VECTORS, configuration={"hnsw": HNSW}, embedding_function=None
+        )
+
+    def _digest(self) -> str:
+        """Over every file that ChromaDB reads without checking it.
+
+        Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made anew on each opening.
+        """
+        digest = hashlib.blake2b(digest_size=16)
+        kept = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]
+        for path in sorted(path for directory in kept for path in directory.iterdir()):
+            digest.update(path.relative_to(self._directory).as_posix().encode())
+            with path.open("rb") as file:
+                for block in iter(lambda: file.read(1 << 20), b""):
+                    digest.update(block)
+        return digest.hexdigest()
+
+    @contextmanager
+    def _used(self) -> Iterator[None]:
+        """Hold the lock, and turn whatever a damaged index makes ChromaDB raise into `IndexUnusable`."""
+        with self.held() as is_held:
+            if not is_held:
+                raise IndexUnusable("ChromaDB cannot be used in a process forked from one that has used it")
+            from chromadb.errors import ChromaError
+
+            handled = sys.exc_info()[1]
+            try:
+                yield
+            except (ChromaError, OSError, ValueError, RuntimeError, KeyError, AttributeError) as error:
+                self.close()
+                raise IndexUnusable(str(_reason(error, handled))) from error
+            except BaseException as error:
+                self.close()
+                if type(error).__name__ == "PanicException":  # of ChromaDB's Rust, which gives it no better base
+                    raise IndexUnusable(str(error)) from error
+                raise
+
+
+def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
+    """Why ChromaDB failed, a full disk, say: it hides that behind what failed because of it, such as its tidying up.
+
+    Args:
+        handled: What was being handled before ChromaDB was used, which is no reason.
+    """
+    while error.__context__ is not None and error.__context__ is not handled:
+        error = error.__context__
+    return error
+
+
+def _blank_unused(directory: Path) -> None:
+    """Overwrite what holds no vector yet in HNSW files.
+
+    hnswlib fills a new file with memory as it finds it, in which may stand whatever the process held before.
+    """
+    for header in directory.glob("*/header.bin"):
+        _, _, _, n_held, n_bytes = struct.unpack("<i4Q", header.read_bytes()[:36])
+        for name, n_each in (("data_level0.bin", n_bytes), ("length.bin", N_LENGTH)):
+            with header.with_name(name).open("r+b") as file:
+                n_unused = file.seek(0, os.SEEK_END) - n_held * n_each
+                file.seek(n_held * n_each)
+                file.write(bytes(max(0, n_unused)))
+
+
+def _is_sound(seal: Seal) -> bool:
+    """Whether its fields are such as `set_seal` writes."""
+    texts = (seal.ledger_id, seal.files, seal.change_name)
+    numbers = (seal.revision, seal.n_keys, seal.change)
+    return all(type(text) is str for text in texts) and all(
+        type(number) is int and 0 <= number < 2**63 for number in numbers
+    )
+
+
+def _is_inherited() -> bool:
+    return bool(_users) and os.getpid() not in _users

@@ -1,0 +1,241 @@
+"""What every memory gives for a task, and the block that an agent is shown of it; asked in one way, or in two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.hits import Hit, MemoryQueryResult
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Task
+from atlas.memory.context import BUDGET_TOKENS, EACH, SECTIONS, ContextBlock, build_context
+from atlas.memory.system import MemorySystem
+from atlas.views.ask.comparison import knobs, move_of
+from atlas.views.shared.wording import hidden_text
+
+__all__ = ["BUDGET_TOKENS", "EACH", "ContextBlock", "MemoryQueryResult"]
+
+MOST_EACH = 20
+MOST_TOKENS = 8_000
+"""Where the scales of what a person can choose end."""
+
+TITLES = {"strategies": "Strategies", "experience": "Experiences", "concepts": "Concepts", "journal": "Journal"}
+"""What the page calls the memories, in the order of the block."""
+
+PAGES = {"strategies": "strategies", "experience": "experiences", "concepts": "concepts", "journal": "journal"}
+"""The page that shows the records of each."""
+
+NONE_YET = {
+    "strategies": "This store has no strategies: storing an agent's success writes one, importing runs does not.",
+    "experience": "This store has no experiences: import runs, or let an agent store its attempts.",
+    "concepts": "This store has no concepts: load primitives, import a skill library, or compress what agents wrote.",
+    "journal": "This store has no journal: an agent writes it, or import one.",
+}
+"""How each memory is filled."""
+
+NONSENSE = "lamb tagine with apricots, saffron and preserved lemon"
+"""A task that no store of an agent at work knows anything about."""
+
+IN_BLOCK, LEFT_OUT, ONLY_HERE = "in the block", "not in the block", "only here"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One way to ask the memories."""
+
+    weights: RankingWeights = RankingWeights()
+    k: int = EACH
+    """Of each memory."""
+
+    off: tuple[str, ...] = ()
+    """Names of memories that are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundHit:
+    """A hit, and where it stands."""
+
+    id: str
+    rank: int
+    """From 1, within its memory."""
+
+    hit: Hit[Any]
+    is_shown: bool
+    """Whether the block shows it."""
+
+    move: str = ""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`; empty where there is no other side."""
+
+    is_shown_otherwise: bool = False
+    """Whether the other side, which found it too, decides otherwise about showing it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one memory gave."""
+
+    name: str
+    hits: tuple[FoundHit, ...]
+    sentence: str
+    """How much was found and hidden, or why nothing was; holds nothing that memories hold, but for an error's words."""
+
+    is_failed: bool = False
+
+    @property
+    def title(self) -> str:
+        """`Strategies`."""
+        return TITLES[self.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What all memories gave, and the block made of it."""
+
+    parts: tuple[Part, ...]
+    block: ContextBlock
+    block_sentence: str
+
+    @property
+    def n_hits(self) -> int:
+        """Of all memories."""
+        return sum(len(part.hits) for part in self.parts)
+
+
+def counts(memory: MemorySystem) -> dict[str, int]:
+    """How many records each memory holds."""
+    return {
+        "strategies": memory.strategies.count(),
+        "experience": memory.experience.count(),
+        "concepts": memory.concepts.count(),
+        "journal": memory.journal.count(),
+    }
+
+
+def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
+    """What the memories give for a task; nothing counts as retrieved or used."""
+    names = [name for name in SECTIONS if name not in configuration.off]
+    asked = memory.ranked_with(configuration.weights, names)
+    return asked.query_sync(_task(text), configuration.k, count_retrieval=False)
+
+
+def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
+    """The block that an agent would be given of it."""
+    return build_context(result, memory.token_counter, budget_tokens)
+
+
+def answered(
+    result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, held: Mapping[str, int]
+) -> Answer:
+    """An answer as it is drawn.
+
+    Args:
+        held: How many records each memory holds.
+    """
+    return Answer(
+        parts=tuple(_part(name, result, block, configuration, held[name]) for name in SECTIONS),
+        block=block,
+        block_sentence=_block_sentence(block),
+    )
+
+
+def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
+    """Two answers, whose hits say how they differ from the other side."""
+    return _against(left, right), _against(right, left)
+
+
+def settings_differing(left: Configuration, right: Configuration) -> str:
+    """`The configurations differ in hits of each memory and success.`; that they do not, where they do not."""
+    weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
+    named = {"Hits of each memory": left.k != right.k, "Memories left out": {*left.off} != {*right.off}}
+    differing = [*(name for name, is_other in named.items() if is_other), *weights]
+    if not differing:
+        return "Both configurations are the same."
+    return f"The configurations differ in: {', '.join(name.lower() for name in differing)}."
+
+
+def difference_sentence(left: Answer, right: Answer) -> str:
+    """How far two answers agree, in what was found and in what the blocks show."""
+    found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
+    shown = [{(name, one) for name, ids in side.block.shown.items() for one in ids} for side in (left, right)]
+    return f"{_overlap(found, 'found')} {_overlap(shown, 'in the blocks')}"
+
+
+def _overlap(sides: list[set[tuple[str, str]]], what: str) -> str:
+    one, other = sides
+    if one == other:
+        return f"The same {_memories(len(one))} {what} on both sides." if one else f"Nothing {what} on either side."
+    apart = f"{len(one - other):,} only on the left, {len(other - one):,} only on the right"
+    return f"{_memories(len(one & other))} {what} on both sides, {apart}."
+
+
+def _against(side: Answer, other: Answer) -> Answer:
+    ranks = {(part.name, hit.id): hit for part in other.parts for hit in part.hits}
+    return replace(side, parts=tuple(_part_against(part, ranks) for part in side.parts))
+
+
+def _part_against(part: Part, other: Mapping[tuple[str, str], FoundHit]) -> Part:
+    hits = []
+    for hit in part.hits:
+        twin = other.get((part.name, hit.id))
+        is_otherwise = twin is not None and twin.is_shown != hit.is_shown
+        move = move_of(hit.rank, twin.rank) if twin else ONLY_HERE
+        hits.append(replace(hit, move=move, is_shown_otherwise=is_otherwise))
+    return replace(part, hits=tuple(hits))
+
+
+def _part(name: str, result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, n_held: int) -> Part:
+    found = _hits(result)[name]
+    shown = {*block.shown.get(name, ())}
+    return Part(
+        name=name,
+        hits=tuple(
+            FoundHit(id=hit.item.id, rank=rank, hit=hit, is_shown=hit.item.id in shown)
+            for rank, hit in enumerate(found, start=1)
+        ),
+        sentence=_sentence(name, result, configuration, n_held),
+        is_failed=name in result.errors,
+    )
+
+
+def _sentence(name: str, result: MemoryQueryResult, configuration: Configuration, n_held: int) -> str:
+    if name in configuration.off:
+        return "Left out here."
+    if name in result.errors:
+        return f"Failed, and has no part in the answer: {result.errors[name]}"
+    if not n_held:
+        return NONE_YET[name]
+    n, n_hidden = len(_hits(result)[name]), result.n_hidden.get(name, 0)
+    if n:
+        return ", ".join(filter(None, [f"{n:,} found", hidden_text(n_hidden, n_shown=n, most=configuration.k)]))
+    if not n_hidden:
+        return "Nothing found"
+    return f"Nothing above the threshold of {configuration.weights.threshold:.2f}, the nearest {n_hidden:,} hidden"
+
+
+def _hits(result: MemoryQueryResult) -> dict[str, tuple[Hit[Any], ...]]:
+    return {
+        "strategies": result.strategy_hits,
+        "experience": result.experience_hits,
+        "concepts": result.concept_hits,
+        "journal": result.journal_hits,
+    }
+
+
+def _block_sentence(block: ContextBlock) -> str:
+    n = sum(map(len, block.shown.values()))
+    if not block.text:
+        if not block.n_left_out:
+            return "The block is empty: nothing here has to do with the task, so an agent is told nothing."
+        return f"The block is empty: none of the {block.n_left_out:,} memories found fits into the budget."
+    left = f", {block.n_left_out:,} left out" if block.n_left_out else ""
+    return f"{_memories(n)} in {block.n_tokens:,} of {block.budget_tokens:,} tokens{left}"
+
+
+def _memories(n: int) -> str:
+    return "1 memory" if n == 1 else f"{n:,} memories"
+
+
+def _task(text: str) -> Task:
+    """A task of a person's own, which no attempt will be made at."""
+    return Task(id="", domain="", description=text)

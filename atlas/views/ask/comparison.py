@@ -1,0 +1,149 @@
+"""Two rankings of one query beside each other, and the weights that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from atlas.core.hits import Retrieval
+from atlas.core.settings import RankingWeights
+from atlas.core.types import Experience
+from atlas.embedding.cached import RememberingEmbedder
+from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.system import MemorySystem
+from atlas.protocols.infra import Where
+from atlas.storage.sqlite.profiles import DEFAULT, Earlier, Profile, check_name
+from atlas.views.experience.finding import card_of, profile_problems
+from atlas.views.lists.hits import HitCard
+from atlas.views.shared.wording import counted, hidden_text
+
+__all__ = ["DEFAULT", "Earlier", "Profile", "RankingWeights", "check_name", "profile_problems"]
+
+HITS = 10
+"""Hits of either side: about what a person reads."""
+
+LOOKED_FOR = 100
+"""Hits among which a hit of one side is looked for on the other."""
+
+UP, DOWN, SAME, NEW = "▲", "▼", "=", "new"
+
+_RELEVANCE = "of relevance, which decides first"
+_NUDGE = "a nudge: reorders what is about equally relevant"
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A weight that a person can turn."""
+
+    name: str
+    label: str
+    most: float
+    """Where its scale ends; a profile may hold more."""
+
+    step: float
+    help: str
+
+
+KNOBS: Mapping[str, Knob] = {
+    knob.name: knob
+    for knob in (
+        Knob("meaning", "Meaning", 1.0, 0.05, f"How near the texts are: a part {_RELEVANCE}"),
+        Knob("words", "Words", 1.0, 0.05, f"The query's words that it holds: a part {_RELEVANCE}"),
+        Knob("success", "Success", 0.2, 0.005, f"Added in full for a success, halved where unknown; {_NUDGE}"),
+        Knob("use", "Use", 0.2, 0.005, f"Times the share of tasks that it helped with; {_NUDGE}"),
+        Knob("recency", "Recency", 0.2, 0.005, f"Times a weight that halves with age; {_NUDGE}"),
+        Knob("recency_half_life_days", "Half-life of recency, in days", 365.0, 1.0, "How long until it halves"),
+        Knob("pin", "Pin", 0.2, 0.005, f"Added for what a person has pinned; {_NUDGE}"),
+        Knob("importance", "Importance", 0.2, 0.005, f"Times that of a journal's entry, in place of success; {_NUDGE}"),
+        Knob("threshold", "Threshold", 1.0, 0.05, "The relevance below which a hit is hidden; 0 hides nothing"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedHit:
+    """A hit on one side, and where it stands on the other."""
+
+    id: str
+    rank: int
+    """From 1."""
+
+    move: str
+    """`▲ 2` where it stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
+
+    card: HitCard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One ranking."""
+
+    hits: tuple[ComparedHit, ...]
+    hidden: str
+    """How many of the first ones are less relevant than the threshold; empty where none is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One query, ranked twice."""
+
+    left: Side
+    right: Side
+    caption: str
+    """How much of it is alike."""
+
+
+def knobs() -> tuple[Knob, ...]:
+    """All weights in the order in which they are documented; one that is new here has a scale to 1."""
+    names = [option.name for option in fields(RankingWeights) if isinstance(option.default, float)]
+    return tuple(KNOBS.get(name) or Knob(name, name.replace("_", " ").capitalize(), 1.0, 0.05, "") for name in names)
+
+
+def nudges_sentence(weights: RankingWeights) -> str:
+    """The bound of the nudges, in words."""
+    return (
+        f"The nudges add at most {weights.nudges:.3f} together: hits whose meaning and words together differ by more "
+        "are never swapped."
+    )
+
+
+def compare(
+    memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
+) -> Comparison:
+    """The best hits for a query with either weights; nothing counts as retrieved."""
+    embedder = RememberingEmbedder(memory.experience.embedder)
+    memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
+    found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
+    one = _side(memories[0], query, found[0], found[1])
+    other = _side(memories[1], query, found[1], found[0])
+    shown = [[hit.id for hit in side.hits] for side in (one, other)]
+    n_both = len({*shown[0]} & {*shown[1]})
+    said = "Both rank alike." if shown[0] == shown[1] else f"{counted(n_both, 'hit')} on both sides."
+    return Comparison(left=one, right=other, caption=said)
+
+
+def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience], other: Retrieval[Experience]) -> Side:
+    ranks = {hit.item.id: rank for rank, hit in enumerate(other.hits, start=1)}
+    hits = tuple(
+        ComparedHit(
+            id=hit.item.id,
+            rank=rank,
+            move=move_of(rank, ranks.get(hit.item.id)),
+            card=card_of(memory, query, hit, hit.item, memory.weights),
+        )
+        for rank, hit in enumerate(of.hits[:HITS], start=1)
+    )
+    n_hidden = max(0, min(HITS - len(hits), of.n_hidden))
+    return Side(hits=hits, hidden=hidden_text(n_hidden, n_shown=len(hits), most=HITS))
+
+
+def move_of(rank: int, other: int | None) -> str:
+    """`▲ 2` where a hit stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
+    if other is None:
+        return NEW
+    return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
+
+
+def profile_names(profiles: Sequence[Profile]) -> list[str]:
+    """The names of those that can be used."""
+    return [profile.name for profile in profiles if not profile.problem]

@@ -1,0 +1,145 @@
+"""How a memory grew, and how well it went over time, as one chart. It holds nothing that memories hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from atlas.core.statistics import Day, SuccessRate
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
+from atlas.views.lists.rates import interval_text, rate_text
+from atlas.views.shared.wording import OUTCOMES, counted
+
+RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
+
+MOST_DAYS = 120
+MOST_WEEKS = 800
+MOST_MONTHS = 36_525
+"""Days beyond which a bar stands for a week, for a month, or for a year."""
+
+FEW_BARS = 8
+DAY_MILLISECONDS = 86_400_000
+
+Chart = dict[str, Any]
+"""A figure as Plotly takes it."""
+
+
+def growth_chart(days: Sequence[Day]) -> Chart:
+    """Bars of what came, by outcome, over the success rate of all that there was by then, with its interval."""
+    span = _span(days)
+    bars = _gathered(days, span)
+    return {"data": [*_bars(bars), *_rate(bars)], "layout": _layout(len(bars), span)}
+
+
+def growth_caption(days: Sequence[Day]) -> str:
+    """What the chart shows, in one line for those who cannot see it."""
+    last = days[-1].until_then
+    return (
+        f"From {days[0].on} to {days[-1].on}, by {_span(days)} of the attempt: {counted(last.n, 'experience')}, "
+        f"of which {rate_text(last)} succeeded"
+    )
+
+
+def _span(days: Sequence[Day]) -> str:
+    n_days = (days[-1].on - days[0].on).days + 1
+    most = {"day": MOST_DAYS, "week": MOST_WEEKS, "month": MOST_MONTHS}
+    return next((span for span, n in most.items() if n_days <= n), "year")
+
+
+def _gathered(days: Sequence[Day], span: str) -> list[Day]:
+    """The days, those of one span put together; also the spans in between in which nothing came."""
+    within: dict[int, list[Day]] = {}
+    for day in days:
+        within.setdefault(_number(day.on, span), []).append(day)
+    bars, until_then = list[Day](), SuccessRate()
+    for number in range(min(within), max(within) + 1):
+        of = within.get(number, [])
+        until_then = of[-1].until_then if of else until_then
+        bars.append(Day(on=_start(number, span), added=_total(of), until_then=until_then))
+    return bars
+
+
+def _number(on: date, span: str) -> int:
+    """Which span of the calendar a day is in, counted on from one to the next."""
+    months = 12 * on.year + on.month - 1
+    return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
+
+
+def _start(number: int, span: str) -> date:
+    """The first day of a span: of a week its Monday, as 0001-01-01 was one."""
+    if span in ("day", "week"):
+        return date.fromordinal(number if span == "day" else 7 * number + 1)
+    return date(number // 12, number % 12 + 1, 1) if span == "month" else date(number, 1, 1)
+
+
+def _total(days: Sequence[Day]) -> SuccessRate:
+    return SuccessRate.of({name: sum(getattr(day.added, f"n_{name}") for day in days) for name in OUTCOMES})
+
+
+def _bars(bars: Sequence[Day]) -> list[Chart]:
+    counts = {name: [getattr(bar.added, f"n_{name}") for bar in bars] for name in OUTCOMES}
+    return [
+        {
+            "type": "bar",
+            "name": name,
+            "x": [bar.on.isoformat() for bar in bars],
+            "y": counts[name],
+            "marker": {"color": OUTCOME_COLOURS[name]},
+            "hovertemplate": f"%{{x|%Y-%m-%d}}: %{{y:,}} {name}<extra></extra>",
+        }
+        for name in OUTCOMES
+        if any(counts[name])
+    ]
+
+
+def _rate(bars: Sequence[Day]) -> list[Chart]:
+    known = [(bar, interval) for bar in bars if (interval := bar.until_then.interval) is not None]
+    line: Chart = {"type": "scatter", "mode": "lines", "yaxis": "y2", "showlegend": False}
+    line["x"] = [bar.on.isoformat() for bar, _ in known]
+    edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
+    said = [f"{rate_text(b.until_then)}, {interval_text(b.until_then)}, n = {b.until_then.n_known:,}" for b, _ in known]
+    return [
+        {**edge, "y": [interval.low for _, interval in known]},
+        {**edge, "y": [interval.high for _, interval in known], "fill": "tonexty", "fillcolor": BAND_COLOUR},
+        {
+            **line,
+            "mode": "lines" if len(known) > 1 else "markers",
+            "y": [bar.until_then.share for bar, _ in known],
+            "line": {"color": RATE_COLOUR, "width": 2},
+            "text": said,
+            "hovertemplate": "until %{x|%Y-%m-%d}: %{text}<extra></extra>",
+        },
+    ]
+
+
+def _layout(n_bars: int, span: str) -> Chart:
+    across: Chart = {
+        "type": "date",
+        "tickformat": "%d %b\n%Y",
+        "tickangle": 0,
+        "anchor": "y2",
+        "nticks": 7,
+        "showgrid": False,
+    }
+    if n_bars < FEW_BARS and span == "day":
+        across["dtick"] = DAY_MILLISECONDS
+    return {
+        "barmode": "stack",
+        "bargap": 0.15,
+        "height": 340,
+        "margin": {"l": 60, "r": 10, "t": 10, "b": 40},
+        "legend": {"orientation": "h", "x": 0, "y": 1.12, "traceorder": "normal"},
+        "hovermode": "closest",
+        "dragmode": False,
+        "xaxis": across,
+        "yaxis": {"domain": [0.42, 1], "title": {"text": f"new by {span}"}, "fixedrange": True, "rangemode": "tozero"},
+        "yaxis2": {
+            "domain": [0, 0.32],
+            "title": {"text": "succeeded"},
+            "range": [0, 1],
+            "tickformat": ".0%",
+            "fixedrange": True,
+            "nticks": 3,
+        },
+    }

@@ -1,0 +1,109 @@
+"""Composing concepts: what comes of several, or why nothing does; and adding it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept
+from atlas.learning.analysis.annotations import typed
+from atlas.learning.composition import obstacle
+from atlas.memory.system import MemorySystem
+from atlas.views.concepts.concept import Example, example_view
+from atlas.views.overview.summary import Done
+from atlas.views.shared.texts import Text
+
+UNTYPED = "anything"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """What came of composing several concepts."""
+
+    parts: tuple[str, ...]
+    """Their names: untrusted text, as all that follows."""
+
+    concept: CodeConcept | None
+    """None where nothing fits."""
+
+    why_not: str = ""
+    """Why nothing does, with names of concepts in it; empty where something does."""
+
+    types: tuple[str, ...] = ()
+    """What each of them takes and returns, where nothing fits."""
+
+    @property
+    def code(self) -> Text:
+        """The composed code."""
+        return Text(self.concept.code if self.concept else "", "python")
+
+    @property
+    def description(self) -> Text:
+        """What it does."""
+        return Text(self.concept.description if self.concept else "")
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """What its examples gave when they were run."""
+        return tuple(example_view(self.concept, *pair) for pair in self.concept.examples) if self.concept else ()
+
+
+def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
+    """What the library's composition strategy makes of these; nothing is added.
+
+    Raises:
+        InvalidInput: Fewer than two, or the library has no strategy.
+        NotFound: One of them is not there.
+    """
+    concepts = memory.concepts.composable(ids)
+    found = memory.concepts.compose(ids)
+    parts = tuple(concept.name for concept in concepts)
+    if found is not None:
+        return Composition(parts=parts, concept=found)
+    return Composition(
+        parts=parts, concept=None, why_not=_why_not(memory, concepts), types=tuple(map(_types, concepts))
+    )
+
+
+def add_composed(memory: MemorySystem, composition: Composition) -> Done:
+    """Add what was composed, as one operation.
+
+    Raises:
+        InvalidInput: The library has the same code already.
+    """
+    assert composition.concept is not None
+    scoped = memory.concepts.within("compose", f"composed of {', '.join(composition.parts)}"[:500])
+    scoped.add(composition.concept)
+    return Done(str(scoped.operation_id), "Added a composed concept")
+
+
+def _why_not(memory: MemorySystem, concepts: Sequence[CodeConcept]) -> str:
+    if why := obstacle(concepts, memory.concepts.get):
+        return why
+    untyped = [concept.name for concept in concepts if _returned(concept) is None]
+    if untyped:
+        return f"Nothing says what {', '.join(untyped)} returns. Give the signature a type for it, then try again."
+    return "In no order does each take what the one before it returns, or no example of the first runs through them."
+
+
+def _returned(concept: CodeConcept) -> ast.expr | None:
+    try:
+        return typed(concept).returns
+    except InvalidInput:
+        return None
+
+
+def _types(concept: CodeConcept) -> str:
+    """`crop: takes list, int; returns list`."""
+    try:
+        found = typed(concept)
+    except InvalidInput:
+        return f"{concept.name}: defines no function"
+    taken = ", ".join(_written(parameter.type) for parameter in found.parameters) or "nothing"
+    return f"{concept.name}: takes {taken}; returns {_written(found.returns)}"
+
+
+def _written(kind: ast.expr | None) -> str:
+    return ast.unparse(kind) if kind is not None else UNTYPED

@@ -1,0 +1,263 @@
+"""Compression as a person sees it: what was found, what it saves, how far it is proven, and adding it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.settings import Settings
+from atlas.jobs.compression import CompressPrograms, add_found, read_attempts, succeeded, successful_ids
+from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.stitch import StitchEngine
+from atlas.learning.strategies import Learned, Rewriting
+from atlas.learning.terms.extraction import programs_of
+from atlas.llm.anthropic import is_configured
+from atlas.maps.snapshot import n_changed
+from atlas.memory.concepts.memory import COLLECTION
+from atlas.memory.system import MemorySystem
+from atlas.views.overview.summary import Done
+from atlas.views.shared.live_result import LiveResult
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted, moment_of
+
+__all__ = ["FoundCompression", "LiveCompression"]
+
+MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
+"""What a person can choose from; more take longer."""
+
+COUNTED_AT_ONCE = 400
+"""Of more attempts, how many hold a program is found out when they are compressed."""
+
+LITTLE = 0.02
+"""Share of the tokens; programs that repeat a function on purpose save several times that."""
+
+SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
+VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compressible:
+    """What there is to compress."""
+
+    sentence: str
+    """In our own words."""
+
+    can_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundRow:
+    """A function that was found; its name is untrusted text."""
+
+    id: str
+    name: str
+    saving: int
+    """Tokens."""
+
+    n_programs: int
+    n_tasks: int
+    arity: int
+    verified: str
+    """`4 of 4`: of its programs whose tests run it, those that did the same."""
+
+    state: str
+    """In our own words; empty for what is new and proven."""
+
+    is_new: bool
+    is_proven: bool
+    """Whether the tests of some program run it, and all such programs did the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFunction:
+    """One function in full; all its texts are untrusted."""
+
+    description: Text
+    code: Text
+    callees: tuple[str, ...]
+    """Names of the others that it calls."""
+
+    programs: tuple[BeforeAfter, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeforeAfter:
+    """A program, and the same with calls of what was found."""
+
+    experience_id: str
+    is_there: bool
+    task: Text
+    before: Text
+    after: Text
+    verdict: str
+    """In our own words."""
+
+
+class LiveCompression(LiveResult[FoundCompression]):
+    """What compressing one store found last, shared by all who look at it; the worker compresses."""
+
+    def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
+        """Have the worker compress the programs of the successful attempts that pass a filter."""
+        self._ask(CompressPrograms(**self._place, where=dict(where), max_programs=max_programs, with_model=with_model))
+
+    def file(self, directory: Path) -> CompressionFile:
+        """Where it is kept."""
+        return CompressionFile(directory, COLLECTION)
+
+
+def searches(settings: Settings) -> dict[bool, str]:
+    """What can look for functions, by whether it is a language model: Stitch, and the model where one is set up."""
+    model = {True: settings.llm_model} if is_configured(settings) else {}
+    return {False: StitchEngine.name} | model
+
+
+def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
+    """How many programs a scope has; beyond `COUNTED_AT_ONCE` attempts, only how many attempts."""
+    n = memory.experience.count(succeeded(where))
+    if not n:
+        return Compressible(
+            sentence="No attempt in scope succeeded, and only the programs of successful ones are compressed.",
+            can_run=False,
+        )
+    if n > COUNTED_AT_ONCE:
+        return Compressible(
+            sentence=f"{counted(n, 'successful attempt')} in scope; how many hold Python is found out on the way.",
+            can_run=True,
+        )
+    found = programs_of(read_attempts(memory, successful_ids(memory, where)))
+    sentence = f"{counted(len(found.programs), 'Python program')} in {counted(n, 'successful attempt')} in scope"
+    if not found.programs:
+        return Compressible(sentence=f"{sentence}: {reasons(found.dropped)}.", can_run=False)
+    n_tested = sum(bool(program.tests) for program in found.programs)
+    return Compressible(sentence=f"{sentence}, {n_tested:,} with tests that can prove a rewriting.", can_run=True)
+
+
+def headline(found: FoundCompression) -> str:
+    """What was found and what it saves, or what it means that nothing was; in our own words."""
+    if not found.n_programs:
+        return f"No Python program to compress in {counted(found.n_attempts, 'successful attempt')}."
+    programs = counted(found.n_programs, "program")
+    if not found.learned:
+        return (
+            f"Nothing found: {programs} hold no function that at least {Limits().min_tasks} tasks need "
+            "and that makes programs and library together shorter. More attempts, or a wider scope, may."
+        )
+    after = found.tokens_after + found.tokens_library
+    saved = 1 - after / found.tokens_before if found.tokens_before else 0.0
+    little = " These programs have little in common." if saved < LITTLE else ""
+    return (
+        f"{counted(len(found.learned), 'function')} in {programs}: {found.tokens_before:,} tokens become {after:,}, "
+        f"the library's {found.tokens_library:,} counted ({saved:.1%} less).{little}"
+    )
+
+
+def notes(found: FoundCompression) -> list[str]:
+    """What else a person should know before choosing; as a file said it, so it is shown as text."""
+    verdicts = [one.does_the_same for one in found.rewritings]
+    n_run = len(verdicts) - verdicts.count(None)
+    said = []
+    if verdicts:
+        said.append(
+            f"{counted(len(verdicts), 'program')} rewritten: {verdicts.count(True):,} of the {n_run:,} whose own tests "
+            "run what was put in did the same as before."
+        )
+    said += [f"{note[:1].upper()}{note[1:]}." for note in found.notes]
+    if found.dropped:
+        said.append(f"Left out of {counted(found.n_attempts, 'attempt')}: {reasons(found.dropped)}.")
+    if found.refused:
+        said.append(f"Refused: {reasons(found.refused)}.")
+    return said
+
+
+def reasons(counts: Mapping[str, int]) -> str:
+    """`no solution in it (3), a patch (1)`."""
+    return ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+
+
+def made_caption(found: FoundCompression) -> str:
+    """By what it was found, when, and on which state of the store; empty where that cannot be read."""
+    at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
+    return f"Found{by} {at} at revision {found.revision:,}." if at else ""
+
+
+def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:
+    """What has changed since, in our own words; empty where nothing has that matters."""
+    collection = memory.experience.collection_name
+    if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
+        return "The store has changed since: it was restored, or embedded anew."
+    if n := n_changed(memory.storage, collection, found.revision):
+        return f"The store has changed since: {counted(n, 'experience')} came or changed."
+    return "" if dict(found.where) == dict(where) else "This was found in another scope than the one that is set now."
+
+
+def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:
+    """The functions that were found, what saves most first, and whether the library has them now."""
+    held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
+    by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
+    return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
+
+
+def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
+    is_proven = 0 < one.n_checked == one.n_verified
+    state = "in the library" if is_there else "was in the library" if one.is_known else "" if is_proven else "unproven"
+    return FoundRow(
+        id=one.concept.id,
+        name=one.concept.name,
+        saving=one.saving,
+        n_programs=len(found.rewritings_with(one.concept.id)),
+        n_tasks=one.n_tasks,
+        arity=one.arity,
+        verified=f"{one.n_verified:,} of {one.n_checked:,}" if one.n_checked else "no test runs it",
+        state=state,
+        is_new=not (is_there or one.is_known),
+        is_proven=is_proven,
+    )
+
+
+def found_function(memory: MemorySystem, found: FoundCompression, concept_id: str) -> FoundFunction:
+    """One of the functions, with the programs that it came from, before and after; those that call it first."""
+    concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
+    names = {one.concept.id: one.concept.name for one in found.learned}
+    calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
+    rewritings = sorted(found.rewritings_with(concept_id), key=lambda one: not calls_it.search(one.after))
+    there = memory.experience.titles([one.program.id for one in rewritings])
+    return FoundFunction(
+        description=Text(concept.description),
+        code=Text(concept.code, "python"),
+        callees=tuple(names[called] for called in concept.calls if called in names),
+        programs=tuple(_before_after(one, one.program.id in there) for one in rewritings),
+    )
+
+
+def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
+    return BeforeAfter(
+        experience_id=one.program.id,
+        is_there=is_there,
+        task=Text(one.program.description),
+        before=Text(one.before, "python"),
+        after=Text(one.after, "python"),
+        verdict=VERDICTS[one.does_the_same],
+    )
+
+
+def added_with(found: FoundCompression, ids: Sequence[str]) -> list[str]:
+    """Names of what comes along with what was chosen, because that calls it."""
+    chosen = set(ids)
+    return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
+
+
+def add_chosen(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> Done | None:
+    """Add what was chosen and what it calls, as one operation; None where the library has all of it by now.
+
+    Raises:
+        InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+    """
+    n_before = memory.concepts.count()
+    operation_id = add_found(memory, found, ids)
+    if operation_id is None:
+        return None
+    return Done(operation_id, f"Added {counted(memory.concepts.count() - n_before, 'concept')} found in programs")

@@ -1,0 +1,201 @@
+"""One concept in full: what it does, its code and examples, where it stands, and what it was before."""
+
+from __future__ import annotations
+
+import doctest
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import CodeConcept
+from atlas.memory.concepts.memory import EDITABLE
+from atlas.memory.system import MemorySystem
+from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
+from atlas.views.concepts.lineage import Lineage, lineage_of
+from atlas.views.concepts.list import rate_of
+from atlas.views.experience.experience import Fact, Part
+from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.rates import rate_line
+from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
+from atlas.views.shared.versions import VersionView, version_changes, version_views
+from atlas.views.shared.wording import counted, moment
+
+FOUND_SHOWN = 10
+EXAMPLES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A call and its result; both are untrusted."""
+
+    call: Text
+    given: tuple[Grid, ...]
+    """The grids that are handed to the call."""
+
+    result: Text
+    made: Grid | None
+    """The result, where it is a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIn:
+    """An experience that a concept was found in."""
+
+    id: str
+    title: str
+    """Untrusted text; empty where the experience is not there any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditableConcept(EditableFields):
+    """What a person can change of a concept by hand, as texts."""
+
+    name: str
+    description: str
+    signature: str
+    guidance: str
+    code: str
+    examples: str
+    """As a Python session has them: `>>> call`, and below it the result."""
+
+    @classmethod
+    def of(cls, concept: CodeConcept) -> EditableConcept:
+        """What a concept says now."""
+        texts = {field.name: getattr(concept, field.name) for field in fields(cls) if field.name != "examples"}
+        return cls(**texts, examples=examples_text(concept.examples))
+
+    def changes(self, begun: EditableConcept) -> dict[str, Any]:
+        """What `edit` takes to make a concept say this, where the person has changed what they began with.
+
+        Raises:
+            InvalidInput: The examples are not as a Python session has them.
+        """
+        changes = EditableFields.changes(self, begun)
+        return changes | {"examples": examples_in(self.examples)} if "examples" in changes else changes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptDetail:
+    """All that is known of one concept."""
+
+    id: str
+    name: Text
+    description: Text
+    signature: Text | None
+    guidance: Text | None
+    code: Text
+    marks: Marks
+    editable: EditableConcept
+    facts: tuple[Fact, ...]
+    background: Part | None
+    """What its source says of it."""
+
+    is_primitive: bool
+    examples: tuple[Example, ...]
+    n_more_examples: int
+    lineage: Lineage
+    found_in: tuple[FoundIn, ...]
+    n_more_found_in: int
+    versions: tuple[VersionView, ...]
+    """The last replaced first."""
+
+
+def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | None:
+    """A concept in full; None where it is not, or no longer, in the library."""
+    concept = memory.concepts.get(concept_id)
+    if concept is None:
+        return None
+    usage = memory.concepts.usage([concept_id]).get(concept_id, NO_USAGE)
+    metadata = as_json(concept.metadata)
+    return ConceptDetail(
+        id=concept.id,
+        name=Text(concept.name),
+        description=Text(concept.description),
+        signature=_code(concept.signature, concept.language) if concept.signature else None,
+        guidance=text_of(concept.guidance),
+        code=_code(concept.code, concept.language),
+        marks=memory.concepts.marks([concept_id]).get(concept_id, NO_MARKS),
+        editable=EditableConcept.of(concept),
+        facts=_facts(concept, usage),
+        background=Part("Said by the source", metadata) if metadata else None,
+        is_primitive=concept.source == "primitive",
+        examples=tuple(example_view(concept, *example) for example in concept.examples[:EXAMPLES_SHOWN]),
+        n_more_examples=max(0, len(concept.examples) - EXAMPLES_SHOWN),
+        lineage=lineage_of(memory, concept, memory.concepts.uses(concept_id)),
+        found_in=_found_in(memory, concept),
+        n_more_found_in=max(0, len(concept.found_in) - FOUND_SHOWN),
+        versions=version_views(concept, memory.concepts.versions(concept_id), [*EDITABLE], _texts),
+    )
+
+
+def concept_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
+    """What `edit` takes to make a concept what it was before a change; see `version_changes`."""
+    return version_changes(memory.concepts.get(concept_id), memory.concepts.versions(concept_id), number, [*EDITABLE])
+
+
+def examples_text(examples: tuple[tuple[str, str], ...]) -> str:
+    """Examples as a Python session has them."""
+    return "\n".join(f">>> {call.replace(chr(10), f'{chr(10)}... ')}\n{result}" for call, result in examples)
+
+
+def examples_in(text: str) -> tuple[tuple[str, str], ...]:
+    """The examples that a text holds as a Python session has them.
+
+    Raises:
+        InvalidInput: It is something else, or an example has no result.
+    """
+    try:
+        found = doctest.DocTestParser().get_examples(text)
+    except ValueError as error:
+        raise InvalidInput(f"the examples cannot be read: {error}; write >>> and a space before each call") from error
+    pairs = tuple((example.source.strip(), example.want.strip()) for example in found)
+    if (text.strip() and not pairs) or not all(result for _, result in pairs):
+        raise InvalidInput("each example should be a line of >>> and a call, and below it the result")
+    return pairs
+
+
+def _code(text: str, language: str) -> Text:
+    return Text(text, language.lower() if language.lower() in LANGUAGES else None)
+
+
+def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
+    n_retrieved = usage.n_retrieved
+    named = {
+        "Source": concept.source,
+        "Language": concept.language,
+        "Used": f"for {counted(usage.n_uses, 'task')}" if usage.n_uses else "never yet",
+        "Succeeded": rate_line(rate_of(usage)) if usage.n_uses else "",
+        "Retrieved": counted(n_retrieved, "time") if n_retrieved else "never",
+        "Added": moment(concept.created_at) if concept.created_at else "",
+    }
+    return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def example_view(concept: CodeConcept, call: str, result: str) -> Example:
+    """An example of a concept, with the grids that stand in it."""
+    return Example(
+        call=_code(call, concept.language),
+        given=grids_in_call(call),
+        result=_code(result, concept.language),
+        made=grid_in(result),
+    )
+
+
+def _found_in(memory: MemorySystem, concept: CodeConcept) -> tuple[FoundIn, ...]:
+    ids = concept.found_in[:FOUND_SHOWN]
+    titles: Mapping[str, str] = memory.experience.titles(ids) if ids else {}
+    return tuple(FoundIn(found, titles.get(found, "")) for found in ids)
+
+
+def _texts(concept: CodeConcept) -> dict[str, str]:
+    return {
+        "name": concept.name,
+        "description": concept.description,
+        "signature": concept.signature,
+        "guidance": concept.guidance,
+        "examples": examples_text(concept.examples),
+        "code": concept.code,
+        "metadata": text.whole if (text := as_json(concept.metadata)) else "",
+    }

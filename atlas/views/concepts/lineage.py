@@ -1,0 +1,110 @@
+"""Where a concept stands among the others: what it calls, what calls it, and the picture of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from atlas.core.types import CodeConcept
+from atlas.memory.concepts.memory import ConceptUses
+from atlas.memory.concepts.records import PYTHON
+from atlas.memory.system import MemorySystem
+from atlas.views.charts.palette import GREY, PALETTE
+
+DRAWN = 12
+"""Concepts of each kind that the picture shows."""
+
+LABEL_CHARACTERS = 36
+
+CALLS, CALLED_BY, COMPOSED_OF, PART_OF = "it calls", "calls it", "composed of", "is part of"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """Another concept that this one has to do with. Name and description are untrusted text."""
+
+    id: str
+    how: str
+    """In our own words."""
+
+    name: str
+    description: str
+    relevance: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """The concepts around one."""
+
+    relations: tuple[Relation, ...]
+    n_missing: int
+    """Concepts that it calls or was composed of, and that are not in the library any more."""
+
+    dot: str
+    """The picture in the DOT language, whose labels hold names; empty where there is nothing to draw."""
+
+    caption: str
+    """What the picture leaves out; empty where it shows all. Where there is no picture, why."""
+
+
+def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
+    """The concepts around one, nearest first."""
+    kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
+    found = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
+    named = {*concept.calls, *concept.composed_of}
+    relations = tuple(_relation(how, other) for how, others in found.items() for other in others)
+    n_hidden = sum(max(0, len(others) - DRAWN) for others in found.values())
+    return Lineage(
+        relations=relations,
+        n_missing=len(named - {other.id for other in (*found[CALLS], *found[COMPOSED_OF])}),
+        dot="\n".join(_dot(concept, {how: others[:DRAWN] for how, others in found.items()})) if relations else "",
+        caption=_caption(n_hidden) if relations else _nothing(concept),
+    )
+
+
+def quoted(name: str) -> str:
+    """A name as a string of the DOT language: one line of printable characters, in which nothing is an instruction."""
+    plain = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
+    plain = " ".join(plain.split())
+    short = plain if len(plain) <= LABEL_CHARACTERS else plain[: LABEL_CHARACTERS - 1] + "…"
+    entities = short.replace("&", "&amp;")  # Graphviz would read others
+    return '"' + entities.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _caption(n_hidden: int) -> str:
+    return f"The picture leaves out {n_hidden:,} more; the table has them all." if n_hidden else ""
+
+
+def _nothing(concept: CodeConcept) -> str:
+    if concept.language == PYTHON:
+        return "It calls no other concept, and none calls it."
+    return "What calls what is read from Python only, and nobody has said what this calls."
+
+
+def _relation(how: str, other: CodeConcept) -> Relation:
+    return Relation(id=other.id, how=how, name=other.name, description=" ".join(other.description[:400].split()))
+
+
+def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
+    """A picture from left to right: who calls it, itself, what it calls; what it was composed of is dashed."""
+    numbers = {concept.id: 0}
+    for others in found.values():
+        for other in others:
+            numbers.setdefault(other.id, len(numbers))
+    named = {concept.id: concept.name} | {other.id: other.name for others in found.values() for other in others}
+    yield "digraph {"
+    yield 'graph [rankdir=LR, bgcolor="transparent", pad=0.1, nodesep=0.15]'
+    yield (
+        f'node [shape=box, style="rounded,filled", color="{GREY}", fillcolor="{GREY}", fontcolor="white", '
+        'fontname="sans-serif", fontsize=11, height=0.3, margin="0.12,0.05"]'
+    )
+    yield f'edge [color="{GREY}", arrowsize=0.6]'
+    for other_id, number in numbers.items():
+        own = f', color="{PALETTE[0]}", fillcolor="{PALETTE[0]}"' if number == 0 else ""
+        yield f"n{number} [label={quoted(named[other_id])}{own}]"
+    for how, others in found.items():
+        for other in others:
+            there = numbers[other.id]
+            ends = f"n{there} -> n0" if how in (CALLED_BY, PART_OF) else f"n0 -> n{there}"
+            yield ends + (" [style=dashed]" if how in (COMPOSED_OF, PART_OF) else "")
+    yield "}"

@@ -1,0 +1,109 @@
+"""Libraries of primitives that are installed here: loading one, and running the examples of what it brought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.core.errors import NotFound
+from atlas.memory.system import MemorySystem
+from atlas.primitives.discovery import discover, known_primitives
+from atlas.primitives.examples import run_examples
+from atlas.protocols.strategies import PrimitiveLoader
+from atlas.views.concepts.grids import Grid, grid_in
+from atlas.views.overview.summary import Done
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanExample:
+    """What came of one example."""
+
+    has_passed: bool
+    actual: Text
+    """What the call gave, or the error that it raised."""
+
+    made: Grid | None
+    """The same, where it is a grid."""
+
+
+def loader_names() -> tuple[str, ...]:
+    """The names of the loaders that there are, such as `arc`."""
+    return tuple(discover())
+
+
+def load_primitives(memory: MemorySystem, name: str) -> Done | None:
+    """Add what a loader brings, as one operation; None where the library has all of it.
+
+    Raises:
+        NotFound: There is no such loader, or none any more.
+    """
+    loader = _loader(name)
+    scoped = memory.concepts.within("store", f"primitives of {name}")
+    added = scoped.load_primitives(loader)
+    return Done(str(scoped.operation_id), f"Loaded {counted(len(added), 'primitive')}") if added else None
+
+
+def update_primitives(memory: MemorySystem, name: str) -> Done | None:
+    """Bring those up to date that `n_updates` counts, as one operation; None where there is none. None is added.
+
+    Raises:
+        NotFound: There is no such loader, or none any more.
+    """
+    loader = _loader(name)
+    scoped = memory.concepts.within("edit", f"primitives of {name}")
+    updated = scoped.update_primitives(loader)
+    return Done(str(scoped.operation_id), f"Updated {counted(len(updated), 'primitive')}") if updated else None
+
+
+def n_missing(memory: MemorySystem, name: str) -> int:
+    """How many of the primitives that a loader brings the library has not.
+
+    Raises:
+        NotFound: There is no such loader.
+    """
+    brought = [concept.id for concept in _loader(name).load().values()]
+    return len(set(brought) - memory.concepts.titles(brought).keys())
+
+
+def n_updates(memory: MemorySystem, name: str) -> int:
+    """How many of the library's primitives a loader brings otherwise by now, those left out that a person has edited.
+
+    Raises:
+        NotFound: There is no such loader.
+    """
+    return len(memory.concepts.primitive_updates(_loader(name)))
+
+
+def _loader(name: str) -> PrimitiveLoader:
+    loaders = discover()
+    if name not in loaders:
+        raise NotFound(
+            f"there is no loader of primitives called {name!r}, only {', '.join(loaders)}; "
+            "install the package that brings it"
+        )
+    return loaders[name]
+
+
+def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
+    """What came of running a primitive's examples, in their order.
+
+    Raises:
+        NotFound: It is not in the library any more.
+        InvalidInput: It is not what is installed here: nothing else is run.
+    """
+    concept = memory.concepts.get(concept_id)
+    if concept is None:
+        raise NotFound("this concept is not in the library any more")
+    results = run_examples(concept, known_primitives(discover()))
+    return tuple(
+        RanExample(has_passed=one.passed, actual=Text(one.actual, "python"), made=grid_in(one.actual))
+        for one in results
+    )
+
+
+def verdict(ran: Sequence[RanExample]) -> str:
+    """`3 of 3 examples gave what they should`."""
+    n = sum(one.has_passed for one in ran)
+    return f"{n:,} of {counted(len(ran), 'example')} gave what they should"

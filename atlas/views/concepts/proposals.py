@@ -1,0 +1,107 @@
+"""Merging and deleting concepts as they are proposed to a person: what would go, who would lack it, and doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from atlas.core.types import CodeConcept
+from atlas.memory.concepts.merging import ConceptMergeGroup, ConceptMergePlan
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import CONCEPT
+from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes, merging_view
+from atlas.views.shared.removals import Removal, propose_merge
+from atlas.views.shared.wording import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptMergeRequest:
+    """Concepts that a person wants merged into one."""
+
+    ids: tuple[str, ...]
+
+    kind = CONCEPT
+    verb = "Merge"
+    subject = "Concept"
+    caption = "What is merged, the kept one first, and whose code calls what would be gone"
+
+    def propose(self, memory: MemorySystem) -> Removal:
+        """What it would do now; what is gone meanwhile is left out.
+
+        Raises:
+            InvalidInput: Fewer than two are left.
+        """
+        return propose_merge(memory, self, _merge_view)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConceptDeleteRequest:
+    """Concepts that a person wants deleted."""
+
+    ids: tuple[str, ...]
+
+    kind = CONCEPT
+    verb = "Delete"
+    subject = "Concept"
+    caption = "What goes, and what would lack it"
+
+    def propose(self, memory: MemorySystem) -> Removal:
+        """What it would do now; what is gone meanwhile is left out."""
+        going = memory.concepts.get_many(self.ids)
+        n_total = memory.concepts.count()
+        view = _delete_view(going, memory.concepts.dependents([one.id for one in going]), n_total, len(self.ids))
+        return Removal(request=self, view=view, going=tuple(one.id for one in going), n_before=n_total)
+
+
+def _merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
+    rows = [row for group in plan.groups for row in _group_rows(group)]
+    rows += [
+        PlanRow(id=one.id, title=one.name, goes=False, why=f"its code calls {', '.join(one.lacks)}; change it")
+        for one in plan.lacking
+    ]
+    return merging_view(plan, "concept", rows, [*gone_notes(n_gone), *_merge_notes(plan)])
+
+
+def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
+    if plan.linked:
+        yield f"{counted(len(plan.linked), 'other concept')} would then name the kept one."
+    if plan.lacking:
+        is_one = len(plan.lacking) == 1
+        yield (
+            f"The code of {counted(len(plan.lacking), 'concept')} calls what goes by a name that the kept one does not "
+            f"have: {'it' if is_one else 'they'} would not run until somebody changes {'it' if is_one else 'them'}."
+        )
+    if n_left := sum(group.n_examples_left for group in plan.groups):
+        yield f"{counted(n_left, 'example')} would be left out: they call a function of another name."
+
+
+def _group_rows(group: ConceptMergeGroup) -> Iterator[PlanRow]:
+    why = f"stays: {group.why_kept}; {_uses(group.merged)}"
+    yield PlanRow(id=group.kept_id, title=group.merged.name, goes=False, why=why)
+    for one in group.removed:
+        yield PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one))
+
+
+def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n_total: int, n_asked: int) -> PlanView:
+    gone = {one.id: one.name for one in going}
+    calling = [one for one in lacking if any(called in gone for called in one.calls)]
+    notes = [*gone_notes(n_asked - len(going))]
+    if calling:
+        many = f"{counted(len(calling), 'concept')} {'calls' if len(calling) == 1 else 'call'}"
+        notes.append(f"{many} what would go, and would not run without it.")
+    rows = [
+        *(PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one)) for one in going),
+        *(PlanRow(id=one.id, title=one.name, goes=False, why=_lack(one, gone)) for one in lacking),
+    ]
+    return deleting_view(rows, "concept", n_total, notes)
+
+
+def _uses(concept: CodeConcept) -> str:
+    return f"used {counted(concept.usage_count, 'time')}" if concept.usage_count else "never used"
+
+
+def _lack(concept: CodeConcept, gone: dict[str, str]) -> str:
+    calls = [gone[one] for one in concept.calls if one in gone]
+    parts = [gone[one] for one in concept.composed_of if one in gone]
+    said = [f"its code calls {', '.join(calls)}"] if calls else []
+    return "; ".join([*said, *([f"was composed of {', '.join(parts)}"] if parts else [])])

@@ -1,0 +1,180 @@
+"""What of the memory asks to be looked at: figures that Overview lists and Curate opens, worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from atlas.core.statistics import SuccessRate
+from atlas.maps.hygiene import is_failing, rates_by_group, worst_first
+from atlas.maps.map import MemoryMap
+from atlas.memory.base.unused import Idle, idle
+from atlas.memory.system import MemorySystem
+from atlas.views.lists.rates import interval_text
+from atlas.views.shared.wording import counted, percent
+
+DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "never", "stale", "unknown", "buried"
+QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
+"""What can be looked through on Curate, by the names that its address uses."""
+
+NEVER_DAYS = 30
+"""What was stored for less has had no chance yet to be retrieved."""
+
+STALE_DAYS = 180
+UNUSED_DAYS = 90
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainLine:
+    """How the attempts in one domain of the map went."""
+
+    number: int
+    name: str
+    """Untrusted text."""
+
+    n: int
+    percent_succeeded: float | None
+    """Of the known outcomes, in [0, 100]; None where none is known."""
+
+    interval: str
+    is_failing: bool
+    """Whether it does clearly worse than the whole memory."""
+
+    verdict: str
+    """The same in words of our own; empty where it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """What could be curated, as the store is now."""
+
+    rate: SuccessRate
+    """Of all experiences."""
+
+    domains: tuple[DomainLine, ...]
+    """Worst first."""
+
+    never: tuple[str, ...]
+    """Ids, longest stored first."""
+
+    stale: tuple[str, ...]
+    """Ids, oldest first."""
+
+    n_unknown: int
+    n_buried: int
+
+    @property
+    def failing(self) -> tuple[DomainLine, ...]:
+        """The domains that do clearly worse than the whole."""
+        return tuple(row for row in self.domains if row.is_failing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthLine:
+    """One line of the health list, in words of our own."""
+
+    queue: str
+    """What Curate opens for it."""
+
+    n: int
+    sentence: str
+
+
+def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) -> Health:
+    """The figures of a memory.
+
+    Args:
+        memory_map: Where its domains come from; without it there are none.
+        now: What days are counted back from.
+    """
+    experience = memory.experience
+    stored_at = experience.column("stored_at")
+    rate = SuccessRate.of(experience.values("outcome"))
+    return Health(
+        rate=rate,
+        domains=_domains(memory, memory_map, rate),
+        never=_oldest_first(_idle(memory, stored_at, now, NEVER_DAYS).never, stored_at),
+        stale=_stale(memory, stored_at, now),
+        n_unknown=rate.n_unknown,
+        n_buried=experience.count({"marks.buried": True}),
+    )
+
+
+def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
+    """What asks to be looked at, in the order of `QUEUES`; what is as it should be is left out."""
+    n_alike, worst = sum(map(len, duplicates)), found.failing[:1]
+    lows = f" of all, one at {worst[0].percent_succeeded:.0f} %" if worst else ""
+    sentences = {
+        DUPLICATES: (
+            len(duplicates),
+            f"{counted(len(duplicates), 'group')} of near-duplicates, {n_alike:,} in all",
+        ),
+        FAILING: (
+            len(found.failing),
+            f"{counted(len(found.failing), 'domain')} clearly below the {_whole(found.rate)}{lows}",
+        ),
+        NEVER: (len(found.never), f"{len(found.never):,} never retrieved in {NEVER_DAYS} days or more"),
+        STALE: (len(found.stale), f"{len(found.stale):,} older than {STALE_DAYS} days and unused for {UNUSED_DAYS}"),
+        UNKNOWN: (found.n_unknown, f"{found.n_unknown:,} of unknown outcome"),
+        BURIED: (found.n_buried, f"{found.n_buried:,} buried, which agents do not find"),
+    }
+    return tuple(
+        HealthLine(queue=queue, n=sentences[queue][0], sentence=sentences[queue][1])
+        for queue in QUEUES
+        if sentences[queue][0]
+    )
+
+
+def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
+    """What has been neither retrieved nor used for so long."""
+    retrieved_at, used_at = (
+        memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
+    )
+    return idle(stored_at, retrieved_at, used_at, until=now - timedelta(days=days))
+
+
+def _stale(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime) -> tuple[str, ...]:
+    unused_since, attempted_before = _before(now, UNUSED_DAYS), _before(now, STALE_DAYS)
+    if not any(at < unused_since for at in stored_at.values()):
+        return ()  # the store is too young: the columns need not be read
+    found, created_at = _idle(memory, stored_at, now, UNUSED_DAYS), memory.experience.column("created_at")
+    old = [id_ for id_ in (*found.never, *found.no_longer) if id_ in created_at and created_at[id_] < attempted_before]
+    return _oldest_first(old, created_at)
+
+
+def _oldest_first(ids: Sequence[str], times: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(ids, key=lambda record_id: (times[record_id], record_id)))
+
+
+def _domains(memory: MemorySystem, memory_map: MemoryMap | None, whole: SuccessRate) -> tuple[DomainLine, ...]:
+    if memory_map is None or not memory_map.domains:
+        return ()
+    outcomes = memory.experience.column("outcome")
+    labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True))
+    rates = rates_by_group(labels, outcomes)
+    names = {domain.number: domain.name for domain in memory_map.domains}
+    return tuple(
+        _domain(number, names[number], rates[number], whole) for number in worst_first(rates) if number in names
+    )
+
+
+def _domain(number: int, name: str, rate: SuccessRate, whole: SuccessRate) -> DomainLine:
+    fails = is_failing(rate, whole)
+    return DomainLine(
+        number=number,
+        name=name,
+        n=rate.n,
+        percent_succeeded=None if rate.share is None else 100 * rate.share,
+        interval=interval_text(rate),
+        is_failing=fails,
+        verdict="clearly below the whole" if fails else "",
+    )
+
+
+def _whole(rate: SuccessRate) -> str:
+    return "–" if rate.share is None else percent(rate.share)
+
+
+def _before(now: datetime, days: int) -> str:
+    return (now - timedelta(days=days)).isoformat()

@@ -1,0 +1,192 @@
+"""Curating: queues of what could be looked through, narrowed to the scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from atlas.memory.system import MemorySystem
+from atlas.views.curate.health import (
+    BURIED,
+    DUPLICATES,
+    FAILING,
+    NEVER,
+    NEVER_DAYS,
+    QUEUES,
+    STALE,
+    STALE_DAYS,
+    UNKNOWN,
+    UNUSED_DAYS,
+    Health,
+)
+from atlas.views.experience.list import ExperienceRow, Query, listed_page
+from atlas.views.lists.listing import PAGE_ROWS
+from atlas.views.shared.wording import OUTCOMES, counted, signed
+
+RULE = "rule"
+"""The first tab after the queues: pruning by criteria."""
+
+REFINE = "refine"
+"""The next one: judging experiences in sets that are alike."""
+
+COMPRESS = "compress"
+"""The last tab: functions that programs have in common."""
+
+GROUPS_SHOWN = 10
+MEMBERS_SHOWN = 100
+TITLE_CHARACTERS = 300
+
+TITLES = {
+    DUPLICATES: "Near-duplicates",
+    FAILING: "Failing domains",
+    NEVER: "Never retrieved",
+    STALE: "Stale",
+    UNKNOWN: "Outcome unknown",
+    BURIED: "Buried",
+    RULE: "By rule",
+    REFINE: "Refine",
+    COMPRESS: "Compress",
+}
+
+MEANINGS = {
+    DUPLICATES: (
+        "Groups that say nearly the same and ended alike. "
+        "Merging keeps the best attempt of each, which then stands for all."
+    ),
+    FAILING: "Domains of the map, those first that surely do badly.",
+    NEVER: f"Stored at least {NEVER_DAYS} days ago, and returned by no search since.",
+    STALE: f"Attempted more than {STALE_DAYS} days ago, and unused for {UNUSED_DAYS}.",
+    UNKNOWN: "Nobody said how these ended. They are in no success rate, and no rate prunes them.",
+    BURIED: "Agents do not find these. They are kept, and can be unburied.",
+    RULE: "Prune by rule. Nothing goes before you have seen exactly what would.",
+    REFINE: (
+        "Experiences that are alike are judged together: kept, merged or dropped, each with a reason. "
+        "You see it all before anything is done."
+    ),
+    COMPRESS: (
+        "Functions that successful programs have in common, proven by running the programs' own tests. "
+        "Those that you choose become concepts; no experience is changed."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLine:
+    """A group of near-duplicates."""
+
+    ids: tuple[str, ...]
+    label: str
+    """Its size and how its attempts went, in words of our own."""
+
+    title: str
+    """Of its first member: untrusted text."""
+
+    members: tuple[MemberRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberRow:
+    """One member of a group."""
+
+    outcome: str
+    task: str
+    """Untrusted text."""
+
+    created_at: str
+    """As ISO 8601."""
+
+    id: str
+
+
+def queue_ids(
+    memory: MemorySystem, found: Health, inside: AbstractSet[str] | None = None
+) -> dict[str, tuple[str, ...]]:
+    """What each queue of single experiences holds, longest kept first.
+
+    Args:
+        inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
+    """
+    held: dict[str, Sequence[str]] = {
+        NEVER: found.never,
+        STALE: found.stale,
+        UNKNOWN: memory.experience.ids({"outcome": "unknown"}),
+        BURIED: memory.experience.ids({"marks.buried": True}),
+    }
+    return {
+        queue: tuple(ids if inside is None else (record_id for record_id in ids if record_id in inside))
+        for queue, ids in held.items()
+    }
+
+
+def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
+    """One page of a queue, in its order, without what is gone meanwhile; the first is 1."""
+    shown = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
+    places = {record_id: place for place, record_id in enumerate(shown)}
+    rows = listed_page(memory, Query(where={"id": {"$in": list(shown)}})).rows
+    return tuple(sorted(rows, key=lambda row: places[row.id]))
+
+
+def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None) -> tuple[tuple[str, ...], ...]:
+    """Groups without what lies outside of the scope."""
+    if inside is None:
+        return tuple(groups)
+    left = [tuple(record_id for record_id in group if record_id in inside) for group in groups]
+    return tuple(group for group in left if len(group) > 1)
+
+
+def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Sequence[Sequence[str]]) -> dict[str, int]:
+    """How much each queue holds; domains are counted as a whole, whatever the scope is."""
+    counts = {DUPLICATES: len(groups), FAILING: len(found.failing)}
+    return counts | {queue: len(ids) for queue, ids in queues.items()}
+
+
+def tabs(counts: Mapping[str, int]) -> dict[str, str]:
+    """The queues by what they are called, those first that hold something; what is none comes last."""
+    order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
+    counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
+    return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
+
+
+def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:
+    """One page of groups with their members; the first is 1."""
+    shown = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
+    ids = [record_id for group in shown for record_id in group]
+    where = {"id": {"$in": ids}}
+    titles, outcomes = memory.experience.titles(ids), memory.experience.column("outcome", where)
+    times, tasks = memory.experience.column("created_at", where), memory.experience.column("task_id", where)
+    return tuple(_line(group, titles, outcomes, times, tasks) for group in shown)
+
+
+def _line(
+    group: tuple[str, ...],
+    titles: Mapping[str, str],
+    outcomes: Mapping[str, str],
+    times: Mapping[str, str],
+    tasks: Mapping[str, str],
+) -> GroupLine:
+    there = [record_id for record_id in group if record_id in titles]
+    members = tuple(
+        MemberRow(
+            outcome=signed(outcomes.get(record_id, "unknown")),
+            task=titles[record_id][:TITLE_CHARACTERS],
+            created_at=times.get(record_id, ""),
+            id=record_id,
+        )
+        for record_id in there
+    )
+    tally = {name: sum(outcomes.get(record_id) == name for record_id in there) for name in OUTCOMES}
+    said = ", ".join(f"{n:,} {name}" for name, n in tally.items() if n)
+    return GroupLine(
+        ids=tuple(there),
+        label=f"{_size(there, tasks)}: {said}",
+        title=members[0].task if members else "",
+        members=members[:MEMBERS_SHOWN],
+    )
+
+
+def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
+    """`3 attempts at one task`, or `10 experiences` where the tasks differ or have no id."""
+    if len({tasks.get(record_id) or record_id for record_id in there}) == 1:
+        return f"{counted(len(there), 'attempt')} at one task"
+    return counted(len(there), "experience")

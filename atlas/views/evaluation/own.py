@@ -1,0 +1,323 @@
+"""Evaluation: how well a store is searched, measured on its own attempts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
+from atlas.evaluation.job import EvaluateOwn, usable_profiles
+from atlas.evaluation.leave_one_out import LOOKED_AT
+from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.report import OwnEvaluation
+from atlas.evaluation.tasks import FUSED
+from atlas.jobs.artefact import EvaluationFile
+from atlas.maps.snapshot import n_changed
+from atlas.memory.system import MemorySystem
+from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.shared.live_result import LiveResult
+from atlas.views.shared.wording import counted, moment
+
+__all__ = ["LiveEvaluation", "OwnEvaluation"]
+
+OUTCOME = "outcome foretold"
+MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
+"""What a person can look at: how well other attempts are found, and how well what is found foretells the outcome."""
+
+MEANINGS: Mapping[str, str] = {
+    "hit@1": "How often the first hit is another attempt at the same task.",
+    "hit@5": "How often one of the first 5 hits is another attempt at the same task.",
+    "hit@10": "How often one of the first 10 hits is another attempt at the same task.",
+    "MRR@10": "1 divided by the rank of the first other attempt at the same task, on average; 0 beyond rank 10.",
+    "nDCG@10": "How near the first 10 hits come to listing all other attempts at the same task first; 1 is best.",
+    OUTCOME: f"How often an attempt ended as most of the first {LOOKED_AT} hits for its task did; half for a tie.",
+}
+
+SETTINGS: Mapping[str, str] = {
+    "BM25": "Words alone (BM25)",
+    "dense": "Meaning alone (dense)",
+}
+NOW = "As searches are now"
+ROW_PIXELS, AXIS_PIXELS = 30, 70
+
+Chart = dict[str, Any]
+"""A figure as Plotly takes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRow:
+    """One way to search, by one measure."""
+
+    setting: str
+    """May hold a profile's name, which is untrusted text."""
+
+    value: Estimate
+    difference: Estimate | None = None
+    """From searches as they are now, on the same attempts; None for these themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measure of every way to search."""
+
+    rows: tuple[MeasuredRow, ...]
+    chance: float
+    """What a random order would reach, or always saying the more frequent outcome."""
+
+    chance_name: str
+    n: int
+    n_tasks: int
+    share_verbatim: float = 0.0
+    """Of the attempts: those whose text is, word for word, that of another at the same task."""
+
+    @property
+    def caption(self) -> str:
+        """On how much it was measured, and how to read the chart."""
+        trivial = (
+            f" Of the attempts, {self.share_verbatim:.0%} read word for word as another at the same task: "
+            "finding those tests nothing."
+        )
+        return (
+            f"On {counted(self.n, 'attempt')} at {counted(self.n_tasks, 'task')}, with 95 % intervals over tasks. "
+            f"Dotted: {self.chance_name} ({self.chance:.3f}). On the right: the difference from searches as they are."
+            f"{trivial if self.share_verbatim >= 0.005 else ''}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospects:
+    """What a store can be measured on."""
+
+    sentence: str
+    can_run: bool = True
+
+
+def prospects(memory: MemorySystem) -> Prospects:
+    """What the attempts of a store allow to be measured, in our own words."""
+    live = {"marks.buried": False}
+    n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
+    outcomes = memory.experience.values("outcome", live)
+    n_known = outcomes.get("succeeded", 0) + outcomes.get("failed", 0)
+    if not n_of and not n_known:
+        return Prospects(
+            sentence="No task was tried more than once, and no outcome is known: there is nothing to measure on yet.",
+            can_run=False,
+        )
+    if not n_of:
+        return Prospects(
+            sentence="No task was tried more than once (by its id), so whether other attempts are found cannot be "
+            f"measured; only whether what is found foretells the {counted(n_known, 'known outcome')}."
+        )
+    few = "" if len(n_of) >= MIN_GROUPS else f" These are too few tasks for intervals, which need {MIN_GROUPS}."
+    return Prospects(
+        sentence=f"{counted(sum(n_of.values()), 'attempt')} at {counted(len(n_of), 'task')} that {_was(len(n_of))} "
+        f"tried more than once, and {counted(n_known, 'known outcome')}.{few}"
+    )
+
+
+def _was(n: int) -> str:
+    return "was" if n == 1 else "were"
+
+
+def measured(found: OwnEvaluation, measure: str) -> Measured | None:
+    """Every way to search by one of `MEASURES`; None where that could not be measured."""
+    return _foretold(found) if measure == OUTCOME else _found(found, measure)
+
+
+def measured_chart(of: Measured) -> Chart:
+    """A point and its 95 % interval for each way to search; on the right its difference from searches now."""
+    labels = [html.escape(row.setting) for row in of.rows]
+    left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
+    differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
+    right = _points([each for _, each in differing], [label for label, _ in differing], "x2", _verdicts(differing))
+    line: Chart = {
+        "type": "line",
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": GREY, "dash": "dot", "width": 1},
+    }
+    across = {"fixedrange": True, "zeroline": False, "nticks": 5, "tickangle": 0}
+    return {
+        "data": [left, right],
+        "layout": {
+            "height": ROW_PIXELS * len(labels) + AXIS_PIXELS,
+            "margin": {"l": 10, "r": 10, "t": 24, "b": 24},
+            "showlegend": False,
+            "dragmode": False,
+            "hovermode": "closest",
+            "yaxis": {"autorange": "reversed", "automargin": True, "fixedrange": True, "type": "category",
+                      "categoryorder": "array", "categoryarray": labels},
+            "xaxis": {**across, "domain": [0, 0.58]},
+            "xaxis2": {**across, "domain": [0.66, 1], "tickformat": "+.2~f", "nticks": 4},
+            "shapes": [
+                {**line, "xref": "x", "x0": of.chance, "x1": of.chance},
+                {**line, "xref": "x2", "x0": 0, "x1": 0},
+            ],
+            "annotations": [
+                _title("x domain", "measured"),
+                _title("x2 domain", "against now"),
+            ],
+        },
+    }  # fmt: skip
+
+
+def table_rows(found: OwnEvaluation) -> list[dict[str, str]]:
+    """All measures of every way to search, as texts: a line a way to search, the first one chance."""
+    by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure))}
+    lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
+    for name, of in by_measure.items():
+        for row in of.rows:
+            lines.setdefault(row.setting, {})[name] = estimate_text(row.value)
+    return [{"setting": setting, **cells} for setting, cells in lines.items()]
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """`0.994 (0.98–1.00)`."""
+    interval = estimate.interval
+    return f"{estimate.mean:.3f}" + (f" ({interval.low:.2f}–{interval.high:.2f})" if interval else "")
+
+
+def measured_caption(found: OwnEvaluation) -> str:
+    """When it was measured and on what; may hold a profile's name."""
+    at = moment(datetime.fromisoformat(found.measured_at))
+    return f"Measured {at} at revision {found.revision:,}, with {found.report.model}; searches used {found.in_use!r}."
+
+
+def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
+    """What has changed since something was measured, in our own words; empty where nothing has."""
+    ledger, collection = memory.storage.ledger, memory.experience.collection_name
+    if ledger.position(collection).ledger_id != found.ledger_id:
+        return "The store was restored, or embedded anew, since this was measured."
+    if n := n_changed(memory.storage, collection, found.revision):
+        return f"{counted(n, 'experience')} came or changed since this was measured."
+    if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):
+        return "Profiles have changed since this was measured."
+    return "The store has changed since this was measured." if ledger.revision() != found.revision else ""
+
+
+class LiveEvaluation(LiveResult[OwnEvaluation]):
+    """What was measured on one store last, shared by all who look at it; the worker measures."""
+
+    def ask(self) -> None:
+        """Have the worker measure."""
+        self._ask(EvaluateOwn(**self._place))
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Whether something was measured, or put where that is kept, of which nothing can be shown."""
+        found = self.current()
+        if found is None:
+            return self.file(self._directory()).path.exists()
+        return all(measured(found, measure) is None for measure in MEASURES)
+
+    def file(self, directory: Path) -> EvaluationFile:
+        """Where it is kept."""
+        return EvaluationFile(directory, self.memory.experience.collection_name)
+
+
+def _found(found: OwnEvaluation, measure: str) -> Measured | None:
+    task = found.report.tasks[0]
+    now = next((row for row in task.rows if row.name == FUSED), None)
+    if now is None:
+        return None
+    differences = {
+        **{name: _negated(by[measure]) for name, by in now.differences.items()},
+        **{row.name: row.differences[FUSED][measure] for row in task.rows if FUSED in row.differences},
+    }
+    values = {row.name: row.estimates[measure] for row in task.rows}
+    rows = _measured_rows(found, values, differences)
+    return Measured(
+        rows=rows,
+        chance=task.chance[measure],
+        chance_name="a random order",
+        n=task.n_queries,
+        n_tasks=task.n_groups,
+        share_verbatim=task.share_verbatim,
+    )
+
+
+def _foretold(found: OwnEvaluation) -> Measured | None:
+    outcomes = found.report.outcomes
+    if outcomes is None:
+        return None
+    now = next((row for row in outcomes.rows if row.name == FUSED), None)
+    if now is None:
+        return None
+    differences = {
+        **{name: _negated(by.accuracy) for name, by in now.differences.items()},
+        **{row.name: row.differences[FUSED].accuracy for row in outcomes.rows if FUSED in row.differences},
+    }
+    rows = _measured_rows(found, {row.name: row.accuracy for row in outcomes.rows}, differences)
+    return Measured(
+        rows=rows,
+        chance=outcomes.base_accuracy,
+        chance_name="always the more frequent outcome",
+        n=outcomes.n_attempts,
+        n_tasks=outcomes.n_groups,
+    )
+
+
+def _measured_rows(
+    found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
+) -> tuple[MeasuredRow, ...]:
+    """Searches as they are now first, then what they could be instead, then what they are made of."""
+    order = sorted(values, key=lambda name: (name != FUSED, not name.startswith("profile "), name in SETTINGS))
+    return tuple(
+        MeasuredRow(setting=_setting(found, name), value=values[name], difference=differences.get(name))
+        for name in order
+    )
+
+
+def _setting(found: OwnEvaluation, name: str) -> str:
+    if name == FUSED:
+        return f"{NOW} ({found.in_use})"
+    if name.startswith(f"{FUSED} − "):
+        return f"… without {name.removeprefix(f'{FUSED} − ')}"
+    return SETTINGS.get(name) or f"Profile {name.removeprefix('profile ')}"
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    interval = estimate.interval
+    turned = type(interval)(-interval.high, -interval.low) if interval else None
+    return Estimate(mean=-estimate.mean, interval=turned)
+
+
+def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, colours: Sequence[str]) -> Chart:
+    ends = [each.interval for each in estimates]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [each.mean for each in estimates],
+        "y": list(labels),
+        "xaxis": axis,
+        "marker": {"size": 9, "color": list(colours)},
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [end.high - each.mean if end else 0 for each, end in zip(estimates, ends, strict=True)],
+            "arrayminus": [each.mean - end.low if end else 0 for each, end in zip(estimates, ends, strict=True)],
+            "color": GREY,
+            "thickness": 1.5,
+            "width": 4,
+        },
+        "text": [estimate_text(each) for each in estimates],
+        "hovertemplate": "%{y}: %{text}<extra></extra>",
+    }
+
+
+def _verdicts(differing: Sequence[tuple[str, Estimate]]) -> list[str]:
+    """Grey where the interval holds no difference; else by which is better."""
+    return [
+        GREY if each.interval is None or each.interval.low <= 0 <= each.interval.high else PALETTE[each.mean < 0]
+        for _, each in differing
+    ]
+
+
+def _title(across: str, text: str) -> Chart:
+    return {"xref": across, "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "text": text,
+            "showarrow": False}  # fmt: skip

@@ -1,0 +1,256 @@
+"""One experience in full: what was asked, what was tried, what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any
+
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import Experience, Step
+from atlas.maps.map import MemoryMap
+from atlas.memory.system import MemorySystem
+from atlas.storage.sqlite.stored import stored_instant
+from atlas.views.lists.editable import EditableFields
+from atlas.views.shared.scope import domain_names
+from atlas.views.shared.texts import Text, as_json, text_of
+from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
+
+STEPS_SHOWN = 20
+ATTEMPTS_SHOWN = 12
+
+_SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line about an experience."""
+
+    name: str
+    """A word of our own."""
+
+    value: str
+    """May be untrusted text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One text of an experience."""
+
+    name: str
+    """Words of our own."""
+
+    text: Text
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One turn of an attempt."""
+
+    number: int
+    """From 1."""
+
+    parts: tuple[Part, ...]
+    """Thought, action, observation and metadata, those that there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One of the attempts at a task, as its place in a row of them shows it."""
+
+    id: str
+    label: str
+    """Its sign and its day, in words of our own: `✓ 2026-03-01`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editable(EditableFields):
+    """What a person can change of an experience by hand."""
+
+    task: str
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    feedback: str
+
+    @classmethod
+    def of(cls, experience: Experience) -> Editable:
+        """What an experience says now."""
+        return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
+
+    def changes_of(self, experience: Experience, begun: Editable) -> dict[str, Any]:
+        """What `edit` takes to make an experience say this, where the person has changed what they began with."""
+        changes = self.changes(begun)
+        if "task" in changes:
+            changes["task"] = replace(experience.task, description=self.task)
+        if "outcome" in changes:
+            changes["outcome"] = replace(experience.outcome, success=_SUCCESS[self.outcome])
+        return changes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExperienceDetail:
+    """All that is known of one experience."""
+
+    id: str
+    task: Text
+    outcome: str
+    """`succeeded`, `failed` or `unknown`."""
+
+    marks: Marks
+    editable: Editable
+    attempts: tuple[Attempt, ...]
+    """All attempts at the same task with this one, in the order of time; none where this is the only one."""
+
+    n_more_attempts: int
+    """Attempts beyond those."""
+    facts: tuple[Fact, ...]
+    """What is looked at first."""
+
+    more_facts: tuple[Fact, ...]
+    results: tuple[Part, ...]
+    """Solution, feedback and error, those that there are."""
+
+    background: tuple[Part, ...]
+    """What was given with the task, how it was judged, and what the source says of it."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def n_step_pages(self) -> int:
+        """How many pages the steps take; at least one."""
+        return max(1, math.ceil(len(self.steps) / STEPS_SHOWN))
+
+    def steps_on(self, page: int) -> tuple[StepView, ...]:
+        """The steps of a page; the first is 1."""
+        start = (page - 1) * STEPS_SHOWN
+        shown = self.steps[start : start + STEPS_SHOWN]
+        return tuple(_step(number, step) for number, step in enumerate(shown, start + 1))
+
+
+def experience_detail(
+    memory: MemorySystem, experience_id: str, memory_map: MemoryMap | None = None
+) -> ExperienceDetail | None:
+    """An experience in full; None where it is not, or no longer, in the store.
+
+    Args:
+        memory_map: Where its domain is looked up, if there is a map.
+    """
+    experience = memory.experience.get(experience_id)
+    if experience is None:
+        return None
+    marks = memory.experience.marks([experience_id]).get(experience_id, NO_MARKS)
+    usage = memory.experience.usage([experience_id]).get(experience_id, NO_USAGE)
+    error = experience.outcome.error_info or ""
+    domain = domain_names(memory_map, [experience_id]).get(experience_id, "")
+    attempts, n_more = _attempts(memory, experience)
+    return ExperienceDetail(
+        id=experience.id,
+        task=Text(experience.task.description),
+        outcome=experience.outcome.label,
+        marks=marks,
+        editable=Editable.of(experience),
+        attempts=attempts,
+        n_more_attempts=n_more,
+        facts=_facts(experience, marks, domain),
+        more_facts=_more_facts(experience, usage),
+        results=_parts(
+            ("Solution", text_of(experience.solution_output)),
+            ("Feedback", text_of(experience.feedback)),
+            ("Error", text_of(error if error != experience.feedback else "")),
+        ),
+        background=_parts(
+            ("Given with the task", as_json(experience.task.context)),
+            ("Judged by", as_json(_verification(experience))),
+            ("Said by the source", as_json(experience.metadata)),
+        ),
+        steps=experience.steps,
+    )
+
+
+def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
+    """The attempts at an experience's task, oldest first, and how many more there are."""
+    same = {"task_id": experience.task.id}
+    n_attempts = memory.experience.count(same) if experience.task.id else 0
+    if n_attempts < 2:
+        return (), 0
+    rows = memory.experience.browse(same, order_by="created_at", descending=False, limit=ATTEMPTS_SHOWN)
+    return tuple(_attempt(row["id"], row["metadata"]) for row in rows), n_attempts - len(rows)
+
+
+def _attempt(experience_id: str, metadata: Mapping[str, Any]) -> Attempt:
+    at = stored_instant(metadata)
+    return Attempt(experience_id, f"{SIGNS.get(metadata.get('outcome', ''), '?')} {at.astimezone(UTC):%Y-%m-%d}")
+
+
+def _facts(experience: Experience, marks: Marks, domain: str) -> tuple[Fact, ...]:
+    score = experience.outcome.partial_score
+    named = {
+        "Outcome": signed(experience.outcome.label),
+        "Partial score": "" if score is None else f"{score:.2f}",
+        "Domain": domain,
+        "Stands for": _stands_for(experience.metadata),
+        "Source": str(experience.metadata.get("source", "")),
+        "When": moment(experience.created_at),
+        "Steps": f"{len(experience.steps):,}",
+        "Note": marks.note,
+    }
+    return _said(named)
+
+
+def _more_facts(experience: Experience, usage: Usage) -> tuple[Fact, ...]:
+    named = {
+        "Field": experience.task.domain,
+        "Agent": experience.agent_id,
+        "Task id": experience.task.id,
+        "Retrieved": _retrieved(usage),
+        "Used": _used(usage),
+    }
+    return _said(named)
+
+
+def _said(named: Mapping[str, str]) -> tuple[Fact, ...]:
+    return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _stands_for(metadata: Mapping[str, Any]) -> str:
+    """`4 attempts: 3 succeeded, 1 failed`, where others were merged into this one; empty otherwise."""
+    merged = metadata.get("merged_outcomes")
+    if not isinstance(merged, Mapping):
+        return ""
+    counts = {name: merged[name] for name in OUTCOMES if isinstance(merged.get(name), int)}
+    named = outcomes_text(counts)
+    return f"{counted(sum(counts.values()), 'attempt')}: {named}" if named else ""
+
+
+def _retrieved(usage: Usage) -> str:
+    last = f", last {moment(usage.last_retrieved_at)}" if usage.last_retrieved_at else ""
+    return f"{counted(usage.n_retrieved, 'time')}{last}" if usage.n_retrieved else "never"
+
+
+def _used(usage: Usage) -> str:
+    return f"for {counted(usage.n_uses, 'task')}, {usage.n_successes:,} of them succeeded" if usage.n_uses else ""
+
+
+def _verification(experience: Experience) -> dict[str, object]:
+    spec, details = experience.task.verification, experience.outcome.verification_details
+    named = {"method": spec.method, "parameters": spec.parameters, "details": details}
+    return {name: value for name, value in named.items() if value}
+
+
+def _step(number: int, step: Step) -> StepView:
+    return StepView(
+        number,
+        _parts(
+            ("Thought", text_of(step.thought)),
+            ("Action", text_of(step.action)),
+            ("Observation", text_of(step.observation)),
+            ("Metadata", as_json(step.metadata)),
+        ),
+    )
+
+
+def _parts(*named: tuple[str, Text | None]) -> tuple[Part, ...]:
+    return tuple(Part(name, text) for name, text in named if text)

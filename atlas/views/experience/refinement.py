@@ -1,0 +1,173 @@
+"""Refining as a person sees it: what would judge, how far it is, and what would become of each experience."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from atlas.core.errors import PlanOutdated
+from atlas.jobs.refinement import MAX_EXPERIENCES, PlanRefinement
+from atlas.jobs.refinement_file import RefinementFile
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, RefinePlan
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.language_model import LanguageModel
+from atlas.views.shared.live_result import LiveResult
+from atlas.views.shared.wording import counted, moment_of, signed
+
+__all__ = ["LiveRefinement", "RefinePlan"]
+
+RULES, MODEL = "rules", "model"
+MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
+"""How many experiences, at most, a person can choose from; more take longer, and cost more where a model judges."""
+
+TITLE_CHARACTERS = 300
+GOES, MOVED, ALL = "goes", "moved", "all"
+"""Which decisions are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """What can judge, in our own words by name, and why there is not more."""
+
+    titles: Mapping[str, str]
+    """The first is the default."""
+
+    note: str
+    """What is not at hand and how to change that, or what asking a model may cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionRow:
+    """What would become of one experience; task and reason are untrusted text."""
+
+    id: str
+    decision: str
+    """In our own words: `drop`, `merge into 1a2b3c4d`, `keep`, `reorder`."""
+
+    outcome: str
+    task: str
+    reason: str
+    set_number: int
+    before: int
+    after: int | None
+    """Its place in its set among those that stay; None for one that goes."""
+
+
+class LiveRefinement(LiveResult[RefinePlan]):
+    """The plan for refining one store that was made last, shared by all who look at it; the worker plans."""
+
+    def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
+        """Have the worker plan for the experiences that pass a filter."""
+        self._ask(
+            PlanRefinement(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
+        )
+
+    def file(self, directory: Path) -> RefinementFile:
+        """Where it is kept."""
+        return RefinementFile(directory, COLLECTION)
+
+
+def judges(model: LanguageModel, budget_tokens: int) -> Judges:
+    """What can judge: a language model first, where there is one, which may take so many tokens."""
+    if model.client is None:
+        return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
+    name = model.client.model_name
+    note = f"{name} judges, unless you choose rules, and may take {budget_tokens:,} tokens for a plan."
+    return Judges(titles={MODEL: name, RULES: "Rules"}, note=note)
+
+
+def headline(plan: RefinePlan) -> str:
+    """What the plan would do; holds nothing that memories hold."""
+    judged = f"{counted(len(plan.decisions), 'experience')} judged"
+    if not plan.going:
+        return f"{judged}: all of them are worth keeping as they are."
+    n_kept = len(plan.decisions) - len(plan.going)
+    return (
+        f"{judged}: {n_kept:,} stay, {len(plan.merged):,} would be merged into them, {len(plan.dropped):,} dropped; "
+        f"{len(plan.going):,} of {plan.n_total:,} would go ({plan.share:.1%})."
+    )
+
+
+def made_caption(plan: RefinePlan) -> str:
+    """Who judged, when, and what it cost; a model's name is shown as text."""
+    by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
+    sets = f"in {counted(plan.n_sets, 'set')} of experiences that are alike"
+    at = moment_of(plan.made_at)
+    return f"Judged {by}{f' {at}' if at else ''}, {sets}{f'; {plan.spent}' if plan.spent else ''}."
+
+
+def notes(plan: RefinePlan) -> tuple[str, ...]:
+    """What else a person should know, in our own words."""
+    said = []
+    n_judged = len(plan.decisions)
+    if plan.failures:
+        was = "was" if len(plan.failures) == 1 else "were"
+        said.append(f"{len(plan.failures):,} of {counted(plan.n_sets, 'set')} {was} not judged; all in them stays.")
+    if plan.n_in_scope > n_judged:
+        said.append(f"Only the newest {n_judged:,} of {plan.n_in_scope:,} in scope were judged.")
+    if plan.n_moved:
+        one = plan.n_moved == 1
+        said.append(
+            f"{counted(plan.n_moved, 'experience')} that {'stays' if one else 'stay'} would be read in another order. "
+            "That is shown, but not stored: every search orders by what it is asked."
+        )
+    return tuple(said)
+
+
+def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
+    """Why it cannot be applied any more, or was made elsewhere; empty where neither is so."""
+    if plan.going and not memory.experience.titles(plan.going):
+        return "What it would remove is not in the store any more; it may have been applied."
+    try:
+        memory.experience.check_refine(plan)
+    except PlanOutdated:
+        return "An experience that it touches has changed since, so it cannot be applied. Plan anew."
+    return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the one that is set now."
+
+
+def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
+    """Whether there is something to apply, and nothing that it touches has changed since."""
+    try:
+        memory.experience.check_refine(plan)
+    except PlanOutdated:
+        return False
+    return bool(plan.going) and not memory.storage.read_only
+
+
+def choices(plan: RefinePlan) -> dict[str, str]:
+    """Which decisions can be shown, with how many each has; what has none is left out, but for all of them."""
+    counts = {GOES: len(_chosen(plan, GOES)), MOVED: len(_chosen(plan, MOVED)), ALL: len(plan.decisions)}
+    titles = {GOES: "Goes", MOVED: "Reordered", ALL: "All"}
+    return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}
+
+
+def decision_rows(plan: RefinePlan, shown: str = ALL) -> tuple[DecisionRow, ...]:
+    """The decisions that are to be shown: what is dropped, what is merged, what stays; each set by set."""
+    order = {DROP: 0, MERGE: 1, KEEP: 2}
+    wanted = sorted(_chosen(plan, shown), key=lambda one: (order[one.action], one.set_number, one.after))
+    return tuple(_row(one) for one in wanted)
+
+
+def _chosen(plan: RefinePlan, shown: str) -> list[PlannedDecision]:
+    return [
+        one
+        for one in plan.decisions
+        if shown == ALL or (shown == GOES and one.goes) or (shown == MOVED and one.is_moved)
+    ]
+
+
+def _row(one: PlannedDecision) -> DecisionRow:
+    decision = f"merge into {one.into[:8]}" if one.action == MERGE else "reorder" if one.is_moved else one.action
+    return DecisionRow(
+        id=one.id,
+        decision=decision,
+        outcome=signed(one.outcome),
+        task=one.title[:TITLE_CHARACTERS],
+        reason=one.reason,
+        set_number=one.set_number,
+        before=one.before,
+        after=one.after or None,
+    )

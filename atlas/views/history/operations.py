@@ -1,0 +1,322 @@
+"""The history of a store: every operation, what it changed in each record, and what was deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.core.errors import NotFound
+from atlas.core.operations import Operation, RecordChange
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import EXPERIENCE, Kind, kind_of
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted, moment, plural, signed
+
+PAGE_OPERATIONS = 25
+PAGE_CHANGES = 10
+PAGE_TRASH = 25
+TITLE_CHARACTERS = 60
+
+MEANINGS = {
+    "store": "An agent stored attempts",
+    "import": "Attempts were imported",
+    "edit": "An experience was edited",
+    "delete": "Experiences were deleted",
+    "prune": "Experiences were pruned",
+    "merge": "Near-identical experiences were merged",
+    "refine": "Experiences were refined: some merged, some dropped",
+    "mark": "Tags, pins, notes or burials were changed",
+    "restore": "Experiences were taken back from the trash",
+    "undo": "An operation was taken back",
+    "purge": "Records were forgotten for good",
+    "refuse": "A gate kept an entry out of the journal",
+}
+"""What kinds of operations mean."""
+
+GONE = "What it said is gone for good"
+"""In place of the title of what was purged."""
+
+KIND_MEANINGS = {
+    "store": "{Nouns} were added",
+    "import": "{Nouns} were imported",
+    "edit": "{A} {noun} was edited",
+    "delete": "{Nouns} were deleted",
+    "merge": "{Nouns} were merged",
+    "compress": "Functions that programs have in common were added",
+    "compose": "A concept that was composed of others was added",
+    "restore": "{Nouns} were taken back from the trash",
+    "link": "Journal entries were linked",
+    "unlink": "A link between journal entries was taken away",
+    "refuse a link": "A suggested link was refused",
+    "compact": "Journal entries moved to farther tiers",
+}
+"""The same, of operations on one kind of memory alone that is not experiences."""
+
+OTHER_MEANING = "Something else was done"
+"""Of a kind that is none of ours: its name is untrusted text, and is given as a fact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationRow:
+    """One thing that was done to the store."""
+
+    id: str
+    at: datetime
+    what: str
+    """Its kind, such as `prune`; untrusted text, for other programs have kinds of their own."""
+
+    counts: str
+    """`597 added`, `51 concepts added`, or several such; `concept crop added`, where it is one: untrusted text."""
+
+    actor: str
+    """Untrusted text, as the reason is."""
+
+    reason: str
+    state: str
+    """`undone`, or empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationPage:
+    """A page of the history, newest first."""
+
+    rows: tuple[OperationRow, ...]
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """One field of a record, before and after."""
+
+    name: str
+    """A word of ours, or the name of a metadata field: untrusted text."""
+
+    before: Text | None
+    after: Text | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDiff:
+    """What an operation did to one record."""
+
+    record_id: str
+    title: str
+    """Untrusted text."""
+
+    kind: str
+    """`added`, `changed`, `removed` or `marked`; `purged` where it is gone for good, which leaves nothing to tell."""
+
+    is_there: bool
+    """Whether the record is in the store now."""
+
+    page: str
+    """The page that shows records of its kind."""
+
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationDetail:
+    """One operation in full."""
+
+    row: OperationRow
+    meaning: str
+    """In words of our own."""
+
+    facts: tuple[tuple[str, str], ...]
+    """Name and value; the values may be untrusted text."""
+
+    undo_label: str
+    """What taking it back is called: `Undo`, or `Do it again` for one that was undone."""
+
+    undo_id: str
+    """The operation to undo for that."""
+
+    is_final: bool
+    """Whether it cannot be undone: it was a purge."""
+
+    n_pages: int
+    """Pages of changes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashRow:
+    """One deleted experience."""
+
+    id: str
+    outcome: str
+    task: str
+    """Untrusted text, as the reason is."""
+
+    deleted_at: datetime
+    actor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrashPage:
+    """A page of the trash, latest deleted first."""
+
+    rows: tuple[TrashRow, ...]
+    caption: str
+
+
+def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
+    """Operations, newest first."""
+    return tuple(_row(memory, operation, _first(memory, operation)) for operation in memory.history(limit, offset))
+
+
+def n_operation_pages(memory: MemorySystem) -> int:
+    """How many pages the history has; at least one."""
+    return _pages(memory.count_operations(), PAGE_OPERATIONS)
+
+
+def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
+    """How many pages the trash has; at least one."""
+    return _pages(kind.records(memory).count_trash(), PAGE_TRASH)
+
+
+def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
+    """One page of what was done to the store; the first is 1."""
+    n = memory.count_operations()
+    return OperationPage(
+        rows=operation_rows(memory, PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS),
+        caption=f"{counted(n, 'operation')}, newest first",
+    )
+
+
+def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail | None:
+    """One operation in full; None where there is none of this id."""
+    try:
+        operation = memory.operation(operation_id)
+    except NotFound:
+        return None
+    n_changes, first = sum(operation.counts.values()), _first(memory, operation)
+    return OperationDetail(
+        row=_row(memory, operation, first),
+        meaning=_meaning(operation, _kind_alone(memory, operation, first)),
+        facts=_facts(operation),
+        undo_label="Do it again" if operation.undone_by else "Undo",
+        undo_id=operation.undone_by or operation.id,
+        is_final=_is_purge(operation, first),
+        n_pages=_pages(n_changes, PAGE_CHANGES),
+    )
+
+
+def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> tuple[RecordDiff, ...]:
+    """One page of what an operation did, record by record; the first is 1."""
+    changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
+    kinds = [kind_of(memory, change.collection) for change in changes]
+    there = {
+        (kind.noun, record_id)
+        for kind in set(kinds)
+        for record_id in kind.records(memory).titles([change.record_id for change in changes])
+    }
+    return tuple(
+        RecordDiff(
+            record_id=change.record_id,
+            title=change.title if change.kind != "purged" else GONE,
+            kind=change.kind,
+            is_there=(kind.noun, change.record_id) in there,
+            page=kind.page,
+            fields=tuple(
+                FieldChange(name=name, before=_text(before), after=_text(after))
+                for name, before, after in change.fields
+            ),
+        )
+        for change, kind in zip(changes, kinds, strict=True)
+    )
+
+
+def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:
+    """One page of what was deleted of a kind; the first is 1."""
+    n = kind.records(memory).count_trash()
+    found = kind.records(memory).trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
+    return TrashPage(
+        rows=tuple(
+            TrashRow(
+                id=record.id,
+                outcome=signed(record.outcome) if kind is EXPERIENCE else "",
+                task=record.title,
+                deleted_at=record.deleted_at,
+                actor=record.actor,
+                reason=record.reason,
+            )
+            for record in found
+        ),
+        caption=f"{counted(n, f'deleted {kind.noun}')}, latest first" if n else "The trash is empty",
+    )
+
+
+def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
+    """The first change of an operation, which tells what kind of memory it was about."""
+    return next(iter(memory.changes(operation.id, 1)), None)
+
+
+def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
+    return operation.kind == "purge" and first is not None and first.kind == "purged"
+
+
+def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
+    """The kind that an operation was about, where that is not experiences and it was about nothing else.
+
+    All changes are looked at only where the first is of another kind.
+    """
+    kind = kind_of(memory, first.collection) if first else EXPERIENCE
+    if first is None or kind is EXPERIENCE:
+        return None
+    return kind if {kind_of(memory, one) for one in memory.storage.collections_of(operation.id)} == {kind} else None
+
+
+def _meaning(operation: Operation, kind: Kind | None) -> str:
+    if kind is None or operation.kind not in KIND_MEANINGS:
+        return MEANINGS.get(operation.kind, OTHER_MEANING)
+    article = "An" if kind.noun[0] in "aeiou" else "A"
+    return KIND_MEANINGS[operation.kind].format(A=article, noun=kind.noun, Nouns=plural(kind.noun).capitalize())
+
+
+def _row(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> OperationRow:
+    kind = _kind_alone(memory, operation, first)
+    return OperationRow(
+        id=operation.id,
+        at=operation.created_at,
+        what=operation.kind,
+        counts=_counts(operation) if kind is None else _kind_counts(operation, first, kind),
+        actor=operation.actor,
+        reason=operation.reason,
+        state="undone" if operation.undone_by else "",
+    )
+
+
+def _counts(operation: Operation) -> str:
+    return ", ".join(f"{n:,} {name}" for name, n in operation.counts.items())
+
+
+def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
+    """`concept crop added`, or how many of them."""
+    if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
+        title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
+        return f"{kind.noun} {title} {first.kind}"
+    return ", ".join(f"{counted(n, kind.noun)} {name}" for name, n in operation.counts.items())
+
+
+def _facts(operation: Operation) -> tuple[tuple[str, str], ...]:
+    named = {
+        "What": "" if operation.kind in MEANINGS else operation.kind,
+        "When": moment(operation.created_at),
+        "Who": operation.actor,
+        "Why": operation.reason,
+        "Records": _counts(operation),
+        "Takes back": (operation.undoes or "")[:8],
+        "Taken back by": (operation.undone_by or "")[:8],
+    }
+    return tuple((name, value) for name, value in named.items() if value)
+
+
+def _text(value: str) -> Text | None:
+    return Text(value) if value else None
+
+
+def _pages(n: int, size: int) -> int:
+    return max(1, math.ceil(n / size))

@@ -1,0 +1,92 @@
+"""What an agent would be told of its journal, before it evolves, at a task, or when it looks for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.core.types import JournalEntry
+from atlas.memory.journal.context_selection import EVOLUTION, TASK, TASK_GENERATION, Quotas, tokens_of
+from atlas.memory.system import MemorySystem
+from atlas.views.journal.list import EntryRow, entry_rows
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+
+FOR_EVOLUTION, FOR_TASK, FOR_GENERATION = "Evolution", "Task", "Task generation"
+
+QUOTAS: Mapping[str, Quotas] = {FOR_EVOLUTION: EVOLUTION, FOR_TASK: TASK, FOR_GENERATION: TASK_GENERATION}
+"""By what a context is for: how many entries of each type it begins with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextQuery:
+    """What a context is asked for."""
+
+    purpose: str = FOR_EVOLUTION
+    """A key of `QUOTAS`."""
+
+    task: str = ""
+    limit: int | None = 10
+    """Of entries; None for as many as the budget holds."""
+
+    token_budget: int | None = None
+    """Of all texts together; None for no bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldEntry:
+    """One entry of a context."""
+
+    row: EntryRow
+    text: Text
+    """All that an agent would be told of it: untrusted text."""
+
+    n_tokens: int
+    """About so many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextView:
+    """A context in its order, the most urgent entry first."""
+
+    entries: tuple[ToldEntry, ...]
+    n_tokens: int
+    caption: str
+    """Holds nothing that entries hold."""
+
+
+def quota_sentence(purpose: str) -> str:
+    """`It begins with 1 directive, 2 crash logs …`."""
+    named = [counted(n, name.replace("_", " ")) for name, n in QUOTAS[purpose].items()]
+    first = "what is about the task" if purpose == FOR_TASK else "the latest"
+    return f"It begins with {first}: up to {', '.join(named)}; where there is room, the entries of most value follow."
+
+
+def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
+    """What an agent would be told; looking counts as no retrieval.
+
+    Raises:
+        InvalidInput: It has neither a limit nor a token budget.
+    """
+    told = _told(memory, query)
+    rows = entry_rows(memory, told)
+    sizes = [tokens_of(entry.content) for entry in told]
+    n_tokens = sum(sizes)
+    of_budget = f" of {query.token_budget:,}" if query.token_budget is not None else ""
+    return ContextView(
+        entries=tuple(
+            ToldEntry(row=row, text=Text(entry.content), n_tokens=size)
+            for row, entry, size in zip(rows, told, sizes, strict=True)
+        ),
+        n_tokens=n_tokens,
+        caption=f"{counted(len(told), 'entry')}, about {n_tokens:,}{of_budget} tokens, the most urgent first",
+    )
+
+
+def _told(memory: MemorySystem, query: ContextQuery) -> list[JournalEntry]:
+    journal, bounds = memory.journal, {"limit": query.limit, "token_budget": query.token_budget}
+    if query.purpose == FOR_TASK:
+        return journal.context_for_task(query.task, **bounds, count_retrieval=False)
+    if query.purpose == FOR_GENERATION:
+        return journal.context_for_task_generation(**bounds)
+    return journal.context_for_evolution(**bounds)

@@ -1,0 +1,82 @@
+"""What was said between people and an agent: conversations, their turns, and what of them an agent is reminded of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from atlas.memory.base.ranking import explain
+from atlas.memory.journal.conversations import Turn
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.texts import Text, text_of
+from atlas.views.shared.wording import counted, moment
+
+FOUND_SHOWN = 20
+MORE = 50
+"""Turns that are shown at first, and that come with each further wish."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnView:
+    """One turn; both texts and the conversation's name are untrusted."""
+
+    id: str
+    conversation: str
+    when: str
+    """In words of our own."""
+
+    said: Text | None
+    answered: Text | None
+    is_live: bool
+    """Whether the agent is reminded of it now."""
+
+    why: str = ""
+    """Why it was found; empty in a conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationView:
+    """The latest turns of a conversation, oldest first."""
+
+    turns: tuple[TurnView, ...]
+    n_earlier: int
+    """Turns before those that are shown."""
+
+    window: str
+    """What the agent is reminded of; holds nothing that was said."""
+
+
+def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> ConversationView:
+    """The latest turns of a conversation, with those marked that an agent is reminded of now."""
+    conversations = memory.conversations
+    live = {turn.id for turn in conversations.window(name)}
+    turns = conversations.turns(name, n_shown)
+    minutes = conversations.ttl.total_seconds() / 60
+    rule = f"the last {conversations.max_turns} turns, as long as they are no older than {minutes:g} minutes"
+    now = f"{counted(len(live), 'turn')} now" if live else "none now"
+    return ConversationView(
+        turns=tuple(_turn(turn, live) for turn in reversed(turns)),
+        n_earlier=conversations.count({"conversation": name}) - len(turns),
+        window=f"An agent is reminded of {rule}: {now}.",
+    )
+
+
+def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[TurnView, ...]:
+    """The turns that have to do with a question, best first, of one conversation or of all."""
+    where = None if name is None else {"conversation": name}
+    found = memory.conversations.retrieve(text, FOUND_SHOWN, where=where, count_retrieval=False)
+    names = {hit.item.conversation for hit in found.hits}
+    live = {turn.id for one in names for turn in memory.conversations.window(one)}
+    return tuple(_turn(hit.item, live, explain(hit)) for hit in found.hits)
+
+
+def _turn(turn: Turn, live: Collection[str], why: str = "") -> TurnView:
+    return TurnView(
+        id=turn.id,
+        conversation=turn.conversation,
+        when=moment(turn.created_at),
+        said=text_of(turn.user_text),
+        answered=text_of(turn.response),
+        is_live=turn.id in live,
+        why=why,
+    )

@@ -1,0 +1,184 @@
+"""One entry of a journal in full: what it says, what it is worth and why, and what was written around it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.journal_codec import TIERS
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
+from atlas.core.types import JournalEntry
+from atlas.memory.journal.context_selection import recency_of, tokens_of
+from atlas.memory.journal.entry_types import EntryTypes
+from atlas.memory.journal.importance import importance_of, with_feedback
+from atlas.memory.journal.records import instant
+from atlas.memory.system import MemorySystem
+from atlas.views.experience.experience import Fact
+from atlas.views.journal.list import EntryRow, light_rows
+from atlas.views.journal.promotion import Became, became, why_not_promoted
+from atlas.views.lists.editable import EditableFields
+from atlas.views.shared.texts import Text, as_json
+from atlas.views.shared.wording import counted, moment
+
+__all__ = ["TIERS"]
+
+AROUND = 4
+"""Entries before, and entries after, that are shown as its neighbours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditableEntry(EditableFields):
+    """What a person can change of an entry by hand."""
+
+    content: str
+    generation: int
+    importance: float
+    """In [0, 1]."""
+
+    tier: str
+    metadata: str
+    """As JSON; empty for none."""
+
+    @classmethod
+    def of(cls, entry: JournalEntry) -> EditableEntry:
+        """What an entry says now."""
+        return cls(
+            content=entry.content,
+            generation=entry.generation,
+            importance=entry.importance,
+            tier=entry.tier,
+            metadata=metadata_text(entry.metadata),
+        )
+
+    def changes(self, begun: EditableEntry) -> dict[str, Any]:
+        """What `edit` takes to make an entry say this, where the person has changed what they began with.
+
+        Raises:
+            InvalidInput: The metadata are no JSON object.
+        """
+        changes = EditableFields.changes(self, begun)
+        return changes | {"metadata": metadata_in(self.metadata)} if "metadata" in changes else changes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryDetail:
+    """All that is known of one entry, but for its links."""
+
+    id: str
+    content: Text
+    facts: tuple[Fact, ...]
+    worth: tuple[str, ...]
+    """Why it is as important as it is, and what that is worth now; holds nothing that entries hold."""
+
+    metadata: Text | None
+    marks: Marks
+    editable: EditableEntry
+    before: tuple[EntryRow, ...]
+    """The entries written just before it, oldest first."""
+
+    after: tuple[EntryRow, ...]
+    """Those written just after it, oldest first."""
+
+    n_links: int
+    why_not_promoted: str
+    """Why it cannot be promoted, in our own words; empty where it can."""
+
+    became: tuple[Became, ...]
+    """What it was promoted to."""
+
+
+def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
+    """An entry in full; None where it is not, or no longer, in the journal."""
+    entry = memory.journal.get(entry_id)
+    if entry is None:
+        return None
+    usage = memory.journal.usage([entry_id]).get(entry_id, NO_USAGE)
+    return EntryDetail(
+        id=entry.id,
+        content=Text(entry.content),
+        facts=_facts(entry, usage),
+        worth=tuple(_worth(entry, usage, memory.journal.types)),
+        metadata=as_json(entry.metadata),
+        marks=memory.journal.marks([entry_id]).get(entry_id, NO_MARKS),
+        editable=EditableEntry.of(entry),
+        before=_around(memory, entry, is_before=True),
+        after=_around(memory, entry, is_before=False),
+        n_links=len(entry.links),
+        why_not_promoted=why_not_promoted(memory, entry),
+        became=became(memory, entry),
+    )
+
+
+def metadata_in(text: str) -> dict[str, Any]:
+    """Metadata from what a person typed; none from nothing.
+
+    Raises:
+        InvalidInput: It is no JSON object.
+    """
+    try:
+        held = json.loads(text) if text.strip() else {}
+    except ValueError as error:
+        raise InvalidInput(f'the metadata should be JSON such as {{"file": "a.py"}}, but are not: {error}') from error
+    if not isinstance(held, dict):
+        raise InvalidInput(f'the metadata should be a JSON object such as {{"file": "a.py"}}, but are {text[:80]!r}')
+    return held
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Metadata as a person can edit them."""
+    return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
+
+
+def _facts(entry: JournalEntry, usage: Usage) -> tuple[Fact, ...]:
+    retrieved = f"{usage.n_retrieved:,}×"
+    if usage.last_retrieved_at:
+        retrieved += f", last {moment(usage.last_retrieved_at)}"
+    used = f"{usage.n_uses:,}×, {usage.n_successes:,} succeeded" if usage.n_uses else "never"
+    return (
+        Fact("Type", entry.entry_type),
+        Fact("Generation", f"{entry.generation:,}"),
+        Fact("Written", moment(entry.created_at) if entry.created_at else "not known"),
+        Fact("Importance", f"{entry.importance:.2f}"),
+        Fact("Tier", entry.tier),
+        Fact("Length", f"about {counted(tokens_of(entry.content), 'token')}"),
+        Fact("Retrieved", retrieved if usage.n_retrieved else "never"),
+        Fact("Used", used),
+    )
+
+
+def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
+    kind = types.of(entry.entry_type)
+    computed = importance_of(kind, entry.content, entry.metadata)
+    said = [f"An entry of this type begins with {kind.importance:.2f}; by what it says it comes to {computed:.2f}."]
+    if abs(computed - entry.importance) >= 0.005:
+        said.append(f"Whoever wrote, imported or edited it gave it {entry.importance:.2f}.")
+    now = with_feedback(entry.importance, usage)
+    if usage.n_uses:
+        said.append(f"With the tasks that it was used for it counts as {now:.2f}.")
+    if kind.half_life_days is None:
+        said.append("Entries of this type are never forgotten.")
+    elif entry.created_at is not None:
+        recency = recency_of(entry, types, datetime.now(UTC))
+        half_life = f"half of it is left after {kind.half_life_days:g} days"
+        said.append(f"Age leaves {recency:.0%} of that ({half_life}): {now * recency:.2f}.")
+    return said
+
+
+def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
+    """The entries next to one by time and, where several are of one instant, by the order in which they were added."""
+    if entry.created_at is None:
+        return ()
+    at = instant(entry.created_at)
+    beyond = {"created_at": {"$lt" if is_before else "$gt": at}}
+    farther = [
+        row["metadata"]["created_at"] for row in memory.journal.browse(beyond, descending=is_before, limit=AROUND)
+    ]
+    between = {"created_at": {"$gte": min([at, *farther]), "$lte": max([at, *farther])}}
+    rows = memory.journal.browse(between, descending=False)
+    ids = [row["id"] for row in rows]
+    place = ids.index(entry.id) if entry.id in ids else 0
+    return light_rows(memory, rows[max(0, place - AROUND) : place] if is_before else rows[place + 1 :][:AROUND])

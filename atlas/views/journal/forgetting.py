@@ -1,0 +1,72 @@
+"""Forgetting as a person sees it: what would write the summaries, and the plan that was made last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from atlas.core.errors import PlanOutdated
+from atlas.core.settings import Settings
+from atlas.jobs.compaction import KEEP_RECENT, PlanCompaction
+from atlas.jobs.compaction_file import CompactionFile
+from atlas.llm.anthropic import is_configured
+from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.live_result import LiveResult
+from atlas.views.shared.wording import counted, moment_of
+
+__all__ = ["KEEP_RECENT", "CompactPlan", "LiveCompaction"]
+
+
+class LiveCompaction(LiveResult[CompactPlan]):
+    """The plan for compacting one journal that was made last, shared by all who look at it; the worker plans."""
+
+    def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
+        """Have the worker plan, with so many of the latest entries staying, and of these types as well."""
+        self._ask(
+            PlanCompaction(**self._place, keep_recent=keep_recent, keep_types=dict(keep_types), with_model=with_model)
+        )
+
+    def file(self, directory: Path) -> CompactionFile:
+        """Where it is kept."""
+        return CompactionFile(directory, COLLECTION)
+
+
+def writers(settings: Settings) -> dict[bool, str]:
+    """What can write summaries, by whether it is a language model: that first where there is one, and extraction."""
+    model = {True: settings.llm_model} if is_configured(settings) else {}
+    return model | {False: "Sentences of the entries"}
+
+
+def made_caption(plan: CompactPlan) -> str:
+    """When it was planned, with what staying, and what that cost; it may name a type: untrusted text."""
+    at = moment_of(plan.made_at)
+    kept = ", ".join(_kept(plan.keep_recent, plan.keep_types))
+    return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
+
+
+def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
+    """Why it cannot be applied any more, in our own words; empty where it can."""
+    try:
+        memory.journal.check_compact(plan)
+    except PlanOutdated:
+        if _is_applied(memory, plan):
+            return "The entries are where it would move them; it may have been applied."
+        return "An entry that it touches has changed since, so it cannot be applied. Plan anew."
+    return ""
+
+
+def is_as_asked(plan: CompactPlan, keep_recent: int, keep_types: Mapping[str, int]) -> bool:
+    """Whether it keeps what a person wants kept now."""
+    return (plan.keep_recent, dict(plan.keep_types)) == (keep_recent, dict(keep_types))
+
+
+def _is_applied(memory: MemorySystem, plan: CompactPlan) -> bool:
+    to_tier = {move.id: move.to_tier for move in plan.moves}
+    held = memory.journal.column("tier", {"id": {"$in": list(to_tier)}}) if to_tier else {}
+    return bool(to_tier) and all(held.get(entry_id) == tier for entry_id, tier in to_tier.items())
+
+
+def _kept(keep_recent: int, keep_types: Mapping[str, int]) -> list[str]:
+    recent = f"the latest {counted(keep_recent, 'entry')}" if keep_recent else "none for being recent"
+    return [recent, *(f"the latest {n:,} of type {name}" for name, n in keep_types.items())]

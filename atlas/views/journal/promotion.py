@@ -1,0 +1,174 @@
+"""Promoting a journal entry as proposed to a person: what would be written of what, and what it became so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.types import Experience, JournalEntry
+from atlas.memory.journal.link_graph import CRASH, REFLECTION
+from atlas.memory.journal.records import PROMOTED_TO, promotions_of, title_of
+from atlas.memory.promotion import Promotion
+from atlas.memory.system import MemorySystem
+from atlas.views.experience.experience import Part
+from atlas.views.shared.kinds import EXPERIENCE, JOURNAL, KINDS, STRATEGY, Kind
+from atlas.views.shared.plans import PlanRow, PlanView
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+
+OTHER_TYPE = "A crash that is linked to its fix, or a reflection, can be promoted; this is neither."
+NO_FIX = "This crash is linked to nothing that fixed it. Under Links it can be."
+PROMOTED = "It was promoted already. Edit what it became, or delete that first."
+NOWHERE = "This memory has no place for what it would become."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Became:
+    """One end of a promotion: what an entry became a part of, or an entry that something was made of."""
+
+    kind: Kind
+    id: str
+    title: str
+    """Its beginning: untrusted text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteRequest:
+    """An entry that a person wants made a memory which agents are reminded of."""
+
+    id: str
+
+    verb = "Promote"
+    subject = "Entry"
+    caption = "What it is made of; it stays in the journal"
+
+    def propose(self, memory: MemorySystem) -> PromoteProposal:
+        """What it would become now.
+
+        Raises:
+            NotFound: It is not there, or nothing keeps what it would become.
+            InvalidInput: It cannot be promoted.
+        """
+        promotion = memory.plan_promotion(self.id)
+        kind = _kind_of(promotion)
+        return PromoteProposal(
+            request=self, promotion=promotion, view=_view(promotion), n_before=kind.records(memory).count()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromoteProposal:
+    """A promotion, and all that a person should see of it before it is applied."""
+
+    request: PromoteRequest
+    promotion: Promotion
+    view: PlanView
+    n_before: int
+    """Memories of the kind that it would become."""
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the entries that would say what they became; none is deleted."""
+        return tuple(entry.id for entry in self.promotion.entries)
+
+    @property
+    def button(self) -> str:
+        """What applying it is called: `Promote to an experience`."""
+        return f"Promote to {_article(_kind_of(self.promotion))}"
+
+    @property
+    def effect(self) -> tuple[tuple[str, str, str], ...]:
+        """How many memories of that kind there would be."""
+        name = _kind_of(self.promotion).page.capitalize()
+        return ((f"{name} afterwards", f"{self.n_before + 1:,}", f"from {self.n_before:,}"),)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What would be written, each text under our own name for it."""
+        made = self.promotion.becomes
+        if isinstance(made, Experience):
+            texts = {"Task": made.task.description, "Solution": made.solution_output or ""}
+        else:
+            texts = {"When": made.situation, "What to do": made.suggestion, "Why": made.rationale}
+        return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
+
+    def apply(self, memory: MemorySystem) -> tuple[str, str]:
+        """Do exactly this; the operation's id, and what was done in words of our own.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        operation_id = memory.apply_promotion(self.promotion)
+        return str(operation_id), self.button.replace("Promote", f"Promoted {_n_entries(self.promotion)}", 1)
+
+
+def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
+    """Why an entry cannot be promoted, in words that hold nothing of it; empty where it can."""
+    try:
+        memory.plan_promotion(entry.id)
+    except NotFound:
+        return NOWHERE
+    except InvalidInput:
+        types = memory.journal.types
+        if entry.entry_type not in [*types.counting_as(CRASH), *types.counting_as(REFLECTION)]:
+            return OTHER_TYPE
+        fixes = [link.target_id for link in entry.links if link.type == "fixed_by"]
+        is_unsolved = entry.entry_type in types.counting_as(CRASH) and not memory.journal.titles(fixes)
+        return NO_FIX if is_unsolved else PROMOTED
+    return ""
+
+
+def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
+    """What an entry was promoted to, as far as that is there."""
+    named: dict[str, list[str]] = {}
+    for name in promotions_of(entry):
+        noun, _, record_id = name.partition(":")
+        named.setdefault(noun, []).append(record_id)
+    kinds = [kind for kind in KINDS if kind.noun in named]
+    return tuple(
+        Became(kind=kind, id=record_id, title=title)
+        for kind in kinds
+        for record_id, title in kind.records(memory).titles(named[kind.noun]).items()
+    )
+
+
+def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Became, ...]:
+    """The journal's entries that say they became this memory."""
+    ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
+    return tuple(Became(kind=JOURNAL, id=one, title=title) for one, title in memory.journal.titles(ids).items())
+
+
+def _kind_of(promotion: Promotion) -> Kind:
+    return EXPERIENCE if isinstance(promotion.becomes, Experience) else STRATEGY
+
+
+def _article(kind: Kind) -> str:
+    return f"{'an' if kind is EXPERIENCE else 'a'} {kind.noun}"
+
+
+def _n_entries(promotion: Promotion) -> str:
+    return counted(len(promotion.entries), "entry")
+
+
+def _view(promotion: Promotion) -> PlanView:
+    is_experience = _kind_of(promotion) is EXPERIENCE
+    what = "A crash and its fix" if is_experience else "A reflection"
+    note = (
+        "No attempt was run, so its outcome is unknown until tasks use it."
+        if is_experience
+        else "It counts as not tried: no attempt stands behind it until tasks use it."
+    )
+    first, *others = promotion.entries
+    rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]
+    task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
+    return PlanView(
+        headline=f"{what} would become {_article(_kind_of(promotion))}.",
+        notes=(note,),
+        rows=(*rows, *task),
+        n_going=len(rows),
+        share=0.0,
+    )
+
+
+def _row(entry: JournalEntry, why: str, *, goes: bool = True) -> PlanRow:
+    return PlanRow(id=entry.id, title=title_of(entry.content), goes=goes, why=why)

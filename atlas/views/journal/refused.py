@@ -1,0 +1,131 @@
+"""The gates of a journal, and what they kept out: how much, why, and the latest of it; any can still be let in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from atlas.memory.journal.importance import MIN_WORDS, NOISE, REPEATED, Refusal
+from atlas.memory.journal.memory import ACCEPTED, Gate
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted, moment
+
+__all__ = ["ACCEPTED"]
+
+SHOWN = 20
+
+GATES = {
+    NOISE: "tell nothing",
+    REPEATED: "repeat an entry of the same type",
+}
+"""What is wrong with entries that a gate keeps out."""
+
+NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
+
+STOPPED = {
+    NOISE: f"Entries of fewer than {MIN_WORDS} different words",
+    REPEATED: "Entries that repeat a recent one of their type",
+}
+"""What a gate keeps out while it is on."""
+
+VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
+"""The environment variables that go before what the store says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateView:
+    """A gate before the journal, as it is for whoever looks."""
+
+    name: str
+    label: str
+    is_on: bool
+    what: str
+    """What becomes of which entries: `Entries of fewer than 3 different words are kept out`."""
+
+    why: str
+    """Who says so: a sentence."""
+
+    is_overridden: bool
+    """Whether switching it changes nothing for whoever looks, as their environment says what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedView:
+    """One entry that was kept out; type and text are untrusted."""
+
+    id: str
+    entry_type: str
+    generation: int
+    when: str
+    text: Text
+    reason: str
+    """Holds nothing that entries say."""
+
+    like_id: str
+    """The entry that it repeats, where that is still there; else empty."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedListing:
+    """What was kept out."""
+
+    n: int
+    by_gate: tuple[tuple[str, int], ...]
+    """In our own words, most first."""
+
+    shown: tuple[RefusedView, ...]
+    """The latest, newest first."""
+
+    caption: str
+
+
+def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
+    """Both gates: whether each is on, and who says so."""
+    return tuple(_gate_view(gate) for gate in memory.journal.gates())
+
+
+def _gate_view(gate: Gate) -> GateView:
+    said = {
+        "caller": f"{VARIABLES[gate.name]} says so here, whatever the store says.",
+        "store": f"Switched {'on' if gate.is_on else 'off'} for everyone who writes here.",
+        "default": "This is the default.",
+        "no store": "Nothing would keep what it refuses.",
+    }
+    return GateView(
+        name=gate.name,
+        label=NAMES[gate.name],
+        is_on=gate.is_on,
+        what=f"{STOPPED[gate.name]} are {'kept out' if gate.is_on else 'let in'}",
+        why=said[gate.said_by],
+        is_overridden=gate.said_by == "caller",
+    )
+
+
+def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
+    """What the gates kept out, and the latest of it."""
+    refusals = memory.journal.rejected(limit)
+    there = memory.journal.titles([one.refusal.like_id for one in refusals.latest if one.refusal.like_id])
+    n, n_shown = refusals.n_total, len(refusals.latest)
+    return RefusedListing(
+        n=n,
+        by_gate=tuple((GATES.get(gate, gate), count) for gate, count in refusals.by_gate.items()),
+        shown=tuple(
+            RefusedView(
+                id=one.id,
+                entry_type=one.entry_type,
+                generation=one.generation,
+                when=moment(datetime.fromisoformat(one.refused_at)),
+                text=Text(one.content),
+                reason=_reason(one.refusal),
+                like_id=one.refusal.like_id if one.refusal.like_id in there else "",
+            )
+            for one in refusals.latest
+        ),
+        caption=f"The latest {n_shown:,} of {counted(n, 'refused entry')}" if n > n_shown else "",
+    )
+
+
+def _reason(refusal: Refusal) -> str:
+    """Why, with an id no longer than the pages show one."""
+    return refusal.reason.replace(refusal.like_id, refusal.like_id[:8]) if refusal.like_id else refusal.reason

@@ -1,0 +1,212 @@
+"""A journal over its generations: one strip of bars for each type of entry, however many there are."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.memory.journal.link_graph import CRASH
+from atlas.memory.system import MemorySystem
+from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.journal.list import JournalQuery
+from atlas.views.shared.wording import counted
+
+MOST_BARS = 120
+"""Bars of a strip; of more generations, a bar stands for several."""
+
+LANES_SHOWN = 8
+"""Types that have a strip of their own; the rest share one."""
+
+OTHERS = "other types"
+
+HEIGHT = 0.85
+"""Of the highest bar of a strip."""
+
+LANE_PIXELS = 34
+
+COLOURS = {
+    CRASH: PALETTE[1],
+    "task": PALETTE[0],
+    "observation": PALETTE[5],
+    "reflection": PALETTE[2],
+    "reflection_finding": PALETTE[7],
+    "directive": PALETTE[3],
+    "summary": PALETTE[4],
+}
+"""By type, so that one has the same colour everywhere; others are grey."""
+
+Chart = dict[str, Any]
+"""A figure as Plotly takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """The entries of one type."""
+
+    name: str
+    """Untrusted text."""
+
+    counts: Mapping[int, int]
+    """Of each generation that has any."""
+
+    @property
+    def n(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """How many entries of each type each generation has."""
+
+    lanes: tuple[Lane, ...]
+    """Crashes first, then the most frequent type."""
+
+    @property
+    def first(self) -> int:
+        """The first generation that has an entry."""
+        return min(min(lane.counts) for lane in self.lanes)
+
+    @property
+    def last(self) -> int:
+        """The last one."""
+        return max(max(lane.counts) for lane in self.lanes)
+
+    @property
+    def width(self) -> int:
+        """Generations that a bar stands for."""
+        return -(-(self.last - self.first + 1) // MOST_BARS)
+
+
+def timeline(memory: MemorySystem, query: JournalQuery) -> Timeline:
+    """The entries that pass a question's filters, of all generations; the store counts them, none is read."""
+    where = query.where(with_generations=False)
+    names = memory.journal.values("entry_type", where)
+    lanes = [
+        Lane(name, memory.journal.values("generation", {"$and": [where, {"entry_type": name}]}))
+        for name in sorted(names, key=lambda name: (name != CRASH, -names[name]))[:LANES_SHOWN]
+    ]
+    if len(names) > LANES_SHOWN:
+        known = [lane.name for lane in lanes]
+        rest = [name for name in names if name not in known]
+        lanes.append(
+            Lane(OTHERS, memory.journal.values("generation", {"$and": [where, {"entry_type": {"$in": rest}}]}))
+        )
+    return Timeline(tuple(lane for lane in lanes if lane.counts))
+
+
+def timeline_chart(shown: Timeline, since: int | None = None, until: int | None = None) -> Chart:
+    """One strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
+
+    Args:
+        since: The first generation that is asked for, from which on the strips are shaded; None for no bound.
+        until: The last one.
+    """
+    n = len(shown.lanes)
+    return {
+        "data": [_bars(shown, lane, n - 1 - position) for position, lane in enumerate(shown.lanes)],
+        "layout": {**_layout(shown), "shapes": _shade(shown, since, until)},
+    }
+
+
+def timeline_caption(shown: Timeline) -> str:
+    """What the chart shows, in one line; holds nothing that entries hold."""
+    n = sum(lane.n for lane in shown.lanes)
+    crashes = sum(lane.n for lane in shown.lanes if lane.name == CRASH)
+    span = f"{counted(n, 'entry')} of generations {shown.first:,} to {shown.last:,}"
+    said = f", {crashes:,} of them {'crash' if crashes == 1 else 'crashes'}" if crashes else ""
+    bar = "" if shown.width == 1 else f" A bar stands for {shown.width:,} generations."
+    return f"{span}{said}. Each row is drawn to its own scale.{bar} Draw across it to narrow the list."
+
+
+def brushed(selection: Mapping[str, Any], shown: Timeline) -> tuple[int, int] | None:
+    """The generations that a brush covers, as the chart reports it; None where there is none.
+
+    Args:
+        selection: What Streamlit says of the chart's selection.
+    """
+    boxes = selection.get("box") or []
+    if not boxes or len(boxes[0].get("x") or []) < 2:
+        return None
+    low, high = sorted(float(end) for end in boxes[0]["x"][:2])
+    first = max(shown.first, _rounded_up(low))
+    return first, max(first, min(shown.last, int(high // 1)))
+
+
+def _bars(shown: Timeline, lane: Lane, base: int) -> Chart:
+    counts: dict[int, int] = {}
+    for generation, n in lane.counts.items():
+        number = (generation - shown.first) // shown.width
+        counts[number] = counts.get(number, 0) + n
+    starts = {number: shown.first + number * shown.width for number in counts}
+    highest = max(counts.values())
+    return {
+        "type": "bar",
+        "name": html.escape(lane.name),
+        "x": [starts[number] + (shown.width - 1) / 2 for number in counts],
+        "y": [HEIGHT * n / highest for n in counts.values()],
+        "base": base,
+        "width": shown.width * 0.9,
+        "marker": {"color": COLOURS.get(lane.name, GREY)},
+        "customdata": [[_span(starts[number], shown), n] for number, n in counts.items()],
+        "hovertemplate": f"{_plain(lane.name)}<br>%{{customdata[0]}}: %{{customdata[1]:,}}<extra></extra>",
+    }
+
+
+def _shade(shown: Timeline, since: int | None, until: int | None) -> list[Chart]:
+    """A band behind the generations that are asked for."""
+    if since is None and until is None:
+        return []
+    start = shown.first if since is None else since
+    end = shown.last if until is None else until
+    band = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": start - 0.5, "x1": end + 0.5}
+    return [{**band, "layer": "below", "line": {"width": 0}, "fillcolor": GREY, "opacity": 0.25}]
+
+
+def _span(start: int, shown: Timeline) -> str:
+    end = min(start + shown.width - 1, shown.last)
+    return f"generation {start:,}" if start == end else f"generations {start:,} to {end:,}"
+
+
+def _layout(shown: Timeline) -> Chart:
+    n, margin = len(shown.lanes), shown.width / 2
+    return {
+        "barmode": "overlay",
+        "height": LANE_PIXELS * n + 60,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 40},
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": "select",
+        "selectdirection": "h",
+        "uirevision": "timeline",
+        "xaxis": {
+            "title": {"text": "generation"},
+            "range": [shown.first - margin, shown.last + margin],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        "yaxis": {
+            "tickvals": [n - 1 - position + 0.4 for position in range(n)],
+            "ticktext": [f"{html.escape(_short(lane.name))} ({lane.n:,})" for lane in shown.lanes],
+            "range": [-0.1, n],
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+        },
+    }
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 24 else f"{name[:23]}…"
+
+
+def _plain(name: str) -> str:
+    """A name in a hover template, where markup and braces mean something."""
+    return html.escape(_short(name)).replace("{", "&#123;")
+
+
+def _rounded_up(number: float) -> int:
+    return int(-(-number // 1))

@@ -1,0 +1,1 @@
+"""Lists of records: columns, hits, highlighting and rates."""

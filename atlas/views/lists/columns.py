@@ -1,0 +1,58 @@
+"""Columns of a memory that others write to: of a large one, only what changed is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+from atlas.memory.experience.memory import COLLECTION
+from atlas.memory.system import MemorySystem
+
+ReadColumn = Callable[[str], Mapping[str, Any]]
+"""Gives the values of a metadata key by id."""
+
+MOST_CHANGED = 5_000
+"""Changed records up to which they are read one by one; of more, the whole column is quicker."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    values: Mapping[str, Any]
+    ledger_id: str
+    revision: int
+
+
+@dataclass(slots=True)
+class LiveColumns:
+    """Values of experiences' metadata by id, as `memory.experience.column` gives them, as the store is now."""
+
+    memory: MemorySystem
+    _held: dict[str, _Column] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def read(self, key: str) -> Mapping[str, Any]:
+        """A column. That of marks or usage is read whole each time: no revision of records tells when it changes."""
+        if key.startswith(("marks.", "usage.")):
+            return self.memory.experience.column(key)
+        with self._lock:
+            now = self.memory.storage.ledger.position(COLLECTION)  # first: what comes meanwhile is read again
+            held = self._held.get(key)
+            if held is None or held.ledger_id != now.ledger_id:
+                values: Mapping[str, Any] = self.memory.experience.column(key)
+            elif held.revision == now.revision:
+                return held.values
+            else:
+                values = self._followed(key, held)
+            self._held[key] = _Column(values, now.ledger_id, now.revision)
+            return values
+
+    def _followed(self, key: str, held: _Column) -> Mapping[str, Any]:
+        changed = self.memory.storage.ledger.changed_ids(COLLECTION, held.revision, limit=MOST_CHANGED + 1)
+        if len(changed) > MOST_CHANGED:
+            return self.memory.experience.column(key)
+        values = dict(held.values)
+        for record_id in changed:
+            values.pop(record_id, None)
+        return values | self.memory.experience.column(key, {"id": {"$in": changed}})

@@ -1,0 +1,264 @@
+"""Where a text holds the words of a question, and the passage of it that says most of them.
+
+Words match as the store's keyword search matches them: by their stems, by the parts of identifiers in either spelling,
+and in CJK, which has no spaces, by neighbouring characters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby, islice, pairwise
+
+from atlas.embedding.windows import Span
+from atlas.storage.text.analyzer import CJK_RUN, query_terms
+
+PASSAGE_CHARACTERS = 320
+LEAD_CHARACTERS = 80
+"""Of a passage that may stand before the first word that matched, so that it begins with a sentence."""
+
+LOOKED_AT = 20_000
+"""Characters of a text in which words are looked for: what a card shows should cost next to nothing."""
+
+MOST_TRIED = 500
+"""Places beyond those that are looked at more closely, where the beginning of a text holds nothing."""
+
+LONG_WORD = 5
+"""Letters of a word that may end otherwise in another of its forms: `study`, `studies`."""
+
+TELL_NOTHING = frozenset(
+    """
+    a an and are as at be been but by can did do does for from had has have how i if in into is it its me my no not of
+    on or our so such than that the their then there these they this to up was we were what when where which who why
+    will with would you your
+    """.split()  # noqa: SIM905  (a list of it would fill the page)
+)
+"""Words that nearly every text holds: they are shown as a match only where the question has no others."""
+
+_RUN = r"(?:[^\W_][\u0300-\u036f]*)+"
+_WORD = re.compile(_RUN)
+_TOKEN = re.compile(rf"{_RUN}(?:[_\-\u2010]+{_RUN})*")
+_CHARACTER = re.compile(r".[\u0300-\u036f\u3099\u309a\uff9e\uff9f]*", re.S)
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_MARKS = re.compile("[\u0300-\u036f\u3099\u309a]")
+_SENTENCE_END = re.compile(r"[.!?:;](?=\s)|[。！？；]|\n")  # noqa: RUF001  (full width, as in CJK)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that a passage may come from."""
+
+    name: str
+    """What the text is, in a word of our own: `Task`."""
+
+    text: str
+    is_part: bool = False
+    """Whether the record holds more before and after it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What of a text is shown beside a question; the text is untrusted."""
+
+    name: str
+    """That of its source."""
+
+    text: str
+    spans: tuple[Span, ...]
+    """Where it holds words of the question: in order, apart from each other."""
+
+    is_cut_before: bool
+    is_cut_after: bool
+
+    @property
+    def pieces(self) -> tuple[tuple[str, bool], ...]:
+        """The text in pieces, each with whether it is a match."""
+        bounds = [0, *(place for span in self.spans for place in span), len(self.text)]
+        pieces = [(self.text[start:end], number % 2 == 1) for number, (start, end) in enumerate(pairwise(bounds))]
+        return tuple(piece for piece in pieces if piece[0])
+
+
+def matched_spans(text: str, query: str) -> tuple[Span, ...]:
+    """Which characters of a text's beginning are words of a question; in order, apart from each other."""
+    asked = _asked(query)
+    if not asked:
+        return ()
+    return tuple(_united(span for token in _TOKEN.finditer(text[:LOOKED_AT]) for span in _in_token(token, asked)))
+
+
+def passage_of(sources: Sequence[Source], query: str) -> Passage:
+    """The passage that holds most of a question's words; the beginning of the first text where none holds any.
+
+    Args:
+        sources: At least one; of those that hold equally many, the first counts.
+    """
+    found = [_best_passage(source, query) for source in sources]
+    return max(found, key=_n_words)
+
+
+def _best_passage(source: Source, query: str) -> Passage:
+    first = _first_looked_at(source.text, query)
+    part = source.text[first : first + 2 * LOOKED_AT]
+    text = "\n".join(filter(None, (" ".join(line.split()) for line in part.split("\n"))))
+    spans = matched_spans(text, query)
+    start, end = _cut(text, _densest(text, spans))
+    return Passage(
+        name=source.name,
+        text=text[start:end],
+        spans=tuple((a - start, min(b, end) - start) for a, b in spans if start <= a < end),
+        is_cut_before=first + start > 0 or source.is_part,
+        is_cut_after=end < len(text) or source.is_part or len(source.text) > first + 2 * LOOKED_AT,
+    )
+
+
+def _first_looked_at(text: str, query: str) -> int:
+    """Where to begin to look: at the start, unless nothing stands there of what is asked for, and something later."""
+    asked = _asked(query)
+    if len(text) <= LOOKED_AT or not asked or matched_spans(text, query):
+        return 0
+    for near in islice(_like(asked).finditer(text, LOOKED_AT), MOST_TRIED):
+        if matched_spans(text[near.start() - LEAD_CHARACTERS : near.end() + LEAD_CHARACTERS], query):
+            return near.start() - PASSAGE_CHARACTERS
+    return 0
+
+
+def _like(asked: frozenset[str]) -> re.Pattern[str]:
+    """Finds the places that may hold what is asked for: the last letter of a word is not that of its every form."""
+    stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in asked}
+    return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
+
+
+def _n_words(passage: Passage) -> int:
+    return len({passage.text[start:end].lower() for start, end in passage.spans})
+
+
+def _densest(text: str, spans: Sequence[Span]) -> int:
+    """Where the first of the spans stands that has most different words within a passage from it; 0 without spans."""
+    words = [text[start:end].lower() for start, end in spans]
+    reach = PASSAGE_CHARACTERS - LEAD_CHARACTERS
+    best, most, last = 0, 0, 0
+    for first, (start, _) in enumerate(spans):
+        while last < len(spans) and spans[last][1] <= start + reach:
+            last += 1
+        n_words = len({*words[first:last]})
+        if n_words > most:
+            best, most = start, n_words
+    return best
+
+
+def _cut(text: str, place: int) -> Span:
+    """The passage around a place, from where a sentence begins, or a word, to where one ends."""
+    if len(text) <= PASSAGE_CHARACTERS:
+        return 0, len(text)
+    start = 0 if place <= LEAD_CHARACTERS else _begin(text, place - LEAD_CHARACTERS, place)
+    end = min(len(text), start + PASSAGE_CHARACTERS)
+    return start, end if end == len(text) else _end(text, max(place, end - LEAD_CHARACTERS), end)
+
+
+def _begin(text: str, earliest: int, latest: int) -> int:
+    """The first place from which a sentence begins, else a word, else the earliest."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
+    place = ends[0] if ends else text.find(" ", earliest, latest)
+    while 0 <= place < latest and text[place].isspace():
+        place += 1
+    return earliest if place < 0 else place
+
+
+def _end(text: str, earliest: int, latest: int) -> int:
+    """The last place at which a sentence ends, else a word, else the latest."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
+    place = ends[-1] if ends else text.rfind(" ", earliest, latest)
+    return latest if place <= earliest else place
+
+
+def _asked(query: str) -> frozenset[str]:
+    """What a question asks for, without what tells nothing unless it asks for nothing else."""
+    terms = frozenset(_folded(term.text) for term in query_terms(query) if " " not in term.text)
+    return terms - TELL_NOTHING or terms
+
+
+def _in_token(token: re.Match[str], asked: frozenset[str]) -> Iterator[Span]:
+    """What of one word or identifier is asked for."""
+    start, text = token.start(), token[0]
+    words = [word.span() for word in _WORD.finditer(text)]
+    if not text.isascii() and any(map(_is_cjk, text)):
+        for first, last in words:
+            yield from _in_mixed(text[first:last], start + first, asked)
+    elif len(words) > 1 and _terms(text).difference(*(_terms(text[a:b]) for a, b in words)) & asked:
+        yield token.span()
+    else:
+        yield from ((start + a, start + b) for a, b in words if _terms(text[a:b]) & asked)
+
+
+def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
+    """What is asked for of a run in which CJK and others may follow each other without a space."""
+    if all(term.isascii() for term in asked) and not any(letter.isascii() for letter in text):
+        return
+    in_run = _in_characters if _MARKS.search(text) or not unicodedata.is_normalized("NFKC", text) else _in_letters
+    yield from ((start + a, start + b) for a, b in in_run(text, asked))
+
+
+def _in_letters(text: str, asked: frozenset[str]) -> Iterator[Span]:
+    """`_in_characters` of a text that no normalisation changes: what is asked for in CJK stands in it as it is.
+
+    A long text has as many pairs as characters, hardly any of them twice, and `_terms` takes 20 µs for each.
+    """
+    yield from (match.span(1) for match in _in_cjk(asked).finditer(text))
+    if CJK_RUN.fullmatch(text):
+        return
+    ends = [place for run in CJK_RUN.finditer(text) for place in run.span()]
+    for a, b in zip([0, *ends[1::2]], [*ends[::2], len(text)], strict=True):
+        if a < b and _terms(text[a:b]) & asked:
+            yield a, b
+
+
+def _in_characters(text: str, asked: frozenset[str]) -> Iterator[Span]:
+    characters = [match.span() for match in _CHARACTER.finditer(text)]
+    for is_cjk, group in groupby(characters, key=lambda span: _is_cjk(text[span[0]])):
+        run = list(group)
+        pairs = [(a, b) for (a, _), (_, b) in pairwise(run)]
+        candidates = [*run, *pairs] if is_cjk else [(run[0][0], run[-1][1])]
+        yield from ((a, b) for a, b in candidates if _terms(text[a:b]) & asked)
+
+
+@lru_cache(maxsize=2**6)
+def _in_cjk(asked: frozenset[str]) -> re.Pattern[str]:
+    """Finds what is asked for in CJK, pairs before characters alone, also where one ends within another."""
+    terms = sorted((term for term in asked if CJK_RUN.fullmatch(term) and len(term) <= 2), key=len, reverse=True)
+    return re.compile(f"(?=({'|'.join(terms)}))" if terms else "(?!)()")
+
+
+@lru_cache(maxsize=2**14)
+def _terms(text: str) -> frozenset[str]:
+    """What the store finds a word by."""
+    return frozenset(_folded(term.text) for term in query_terms(text) if " " not in term.text)
+
+
+@lru_cache(maxsize=2**16)
+def _is_cjk(character: str) -> bool:
+    """Whether the store parts a run of such characters: it takes one of them alone for a word's beginning."""
+    return not character.isascii() and any(term.is_prefix for term in query_terms(character))
+
+
+def _folded(text: str) -> str:
+    """A term without case and accents, as the store's tokenizer takes it."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text.lower())))
+
+
+def _united(spans: Iterable[Span]) -> Iterator[Span]:
+    """Spans in order, those that touch each other as one."""
+    held: Span | None = None
+    for start, end in sorted(spans):
+        if held and start <= held[1]:
+            held = held[0], max(end, held[1])
+            continue
+        if held:
+            yield held
+        held = start, end
+    if held:
+        yield held

@@ -1,0 +1,197 @@
+"""A hit as a card: what of it matched, how it went, what its place is made of, and why in one sentence.
+
+For hits of any memory: whoever knows what a record holds names its texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.hits import Hit
+from atlas.core.settings import RankingWeights
+from atlas.memory.base.ranking import explain
+from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.lists.highlighting import Passage, Source, passage_of
+from atlas.views.shared.browser import asset
+from atlas.views.shared.wording import attempts_text
+
+TITLE_CHARACTERS = 160
+
+LEAST_SHOWN = 0.0005
+"""Of a value, to be more than 0.000, and so to have a place in a bar."""
+
+SIGNAL_COLOURS = {
+    "meaning": PALETTE[0],
+    "words": PALETTE[1],
+    "success": PALETTE[2],
+    "use": PALETTE[3],
+    "recency": PALETTE[4],
+    "importance": PALETTE[5],
+    "pin": PALETTE[6],
+}
+"""By name, so that a signal has one colour on every card; others are grey."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One signal's part of a bar."""
+
+    name: str
+    value: float
+    """What it adds to the rank value; meaning may take away from it."""
+
+    start: float
+    """Where it begins, as a share of the bar, in [0, 1]; so the next."""
+
+    width: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A hit's signals beside each other: what adds to the right of a zero line, what takes away to the left of it."""
+
+    segments: tuple[Segment, ...]
+    zero: float
+    """Where the zero line is, as a share of the bar, in [0, 1]."""
+
+    total: float
+    """The rank value, which the segments' values add up to."""
+
+    @property
+    def sentence(self) -> str:
+        """The bar for who cannot see it."""
+        named = ", ".join(f"{segment.name} {segment.value:.3f}" for segment in self.segments)
+        return f"Rank value {self.total:.3f}: {named}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitCard:
+    """A hit as it is drawn. Title and passage are untrusted text, the rest is our own."""
+
+    id: str
+    title: str
+    """On one line; empty where the passage begins with it."""
+
+    outcome: str
+    """With its sign: `✓ succeeded`; that of the best where the hit stands for several."""
+
+    attempts: str
+    """`×4: 3 succeeded, 1 failed`; empty where it stands for one."""
+
+    relevance: float | None
+    """In [0, 1]; None where the search ranked by something else."""
+
+    passage: Passage
+    bar: Bar | None
+    """None where the search gave no signals; so the sentence is empty."""
+
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        """As the browser takes it. The passage goes in pieces, for Python and JavaScript count characters otherwise."""
+        return {
+            "title": self.title,
+            "outcome": self.outcome,
+            "attempts": self.attempts,
+            "relevance": None if self.relevance is None else f"{self.relevance:.2f}",
+            "source": self.passage.name,
+            "pieces": [list(piece) for piece in self.passage.pieces],
+            "before": self.passage.is_cut_before,
+            "after": self.passage.is_cut_after,
+            "bar": self.bar and _bar_as_json(self.bar),
+            "sentence": self.sentence,
+        }
+
+
+def hit_card(
+    hit: Hit[Any] | None,
+    *,
+    id: str,
+    title: str,
+    outcome: str,
+    sources: Sequence[Source],
+    query: str,
+    weights: RankingWeights = RankingWeights(),
+) -> HitCard:
+    """The card of a record that a search found.
+
+    Args:
+        hit: None for a search that ranks by words alone.
+        id: The record's.
+        title: What the record is called; may be long.
+        outcome: Words of our own: `✓ succeeded`.
+        sources: The record's texts in which words are found, the one that stands for its meaning first.
+        query: What was asked.
+        weights: Those that it was ranked by; they say how long the longest bar could be.
+    """
+    passage = passage_of(sources, query)
+    return HitCard(
+        id=id,
+        title=_title(title, passage),
+        outcome=outcome,
+        attempts=attempts_text(hit.outcomes) if hit else "",
+        relevance=hit.relevance if hit else None,
+        passage=passage,
+        bar=bar_of(hit.signals, weights.meaning + weights.words + weights.nudges) if hit else None,
+        sentence=explain(hit) if hit else "",
+    )
+
+
+def bar_of(signals: Mapping[str, float], most: float) -> Bar:
+    """Signals side by side, in their order.
+
+    Args:
+        most: The value that a bar without anything below zero is as long as, so that bars can be compared.
+    """
+    above = sum(value for value in signals.values() if value > 0)
+    below = -sum(value for value in signals.values() if value < 0)
+    whole = (max(above, most) + below) or 1.0
+    left, right, segments = below, below, []
+    for name, value in signals.items():
+        left, right = (left, right + value) if value >= 0 else (left + value, right)
+        start = right - value if value >= 0 else left
+        colour = SIGNAL_COLOURS.get(name, GREY)
+        width = abs(value) / whole if abs(value) >= LEAST_SHOWN else 0.0
+        segments.append(Segment(name=name, value=value, start=start / whole, width=width, colour=colour))
+    return Bar(segments=tuple(segments), zero=below / whole, total=sum(signals.values()))
+
+
+def card_script() -> str:
+    """What draws a card, as the module of a Streamlit component."""
+    return asset("hit.js")
+
+
+def card_stylesheet() -> str:
+    """Its styles; they follow the page's theme."""
+    return asset("hit.css")
+
+
+def _title(title: str, passage: Passage) -> str:
+    """The title, unless the passage says it anyway."""
+    line = " ".join(title[: 4 * TITLE_CHARACTERS].split())
+    begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
+    if begins_with_it:
+        return ""
+    return line if len(line) <= TITLE_CHARACTERS else f"{line[: TITLE_CHARACTERS - 1].rstrip()}…"
+
+
+def _bar_as_json(bar: Bar) -> dict[str, Any]:
+    return {
+        "zero": bar.zero,
+        "total": f"{bar.total:.3f}",
+        "words": bar.sentence,
+        "segments": [
+            {
+                "name": segment.name,
+                "value": f"{segment.value:.3f}".replace("-", "\u2212"),
+                "start": segment.start,
+                "width": segment.width,
+                "colour": segment.colour,
+                "below": segment.value < 0,
+            }
+            for segment in bar.segments
+        ],
+    }

@@ -1,0 +1,154 @@
+"""What the points of the map can be coloured by: each becomes a few categories that a legend can list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.maps.map import UNCLUSTERED, MemoryMap
+from atlas.views.shared.wording import NOT_SAID, OUTCOMES
+
+DOMAIN, OUTCOME, AGE, USE, AGENT, SOURCE = "Domain", "Outcome", "Age", "Use", "Agent", "Source"
+
+COLUMNS: Mapping[str, str] = {
+    OUTCOME: "outcome",
+    AGE: "created_at",
+    USE: "usage.n_retrieved",
+    AGENT: "agent_id",
+    SOURCE: "source",
+}
+"""The column that each is read from; domains are the map's own."""
+
+COLOURED_BY = (DOMAIN, *COLUMNS)
+ENTRIES = 40
+"""Entries that a legend may have; the smallest ones go together."""
+
+GREY = -1
+OTHERS = "(all others)"
+
+AGES = ((1, "last day"), (7, "last week"), (30, "last month"), (90, "last quarter"), (365, "last year"))
+"""Days before the newest record, and the words for them."""
+
+USES = ((0, "never retrieved"), (1, "once"), (4, "2–4 times"), (19, "5–19 times"))
+
+Categories = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of a legend."""
+
+    name: str
+    """May be untrusted text."""
+
+    n: int
+    colour: int | None = None
+    """Place in the theme's categorical colours; `GREY` for what is no category."""
+
+    shade: float | None = None
+    """In [0, 1], where entries have an order."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As the renderer takes it."""
+        drawn = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
+        return {"name": self.name, "n": self.n, **drawn}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Colouring:
+    """What each point is coloured by."""
+
+    title: str
+    entries: tuple[Entry, ...]
+    category: Categories
+    """Shape (n,): the number of each point's entry."""
+
+    has_shapes: bool = False
+    """Whether the entries are the outcomes, which have shapes of their own."""
+
+
+def by_domain(memory_map: MemoryMap) -> Colouring:
+    """A colour for each domain, which it keeps from map to map; grey for what lies in none."""
+    shown = memory_map.domains[: ENTRIES - 1]
+    places = {domain.number: place for place, domain in enumerate(shown)}
+    others = len(shown)
+    category = np.array([places.get(label, others) for label in memory_map.labels.tolist()], np.uint8)
+    entries = [Entry(name=domain.name, n=domain.n, colour=max(domain.number, 0)) for domain in shown]
+    n_rest = int((category == others).sum())
+    unclustered = int((memory_map.labels == UNCLUSTERED).sum())
+    if n_rest:
+        name = "Unclustered" if n_rest == unclustered else "Unclustered and smaller domains"
+        entries.append(Entry(name=name, n=n_rest, colour=GREY))
+    return Colouring(title=DOMAIN, entries=tuple(entries), category=category)
+
+
+def by_outcome(outcomes: Categories) -> Colouring:
+    """Blue, orange and grey, and a shape each, for those who cannot tell colours apart."""
+    counts = np.bincount(outcomes, minlength=3)
+    colours = (0, 1, GREY)
+    entries = (Entry(name=name, n=int(counts[i]), colour=colours[i]) for i, name in enumerate(OUTCOMES))
+    return Colouring(title=OUTCOME, entries=tuple(entries), category=outcomes, has_shapes=True)
+
+
+def by_value(title: str, values: Sequence[Any]) -> Colouring:
+    """A colour for each of the most frequent values; None and rare values are grey."""
+    counts = Counter(str(value) for value in values if value not in (None, ""))
+    most = [name for name, _ in counts.most_common(ENTRIES - 2)]
+    places = {name: place for place, name in enumerate(most)}
+    rest, nothing = len(most), len(most) + 1
+    named = (nothing if value in (None, "") else places.get(str(value), rest) for value in values)
+    category = np.fromiter(named, np.uint8, len(values))
+    held = np.bincount(category, minlength=nothing + 1)
+    entries = [Entry(name=name, n=counts[name], colour=place) for place, name in enumerate(most)]
+    entries += [
+        Entry(name=name, n=int(held[place]), colour=GREY) for name, place in ((OTHERS, rest), (NOT_SAID, nothing))
+    ]
+    return _without_empty(Colouring(title=title, entries=tuple(entries), category=category))
+
+
+def by_age(created_at: Sequence[str | None]) -> Colouring:
+    """From old, which is faint, to new; days are counted back from the newest record."""
+    days = np.array([_day(text) for text in created_at], np.float64)
+    newest = days.max(initial=0.0)
+    bounds = [bound for bound, _ in AGES]
+    steps = np.searchsorted(bounds, newest - days, side="left")
+    names = [*(words for _, words in AGES), "older"]
+    return _ramp(AGE, names, steps, is_rising=False)
+
+
+def by_use(n_retrieved: Sequence[int | None]) -> Colouring:
+    """From never retrieved, which is faint, to often."""
+    counts = np.array([n or 0 for n in n_retrieved], np.int64)
+    steps = np.searchsorted([bound for bound, _ in USES], counts, side="left")
+    return _ramp(USE, [*(words for _, words in USES), "20 times or more"], steps, is_rising=True)
+
+
+def _ramp(title: str, names: Sequence[str], steps: npt.NDArray[Any], *, is_rising: bool) -> Colouring:
+    held, last = np.bincount(steps, minlength=len(names)), len(names) - 1
+    shades = [place / last if is_rising else 1 - place / last for place in range(len(names))]
+    entries = tuple(Entry(name=name, n=int(held[i]), shade=shades[i]) for i, name in enumerate(names))
+    return _without_empty(Colouring(title=title, entries=entries, category=steps.astype(np.uint8)))
+
+
+def _without_empty(colouring: Colouring) -> Colouring:
+    kept = [place for place, entry in enumerate(colouring.entries) if entry.n]
+    places = np.zeros(len(colouring.entries) + 1, np.uint8)
+    places[kept] = np.arange(len(kept))
+    return Colouring(
+        title=colouring.title,
+        entries=tuple(colouring.entries[place] for place in kept),
+        category=places[colouring.category],
+    )
+
+
+def _day(text: str | None) -> float:
+    try:
+        return datetime.fromisoformat(text or "").astimezone(UTC).timestamp() / 86_400
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,0 +1,134 @@
+"""The domains that have emerged, worst first: how many, how well they go, and what is typical of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atlas.core.statistics import SuccessRate
+from atlas.maps.map import UNCLUSTERED, Domain, MemoryMap
+from atlas.views.lists.rates import interval_text, rate_text
+from atlas.views.map.colours import Categories
+from atlas.views.map.points import Points
+from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainRow:
+    """One domain and how well it goes."""
+
+    number: int
+    name: str
+    """Untrusted text, unless a person gave it; shown as text either way."""
+
+    is_named_by_person: bool
+    n: int
+    rate: SuccessRate
+    centre: tuple[float, float]
+    radius: float
+    """How far half of its members lie from its middle, on the map."""
+
+    typical: tuple[str, ...]
+    """Ids."""
+
+    @property
+    def note(self) -> str:
+        """`23 % of 48 succeeded`; nothing where no outcome is known."""
+        return f"{rate_text(self.rate)} of {self.rate.n_known:,} succeeded" if self.rate.n_known else ""
+
+    def as_label(self) -> dict[str, Any]:
+        """As the renderer takes it."""
+        x, y = self.centre
+        return {"x": x, "y": y, "radius": self.radius, "name": self.name, "note": self.note}
+
+    def as_line(self) -> dict[str, Any]:
+        """As a table shows it."""
+        return {
+            "name": self.name,
+            "n": self.n,
+            "succeeded": f"{rate_text(self.rate)} ({interval_text(self.rate)})" if self.rate.n_known else "–",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypicalLine:
+    """One experience that is typical of a domain."""
+
+    id: str
+    outcome: str
+    """`✓`, `✗` or `?`."""
+
+    task: str
+    """Untrusted text."""
+
+
+def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
+    """The domains, those first that surely go badly: by the upper end of the interval of their success rate."""
+    rows = [_row(memory_map, outcomes, domain) for domain in memory_map.domains]
+    return tuple(sorted(rows, key=lambda row: (_most_hopeful(row.rate), -row.n, row.name)))
+
+
+def domains_caption(memory_map: MemoryMap) -> str:
+    """`12 domains · 4 % unclustered`; nothing is said of a sketch, in which none were looked for."""
+    if is_sketch(memory_map):
+        return "not found yet"
+    n = len(memory_map.ids)
+    noise = float((memory_map.labels == UNCLUSTERED).mean()) if n else 0.0
+    return f"{counted(len(memory_map.domains), 'domain')} · {percent(noise)} unclustered"
+
+
+def is_sketch(memory_map: MemoryMap) -> bool:
+    """Whether this is only what is shown until the map is made."""
+    return memory_map.recipe.engine == "pca" and not memory_map.domains
+
+
+def no_domains_sentence(memory_map: MemoryMap) -> str:
+    """Why no domain is listed."""
+    if is_sketch(memory_map):
+        return "This is a first sketch. Domains are found as soon as the map is made, in the background."
+    return "No domains stand out. A memory shows some when it has a few dozen experiences of several kinds."
+
+
+def domain_sentence(row: DomainRow) -> str:
+    """`48 experiences · 23 % succeeded (13–37 %)`."""
+    known = f"{rate_text(row.rate)} succeeded ({interval_text(row.rate)})" if row.rate.n_known else "outcomes unknown"
+    return f"{counted(row.n, 'experience')} · {known}"
+
+
+def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
+    """What is typical of a domain, as far as it is still there."""
+    held = [one for one in row.typical if one in titles and one in points.places]
+    return tuple(
+        TypicalLine(id=one, outcome=SIGNS[OUTCOMES[points.outcomes[points.places[one]]]], task=titles[one])
+        for one in held
+    )
+
+
+def sizes_offered(memory_map: MemoryMap) -> list[int]:
+    """What a person can choose for the smallest domain: the map's own, and steps around it."""
+    n = len(memory_map.ids)
+    steps = {round(5 * 1.35**step) for step in range(40)}
+    return sorted({size for size in steps if size <= max(5, n // 4)} | {memory_map.recipe.min_domain_size})
+
+
+def _row(memory_map: MemoryMap, outcomes: Categories, domain: Domain) -> DomainRow:
+    inside = memory_map.labels == domain.number
+    counts = np.bincount(outcomes[inside], minlength=3).tolist()
+    apart = np.linalg.norm(memory_map.coordinates[inside] - np.array(domain.centre, np.float32), axis=1)
+    return DomainRow(
+        number=domain.number,
+        name=domain.name,
+        is_named_by_person=domain.is_named_by_person,
+        n=int(inside.sum()),
+        rate=SuccessRate.of(dict(zip(OUTCOMES, counts, strict=True))),
+        centre=domain.centre,
+        radius=float(np.median(apart)) if len(apart) else 0.0,
+        typical=domain.typical,
+    )
+
+
+def _most_hopeful(rate: SuccessRate) -> float:
+    return rate.interval.high if rate.interval else 2.0

@@ -1,0 +1,207 @@
+"""The map page: where each experience lies, what it is coloured by, and what is marked on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atlas.maps.map import MemoryMap
+from atlas.memory.system import MemorySystem
+from atlas.views.map.colours import (
+    AGE,
+    DOMAIN,
+    OUTCOME,
+    USE,
+    Colouring,
+    by_age,
+    by_domain,
+    by_outcome,
+    by_use,
+    by_value,
+)
+from atlas.views.map.domains import DomainRow
+from atlas.views.map.packets import mask_text, pack
+from atlas.views.map.points import Points
+from atlas.views.shared.scope import BEST_MATCH, Scope
+from atlas.views.shared.wording import OUTCOMES, counted, percent, signed
+
+HITS = 50
+"""Hits of a search that the map marks."""
+
+QUERY_HITS = 8
+"""Nearest hits that the question's own place is taken from."""
+
+NEIGHBOURS = 8
+FEWEST = 3
+"""Experiences below which there is nothing to see on a map."""
+
+SUGGESTED = "Over 10 % of the experiences came after the map was made."
+"""Why a map should be made anew."""
+
+ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP", "umap-learn": "UMAP (umap-learn)"}
+"""What may have laid out a map, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """What a question found, as places on the map."""
+
+    ids: tuple[str, ...] = ()
+    """Best first."""
+
+    weights: tuple[float, ...] = ()
+    """How near each is in meaning; empty where they were found by words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marks:
+    """What is marked on the map for this person."""
+
+    inside: Sequence[str] | None = None
+    """Ids in scope; None where all are."""
+
+    chosen: Sequence[str] = ()
+    """Ids of the selection."""
+
+    hits: Hits = Hits()
+    opened: str | None = None
+    """The experience that is shown beside the map."""
+
+    neighbours: Sequence[str] = ()
+    """The ids nearest to it in meaning."""
+
+    focus: tuple[DomainRow | None, int] = (None, 0)
+    """A domain to be shown as large as it can be, and the how manieth such wish it is."""
+
+    start: Mapping[str, Any] | None = None
+    """How the person left the map when last here."""
+
+
+def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any]) -> Colouring:
+    """What the points are coloured by.
+
+    Args:
+        memory_map: Where the domains are.
+        points: Of this map.
+        by: One of `COLOURED_BY`.
+        column: The values of `COLUMNS[by]` by id; unused for domains and outcomes.
+    """
+    values = [column.get(one) for one in points.ids]
+    makers: dict[str, Callable[[], Colouring]] = {
+        DOMAIN: lambda: by_domain(memory_map),
+        OUTCOME: lambda: by_outcome(points.outcomes),
+        AGE: lambda: by_age(values),
+        USE: lambda: by_use(values),
+    }
+    return makers.get(by, lambda: by_value(by, values))()
+
+
+def colours_packet(points: Points, colouring: Colouring, rows: Sequence[DomainRow]) -> bytes:
+    """Colours, legend, and the domains' names."""
+    is_by_domain = colouring.title == DOMAIN
+    layer = {
+        "points": points.key,
+        "title": colouring.title,
+        "shapes": colouring.has_shapes,
+        "entries": [entry.as_json() for entry in colouring.entries],
+        "labels": [
+            {**row.as_label(), "colour": row.number if is_by_domain else None}
+            for row in sorted(rows, key=lambda row: -row.n)
+        ],
+    }
+    return pack(layer, category=colouring.category)
+
+
+def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
+    """What is marked on the map."""
+    domain, turn = marks.focus
+    layer = {
+        "points": points.key,
+        "shown": None if marks.inside is None else mask_text(points.bits_of(marks.inside)),
+        "chosen": mask_text(points.bits_of(marks.chosen)) if marks.chosen else None,
+        "hits": points.places_of(marks.hits.ids),
+        "query": query_place(memory_map, points, marks.hits),
+        "opened": points.places.get(marks.opened or ""),
+        "neighbours": points.places_of(marks.neighbours),
+        "focus": None if domain is None else {**domain.as_label(), "turn": turn},
+        "start": marks.start,
+    }
+    return pack(layer)
+
+
+def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
+    """Where a question would lie: amid its nearest hits, nearer ones counting more; None without such hits."""
+    near = [
+        (points.places[one], weight)
+        for one, weight in zip(hits.ids, hits.weights, strict=False)
+        if one in points.places
+    ]
+    near = near[:QUERY_HITS]
+    if not near:
+        return None
+    weights = np.exp((np.array([weight for _, weight in near]) - near[0][1]) / 0.05)
+    places = memory_map.coordinates[[place for place, _ in near]]
+    return [float(part) for part in (weights[:, None] * places).sum(axis=0) / weights.sum()]
+
+
+def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
+    """What the scope's question finds among what passes its filters; what is buried too, for a person sees it."""
+    if not scope.is_search:
+        return Hits()
+    if scope.by == BEST_MATCH:
+        found = memory.experience.retrieve(scope.text, HITS, where=dict(where), count_retrieval=False, with_buried=True)
+        return Hits(ids=tuple(hit.item.id for hit in found.hits), weights=tuple(hit.similarity for hit in found.hits))
+    named = memory.experience.search_words(scope.text, HITS, where=dict(where), with_buried=True)
+    return Hits(ids=tuple(one.id for one in named))
+
+
+def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
+    """The ids nearest to an experience in meaning; on the map they may lie far away, which shows its distortion."""
+    return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS, with_buried=True))
+
+
+def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> list[str]:
+    """What is selected after something was drawn around points.
+
+    Args:
+        before: Ids that were selected.
+        drawn: Ids that were drawn around.
+        mode: `add` and `remove` change what was selected, anything else takes its place.
+    """
+    if mode == "add":
+        return list(dict.fromkeys([*before, *drawn]))
+    if mode == "remove":
+        taken = set(drawn)
+        return [one for one in before if one not in taken]
+    return list(drawn)
+
+
+def hover_packet(memory: MemorySystem, memory_map: MemoryMap | None, points: Points | None, point: object) -> bytes:
+    """What is known at a glance of the point under the mouse; untrusted text, which the renderer shows as text."""
+    hovered = points.id_of(point) if points else None
+    experience = memory.experience.titles([hovered]) if hovered else {}
+    if not points or not hovered or hovered not in experience or memory_map is None:
+        return pack({"points": "", "point": None, "lines": []})
+    place = points.places[hovered]
+    label = int(memory_map.labels[place])
+    domain = next((domain.name for domain in memory_map.domains if domain.number == label), "in no domain")
+    lines = [experience[hovered][:240], signed(OUTCOMES[points.outcomes[place]]), domain]
+    return pack({"points": points.key, "point": place, "lines": lines})
+
+
+QUALITY_HELP = (
+    "Trustworthiness@15: how many of a point's 15 neighbours on the map are its neighbours in meaning too, "
+    "with those that are far off counting most against it. Click a point to see its true neighbours as lines."
+)
+
+
+def quality_text(memory_map: MemoryMap) -> str:
+    """How far the map can be trusted, and what made it."""
+    n_placed = int(memory_map.is_placed.sum())
+    placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
+    made = ENGINES.get(memory_map.recipe.engine, "made elsewhere")
+    n, true = counted(len(memory_map.ids), "experience"), percent(memory_map.trustworthiness)
+    return f"{n} · {true} of neighbours true · {made}, seed {memory_map.recipe.seed}{placed}"

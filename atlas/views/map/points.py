@@ -1,0 +1,100 @@
+"""The experiences as points, numbered as the browser numbers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.maps.map import MemoryMap
+from atlas.views.map.colours import Categories
+from atlas.views.map.packets import Bits, fingerprint, mask_bits, pack
+from atlas.views.shared.wording import OUTCOMES, counted
+
+LATEST_DAY = 65_534
+"""Days that can be told apart, counted from the first: 179 years."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """The experiences as points, in the order in which the browser numbers them."""
+
+    key: str
+    """A name for exactly these points; what comes back from the browser says which it speaks of."""
+
+    ids: tuple[str, ...]
+    outcomes: Categories
+    """Shape (n,): places in `OUTCOMES`."""
+
+    packet: bytes
+    places: Mapping[str, int]
+    """The number of each id's point."""
+
+    def ids_of(self, mask: str) -> list[str]:
+        """The ids of the points in a mask."""
+        return [self.ids[i] for i in np.flatnonzero(mask_bits(mask, len(self.ids))).tolist()]
+
+    def id_of(self, point: object) -> str | None:
+        """The id of a point; None for anything that is no number of one."""
+        known = isinstance(point, int) and 0 <= point < len(self.ids)
+        return self.ids[point] if known and isinstance(point, int) else None
+
+    def places_of(self, ids: Iterable[str]) -> list[int]:
+        """The numbers of the points of these ids; ids that are not on the map are left out."""
+        return [self.places[one] for one in ids if one in self.places]
+
+    def bits_of(self, ids: Sequence[str]) -> Bits:
+        """Which points these ids are."""
+        bits = np.zeros(len(self.ids), np.bool_)
+        bits[self.places_of(ids)] = True
+        return bits
+
+
+def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -> Points:
+    """The points of a map.
+
+    Args:
+        memory_map: Where each experience lies.
+        columns: Values by id, for `outcome` and `created_at`.
+    """
+    known, n = {name: place for place, name in enumerate(OUTCOMES)}, len(memory_map.ids)
+    outcome, created_at = columns["outcome"], columns["created_at"]
+    named = (known.get(outcome.get(one, ""), 2) for one in memory_map.ids)
+    outcomes = np.fromiter(named, np.uint8, n)
+    first, days = _days([created_at.get(one) for one in memory_map.ids])
+    xy = np.ascontiguousarray(memory_map.coordinates, np.float32)
+    header = {
+        "n": n,
+        "first_day": first.isoformat(),
+        "n_days": int(days.max(initial=0)) + 1,
+        "label": f"Map of {counted(n, 'experience')} in {counted(len(memory_map.domains), 'domain')}.",
+    }
+    key = fingerprint(xy.tobytes(), outcomes.tobytes(), days.tobytes(), "\n".join(memory_map.ids).encode())
+    return Points(
+        key=key,
+        ids=memory_map.ids,
+        outcomes=outcomes,
+        packet=pack({"key": key, **header}, xy=xy.ravel(), outcome=outcomes, day=days),
+        places={one: place for place, one in enumerate(memory_map.ids)},
+    )
+
+
+def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:
+    """The first day, and each record's day counted from it; what has no date counts as of the first."""
+    texts = [str(text or "")[:10] for text in created_at]
+    known = {text: _ordinal(text) for text in set(texts)}
+    held = [ordinal for ordinal in known.values() if ordinal]
+    first = min(held, default=date(1970, 1, 1).toordinal())
+    days = [min(max((known[text] or first) - first, 0), LATEST_DAY) for text in texts]
+    return date.min + timedelta(days=first - 1), np.array(days, np.uint16)
+
+
+def _ordinal(text: str) -> int | None:
+    try:
+        return date.fromisoformat(text).toordinal()
+    except ValueError:
+        return None

@@ -1,0 +1,61 @@
+"""All that is drawn of a map that does not change with what a person selects or asks: worked out once and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.maps.map import MemoryMap
+from atlas.views.lists.columns import ReadColumn
+from atlas.views.map.colours import COLUMNS, Colouring
+from atlas.views.map.domains import DomainRow, domain_rows
+from atlas.views.map.packets import fingerprint
+from atlas.views.map.page import colouring_of, colours_packet
+from atlas.views.map.points import Points, points_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A map as points, and its domains."""
+
+    map: MemoryMap
+    points: Points
+    domains: tuple[DomainRow, ...]
+    """Worst first."""
+
+    def domain(self, number: int | None) -> DomainRow | None:
+        """The domain of this number, if there is one."""
+        return next((row for row in self.domains if row.number == number), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Colours:
+    """What the points are coloured by."""
+
+    colouring: Colouring
+    packet: bytes
+
+
+def sheet_of(column: ReadColumn, memory_map: MemoryMap) -> Sheet:
+    """The sheet of a map."""
+    points = points_of(memory_map, {key: column(key) for key in ("outcome", "created_at")})
+    return Sheet(map=memory_map, points=points, domains=domain_rows(memory_map, points.outcomes))
+
+
+def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
+    """The colours of a sheet.
+
+    Args:
+        column: Reads the values that are not on the sheet.
+        sheet: What is coloured.
+        by: One of `COLOURED_BY`.
+    """
+    values = column(COLUMNS[by]) if by in COLUMNS else {}
+    colouring = colouring_of(sheet.map, sheet.points, by, values)
+    return Colours(colouring=colouring, packet=colours_packet(sheet.points, colouring, sheet.domains))
+
+
+def map_fingerprint(memory_map: MemoryMap) -> str:
+    """A name for exactly this map: it is another one when a point moves or a domain is renamed."""
+    names = "\n".join(f"{domain.number} {domain.name}" for domain in memory_map.domains)
+    arrays = (memory_map.coordinates.tobytes(), memory_map.labels.tobytes())
+    return fingerprint(*arrays, names.encode("utf-8", "surrogatepass"))

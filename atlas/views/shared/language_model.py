@@ -1,0 +1,52 @@
+"""Which language model the dashboard may ask, and what becomes of that: of having one, and of having none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from atlas.core.errors import AtlasError, LLMUnavailable
+from atlas.core.settings import Settings
+from atlas.llm.anthropic import KEY, AnthropicLLM
+
+NONE = "No language model"
+
+WITHOUT = (
+    "Everything works without one, by rules: strategies are written by pattern, concepts are composed by their types, "
+    "what compression finds is named after its code, experiences are refined by how alike they are and how they went, "
+    "and the journal sums up in sentences of its own. Searching, Ask and the map never need one."
+)
+
+HOW = f"To use one, set {KEY}, or ATLAS_LLM_BASE_URL to a server that speaks the Messages API, and start again."
+
+WITH = (
+    "It is asked where you compose concepts, write strategies from attempts or let the journal forget, and, if you "
+    "choose it there, where you compress or refine. Searching, Ask and the map never ask it."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageModel:
+    """The model that is configured, or why there is none."""
+
+    client: AnthropicLLM | None
+    badge: str
+    """Its name, or that there is none."""
+
+    sentences: tuple[str, ...]
+    """What that enables or disables, and how to change it."""
+
+
+def language_model(settings: Settings) -> LanguageModel:
+    """The model that the environment names; connecting asks it nothing."""
+    try:
+        client = AnthropicLLM(settings)
+    except LLMUnavailable as error:
+        is_forbidden = settings.llm_forbidden and "forbidden" in str(error)
+        return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error) if is_forbidden else HOW))
+    except AtlasError as error:
+        return LanguageModel(client=None, badge=NONE, sentences=(WITHOUT, str(error)))
+    server = f" at {settings.llm_base_url}" if settings.llm_base_url else ""
+    budget = f"It may take {settings.llm_budget_tokens:,} tokens for each thing that you ask for."
+    return LanguageModel(
+        client=client, badge=settings.llm_model, sentences=(f"{settings.llm_model}{server}.", WITH, budget)
+    )

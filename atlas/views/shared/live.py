@@ -1,0 +1,47 @@
+"""What others have done to the store since a page was drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.state import StoreState, store_state
+
+OPERATIONS_SEEN = 50
+"""Operations that are looked at; more than these in the time of one page are rare, and then the counts are a floor."""
+
+UNNAMED = "Changed elsewhere"
+WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "removed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """The state of the store that a page shows."""
+
+    state: StoreState
+    counts: Mapping[str, Mapping[str, int]]
+    """What each of the newest operations had done by then, by its id: an import may still be going on."""
+
+
+def drawn_now(memory: MemorySystem) -> Drawn:
+    """The state of the store now. It is read first, so what comes between is noticed, not missed."""
+    state = store_state(memory)
+    counts = {operation.id: dict(operation.counts) for operation in memory.history(OPERATIONS_SEEN)}
+    return Drawn(state=state, counts=counts)
+
+
+def changes_since(drawn: Drawn, memory: MemorySystem) -> str:
+    """`3 new · 1 removed`, done since a page was drawn; empty where nothing was."""
+    now = store_state(memory)
+    if now == drawn.state:
+        return ""
+    if now.ledger_id != drawn.state.ledger_id:
+        return UNNAMED
+    totals = dict.fromkeys(WORDS, 0)
+    for operation in memory.history(OPERATIONS_SEEN):
+        before = drawn.counts.get(operation.id, {})
+        for name in totals:
+            totals[name] += operation.counts.get(name, 0) - before.get(name, 0)
+    named = [f"{n:,} {WORDS[name]}" for name, n in totals.items() if n > 0]
+    return " · ".join(named) or UNNAMED

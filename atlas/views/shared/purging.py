@@ -1,0 +1,154 @@
+"""What a purge would do, in the words that the command line and the pages share, and confirming it by typing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
+from atlas.memory.journal.memory import REFUSED_COLLECTION
+from atlas.memory.system import MemorySystem
+from atlas.storage.purge import Doomed, Purged, PurgePlan
+from atlas.storage.sqlite.words.quotes import Quote
+from atlas.views.shared.kinds import Kind, kind_of
+from atlas.views.shared.wording import counted, in_words, moment_of
+
+WORD = "PURGE"
+"""What a person types to confirm, where not the beginning of the one id."""
+
+FINAL = "This cannot be undone, by any command or by anybody."
+
+COPIES_ELSEWHERE = (
+    "Backups, exports, the files that it was imported from, marks files under version control, and what other programs "
+    "have read of it are yours to remove. Importing such a file again brings it back as a new record, unless it gives "
+    "it the same id."
+)
+
+NOUNS = {CONVERSATIONS: "turn of a conversation", REFUSED_COLLECTION: "refused entry"}
+"""Of collections that are no kind with a page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeRow:
+    """One record of a plan."""
+
+    id: str
+    title: str
+    """Untrusted text."""
+
+    kind: str
+    why: str
+    """What goes of it; or where and how one that stays holds the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeView:
+    """A plan as it is shown before it is applied."""
+
+    headline: str
+    """Holds nothing that memories hold, as do the notes."""
+
+    going: tuple[PurgeRow, ...]
+    staying: tuple[PurgeRow, ...]
+    """Other records that say the same, or name one that goes."""
+
+    notes: tuple[str, ...]
+    removed: tuple[str, ...]
+    """Files that would go besides: paths, which are untrusted text."""
+
+    files: tuple[str, ...]
+    """Files that stay and may hold it: paths, which are untrusted text."""
+
+    words: tuple[str, ...]
+    """What confirms it, typed."""
+
+    def is_confirmed_by(self, typed: str) -> bool:
+        """Whether this is what a person should type."""
+        return typed.strip() in self.words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeProposal:
+    """A purge that a person looks at."""
+
+    plan: PurgePlan
+    view: PurgeView
+
+    def apply(self, memory: MemorySystem, reason: str = "") -> Purged:
+        """Do exactly this; `PlanOutdated` where one of the records has changed since."""
+        return memory.apply_purge(self.plan, reason=reason)
+
+
+def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = None) -> PurgeProposal:
+    """What purging these would do now.
+
+    Args:
+        kind: What they are; None for records of any memory.
+    """
+    collection = kind.records(memory).collection_name if kind is not None else ""
+    plan = memory.plan_purge(ids, collection=collection)
+    return PurgeProposal(plan=plan, view=purge_view(memory, plan))
+
+
+def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
+    """What a purge would do."""
+    nouns = Counter(_noun(memory, record.collection) for record in plan.records)
+    beginnings = {record.id[:8] for record in plan.records}
+    return PurgeView(
+        headline=f"{in_words([counted(n, noun) for noun, n in nouns.items()])} would be gone for good.",
+        going=tuple(_going(memory, record) for record in plan.records),
+        staying=tuple(_staying(memory, quote) for quote in plan.quotes),
+        notes=tuple(_notes(plan)),
+        removed=plan.copies,
+        files=tuple(_files(plan)),
+        words=(WORD, *(beginnings if len(beginnings) == 1 else ())),
+    )
+
+
+def done_sentence(done: Purged) -> str:
+    """What a purge did, in our own words."""
+    return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
+
+
+def _notes(plan: PurgePlan) -> Iterator[str]:
+    yield (
+        "It goes from its memory, the trash, the history, the marks, keyword search, the index, the cache and the free "
+        "pages of the store's file. The history keeps that it was purged, by whom, when and why, and the ids."
+    )
+    yield "The index, the map, near-duplicates, plans and measurements are made anew when they are next asked for."
+    if plan.n_reasons:
+        yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
+    yield COPIES_ELSEWHERE
+    yield FINAL
+
+
+def _files(plan: PurgePlan) -> Iterator[str]:
+    for backup in plan.backups:
+        yield f"{backup.path} (backup of {moment_of(backup.made_at)})"
+    yield from (f"{path} (in the store's directory, but not of ATLAS)" for path in plan.strangers)
+
+
+def _going(memory: MemorySystem, record: Doomed) -> PurgeRow:
+    where = "" if record.is_live else "deleted"
+    earlier = counted(record.n_earlier, "earlier state") if record.n_earlier else ""
+    return PurgeRow(
+        id=record.id,
+        title=record.title,
+        kind=_noun(memory, record.collection),
+        why=", ".join(part for part in (where, earlier) if part),
+    )
+
+
+def _staying(memory: MemorySystem, quote: Quote) -> PurgeRow:
+    how = f"shares {counted(quote.n_shared, 'passage')}" if quote.n_shared else "names it"
+    return PurgeRow(
+        id=quote.record_id,
+        title=quote.title,
+        kind=_noun(memory, quote.collection),
+        why=f"{how} {quote.where}".strip(),
+    )
+
+
+def _noun(memory: MemorySystem, collection: str) -> str:
+    return NOUNS.get(collection) or kind_of(memory, collection).noun

@@ -1,0 +1,201 @@
+"""The scope: which experiences a person looks at, shared by every page and kept in the address."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from atlas.maps.map import UNCLUSTERED, MemoryMap
+from atlas.memory.base.records import RecordMemory
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.wording import counted, in_words
+
+BEST_MATCH, WORDS = "Best match", "Words"
+BY = (BEST_MATCH, WORDS)
+
+AWAITED = (
+    "The scope asks for a domain, and the map that tells what it holds is not made yet. Until then nothing can be done "
+    "with all that is in scope."
+)
+
+OPTIONS_SHOWN = 300
+"""The most frequent values of a field that a box offers; a link may name any other one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a person has narrowed the memory to; nothing at first."""
+
+    text: str = ""
+    """A question: experiences are ranked by it, or highlighted, never left out."""
+
+    by: str = BEST_MATCH
+    """`BEST_MATCH` or `WORDS`."""
+
+    outcomes: tuple[str, ...] = ()
+    """Only these; all where empty. The same holds for the next four."""
+
+    domains: tuple[int, ...] = ()
+    """Numbers of domains on the map; `UNCLUSTERED` for what belongs to none."""
+
+    tags: tuple[Any, ...] = ()
+    sources: tuple[Any, ...] = ()
+    agents: tuple[Any, ...] = ()
+    is_pinned: bool = False
+    """Whether only pinned ones are wanted."""
+
+    since: date | None = None
+    """The first day, in UTC."""
+
+    until: date | None = None
+    """The last day, in UTC."""
+
+    @property
+    def is_search(self) -> bool:
+        """Whether there is a question."""
+        return bool(self.text.strip())
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self._chosen() or self.domains or self.is_pinned or self.since or self.until)
+
+    def awaits(self, memory_map: MemoryMap | None) -> bool:
+        """Whether it asks for domains, and nobody can tell yet what is in them."""
+        return bool(self.domains) and not tells_domains(memory_map)
+
+    def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
+        """The filter as the store takes it.
+
+        Args:
+            memory_map: Where the domains' members are found; no experience is in a domain while it tells of none.
+        """
+        where: dict[str, Any] = {key: {"$in": list(values)} for key, values in self._chosen().items()}
+        if self.domains:
+            where["id"] = {"$in": members(memory_map, self.domains)}
+        if self.is_pinned:
+            where["marks.pinned"] = True
+        if days := self._days():
+            where["created_at"] = days
+        return where
+
+    def _chosen(self) -> dict[str, tuple[Any, ...]]:
+        wanted = {"outcome": self.outcomes, "marks.tags": self.tags, "source": self.sources, "agent_id": self.agents}
+        return {key: values for key, values in wanted.items() if values}
+
+    def _days(self) -> dict[str, str]:
+        """Times are texts that sort as the times do, so a day is the text that all its times begin with."""
+        days = {}
+        if self.since:
+            days["$gte"] = self.since.isoformat()
+        if self.until:
+            days["$lt"] = (self.until + timedelta(days=1)).isoformat() if self.until < date.max else "9999-12-32"
+        return days
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeOptions:
+    """What the boxes of the scope bar can offer: untrusted text."""
+
+    tags: Mapping[Any, int]
+    """How many experiences hold each, most frequent first; so the next two."""
+
+    sources: Mapping[Any, int]
+    agents: Mapping[Any, int]
+
+
+def scope_options(memory: MemorySystem) -> ScopeOptions:
+    """What the store's experiences can be narrowed by."""
+    return ScopeOptions(
+        tags=known_tags(memory.experience),
+        sources=memory.experience.values("source"),
+        agents=memory.experience.values("agent_id"),
+    )
+
+
+def known_tags(records: RecordMemory) -> dict[str, int]:
+    """How many records hold each tag, most frequent first."""
+    tags: Counter[str] = Counter()
+    for held in records.column("marks.tags").values():
+        tags.update([held] if isinstance(held, str) else held)
+    return dict(tags.most_common())
+
+
+def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
+    """What a box offers: the most frequent values, and those that are chosen, even where nothing holds them any more.
+
+    A value that is chosen stays until the person takes it away: it would widen the scope unasked if it fell out.
+    """
+    return list(dict.fromkeys([*list(held)[:OPTIONS_SHOWN], *chosen]))
+
+
+def tells_domains(memory_map: MemoryMap | None) -> bool:
+    """Whether domains were looked for: there is a map, and not only the sketch of one."""
+    return memory_map is not None and not memory_map.is_sketch
+
+
+def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
+    """What each domain is called in a box, by its number, largest first; those that are not there keep their number.
+
+    No two are called the same. The title says nothing that changes with every record, such as how many it has: by it
+    a box tells what is chosen.
+    """
+    told = memory_map if memory_map is not None and tells_domains(memory_map) else None
+    domains = told.domains if told is not None else ()
+    titles = {domain.number: domain.name for domain in domains}
+    if told is not None and domains and told.share_unclustered:
+        titles[UNCLUSTERED] = "Unclustered"
+    frequent = {title for title, n in Counter(titles.values()).items() if n > 1}
+    titles = {number: f"{title} (domain {number})" if title in frequent else title for number, title in titles.items()}
+    why = "gone since" if told is not None else "when the map is made"
+    return titles | {number: f"{_domain(number)}, {why}" for number in chosen if number not in titles}
+
+
+def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
+    """The ids of the experiences in any of these domains; none while nobody can tell."""
+    if memory_map is None or not tells_domains(memory_map):
+        return []
+    wanted = set(domains)
+    labels = memory_map.labels.tolist()
+    return [record_id for record_id, label in zip(memory_map.ids, labels, strict=True) if label in wanted]
+
+
+def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, str]:
+    """The name of the domain that each of these experiences lies in; those that lie in none are left out."""
+    if memory_map is None:
+        return {}
+    wanted, names = set(ids), {domain.number: domain.name for domain in memory_map.domains}
+    labelled = zip(memory_map.ids, memory_map.labels.tolist(), strict=True)
+    return {record_id: names[label] for record_id, label in labelled if record_id in wanted and label in names}
+
+
+def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
+    """`41 of 306 experiences in scope`; holds nothing that memories hold.
+
+    Args:
+        n_inside: How many are in it; None while that cannot be told.
+        n_all: How many there are.
+    """
+    inside = counted(n_all, "experience")
+    if n_inside is None:
+        inside = f"{inside}; how many of them are in scope is known when the map is made"
+    elif scope.is_narrow:
+        inside = f"{n_inside:,} of {inside} in scope"
+    if not scope.is_search:
+        return inside
+    return f"{inside}, ranked by {'meaning and words' if scope.by == BEST_MATCH else 'words'}"
+
+
+def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
+    """What an address asked for and this store does not hold, in our own words; empty where there is none."""
+    named = [counted(n, noun) for noun, n in n_left_out.items() if n]
+    if not named:
+        return ""
+    return f"The address also asked for {in_words(named)} that this store does not hold; left out here."
+
+
+def _domain(number: int) -> str:
+    return "Unclustered" if number == UNCLUSTERED else f"Domain {number}"

@@ -1,0 +1,83 @@
+"""What something of a memory was before each edit, and what an earlier version of it would change."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from atlas.core.errors import NotFound
+from atlas.memory.base.versions import ItemVersion
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import moment
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionView:
+    """Something as it was before an edit."""
+
+    number: int
+    when: str
+    """In words of our own."""
+
+    actor: str
+    """Who replaced it: untrusted text."""
+
+    difference: Text
+    """From this version to what came after it."""
+
+    is_now: bool
+    """Whether it says all of this now."""
+
+
+def version_views(
+    now: T, versions: Sequence[ItemVersion[T]], editable: Sequence[str], texts: Callable[[T], Mapping[str, str]]
+) -> tuple[VersionView, ...]:
+    """The versions, the last replaced first.
+
+    Args:
+        editable: The names of the fields that an edit can change.
+        texts: What one says, by the names of its parts.
+    """
+    after = [now, *(version.item for version in versions)]
+    return tuple(
+        VersionView(
+            number=version.number,
+            when=moment(version.replaced_at),
+            actor=version.actor,
+            difference=_difference(texts(version.item), texts(later)),
+            is_now=not changes_to(now, version.item, editable),
+        )
+        for version, later in zip(versions, after, strict=False)
+    )
+
+
+def version_changes(
+    now: T | None, versions: Sequence[ItemVersion[T]], number: int, editable: Sequence[str]
+) -> dict[str, Any]:
+    """What `edit` takes to make something what it was before a change; nothing where it says all of that now.
+
+    Raises:
+        NotFound: It, or that version of it, is not there.
+    """
+    found = {version.number: version.item for version in versions}
+    if now is None or number not in found:
+        raise NotFound("this version is not in the store any more")
+    return changes_to(now, found[number], editable)
+
+
+def changes_to(now: T, wanted: T, editable: Sequence[str]) -> dict[str, Any]:
+    """The fields in which something should differ from what it is now."""
+    return {name: getattr(wanted, name) for name in editable if getattr(wanted, name) != getattr(now, name)}
+
+
+def _difference(before: Mapping[str, str], after: Mapping[str, str]) -> Text:
+    lines = difflib.unified_diff(_lines(before), _lines(after), "before", "after", lineterm="")
+    return Text("\n".join(lines) or "(only what is not shown here differs)", "diff")
+
+
+def _lines(texts: Mapping[str, str]) -> list[str]:
+    return [line for name, text in texts.items() if text for line in (f"# {name}", *text.splitlines())]

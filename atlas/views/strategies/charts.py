@@ -1,0 +1,129 @@
+"""Tries of a strategy over time, and what each way of counting makes of them, as charts. They hold no memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from atlas.core.operations import Use
+from atlas.core.types import Outcome
+from atlas.memory.base.success_rates import (
+    BayesianUpdater,
+    EMASuccessUpdater,
+    RecencyWeightedUpdater,
+    SimpleAverageUpdater,
+    credible_interval,
+    replay,
+)
+from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.views.charts.growth import BAND_COLOUR, Chart
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
+from atlas.views.shared.wording import moment, percent
+
+UPDATERS: Mapping[str, SuccessRateUpdater] = {
+    "Moving average (alpha 0.1)": EMASuccessUpdater(),
+    "Plain average": SimpleAverageUpdater(),
+    "Bayesian (uniform prior)": BayesianUpdater(),
+    "Recent first (half-life 10 tries)": RecencyWeightedUpdater(),
+}
+"""The ways of counting that are compared, by what they are called."""
+
+MOST_POINTS = 2_000
+"""Tries that a chart draws, the latest; of more, the eye sees no single one."""
+
+
+def tries_chart(attempts: Sequence[Use]) -> Chart:
+    """The share of successes until each try with its 95 % interval, and each try as a mark at 100 or 0 %.
+
+    Args:
+        attempts: Oldest first; at least one.
+    """
+    points, n_succeeded = [], 0
+    for n, attempt in enumerate(attempts, start=1):
+        n_succeeded += attempt.success
+        points.append((n, attempt, n_succeeded / n, credible_interval(n_succeeded, n)))
+    points = points[-MOST_POINTS:]
+    line: Chart = {"type": "scatter", "mode": "lines", "showlegend": False, "x": [n for n, *_ in points]}
+    edge = {**line, "line": {"width": 0}, "hoverinfo": "skip"}
+    said = [f"{percent(rate)} of {n:,}, 95 %: {i.low * 100:.0f}–{percent(i.high)}" for n, _, rate, i in points]
+    return {
+        "data": [
+            {**edge, "y": [interval.low for *_, interval in points]},
+            {**edge, "y": [interval.high for *_, interval in points], "fill": "tonexty", "fillcolor": BAND_COLOUR},
+            {
+                **line,
+                "mode": "lines" if len(points) > 1 else "markers",
+                "y": [rate for _, _, rate, _ in points],
+                "line": {"color": PALETTE[0], "width": 2},
+                "text": said,
+                "hovertemplate": "until try %{x}: %{text}<extra></extra>",
+            },
+            *_marks(points),
+        ],
+        "layout": _layout("try, in the order of time"),
+    }
+
+
+def tries_caption(attempts: Sequence[Use]) -> str:
+    """What the chart shows, in one line for those who cannot see it."""
+    n_succeeded = sum(attempt.success for attempt in attempts)
+    return (
+        f"{n_succeeded:,} of {len(attempts):,} tries succeeded, from {moment(attempts[0].at)} "
+        f"to {moment(attempts[-1].at)}"
+    )
+
+
+def updaters_chart(attempts: Sequence[Use]) -> Chart:
+    """The success rate after each try as each way of counting has it."""
+    traces = []
+    for colour, (name, updater) in zip(PALETTE, UPDATERS.items(), strict=False):
+        points = replay(updater, attempts)[-MOST_POINTS:]
+        trace: Chart = {
+            "type": "scatter",
+            "mode": "lines" if len(points) > 1 else "markers",
+            "name": name,
+            "x": [point.count for point in points],
+            "y": [point.rate for point in points],
+            "line": {"color": colour, "width": 2},
+            "hovertemplate": f"{name}, after try %{{x}}: %{{y:.0%}}<extra></extra>",
+        }
+        traces.append(trace)
+    return {"data": traces, "layout": _layout("try, in the order of time")}
+
+
+def updater_estimates(attempts: Sequence[Use]) -> tuple[tuple[str, float], ...]:
+    """What each way of counting makes of all tries: its name, and the rate in [0, 1]."""
+    replayed = ((name, replay(updater, attempts)) for name, updater in UPDATERS.items())
+    return tuple((name, points[-1].rate) for name, points in replayed if points)
+
+
+def _marks(points: Sequence[tuple[int, Use, float, Any]]) -> list[Chart]:
+    traces = []
+    for success in (True, False):
+        of = [(n, attempt) for n, attempt, *_ in points if attempt.success is success]
+        label = Outcome(success).label
+        trace: Chart = {
+            "type": "scatter",
+            "mode": "markers",
+            "name": label,
+            "x": [n for n, _ in of],
+            "y": [1.0 if success else 0.0] * len(of),
+            "marker": {"color": OUTCOME_COLOURS[label], "size": 7, "symbol": "circle" if success else "x"},
+            "text": [moment(attempt.at) for _, attempt in of],
+            "hovertemplate": f"try %{{x}}, {label}, %{{text}}<extra></extra>",
+        }
+        traces += [trace] if of else []
+    return traces
+
+
+def _layout(across: str) -> Chart:
+    return {
+        "height": 300,
+        "margin": {"l": 50, "r": 10, "t": 10, "b": 40},
+        "legend": {"orientation": "h", "x": 0, "y": 1.15},
+        "hovermode": "closest",
+        "dragmode": False,
+        "xaxis": {"title": {"text": across}, "fixedrange": True, "showgrid": False, "tickformat": "d", "nticks": 8},
+        "yaxis": {"range": [-0.05, 1.05], "tickformat": ".0%", "fixedrange": True, "nticks": 5,
+                  "title": {"text": "succeeded"}},
+    }  # fmt: skip

@@ -1,0 +1,258 @@
+"""The list of strategies: a question, filters, an order and a page become rows that say how surely each works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.hits import Hit
+from atlas.core.operations import NO_MARKS
+from atlas.core.statistics import SuccessRate
+from atlas.core.types import Strategy
+from atlas.memory.base.success_rates import Trend, lower_bound, trend
+from atlas.memory.strategies.memory import StrategyRate
+from atlas.memory.strategies.sources import tasks_without
+from atlas.memory.system import MemorySystem
+from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.experience.list import NEWEST, marks_text
+from atlas.views.lists.listing import Listing, Question, Row, best_matches, explained, listed_caption, on_page
+from atlas.views.lists.rates import rate_line
+from atlas.views.shared.scope import known_tags
+from atlas.views.shared.wording import counted, found_caption, percent
+
+SUREST, HIGHEST, MOST_TRIED = "Surest first", "Highest rate first", "Most tries first"
+
+ORDERS = (SUREST, HIGHEST, MOST_TRIED, NEWEST, "Oldest first", "Title, A to Z")
+"""What the list can be sorted by. The surest has the highest lower end of its interval."""
+
+STORED_ORDERS: Mapping[str, tuple[str, bool]] = {
+    NEWEST: ("created_at", True),
+    "Oldest first": ("created_at", False),
+    "Title, A to Z": ("title", False),
+}
+"""Those that the store sorts by itself: the key, and whether high values come first."""
+
+ALL, READ, RETIRED = "All", "Read by agents", "Retired"
+STATES = (ALL, READ, RETIRED)
+
+BY_HAND = "by hand"
+"""How a strategy was written that says nothing of what abstracted it."""
+
+TEXT_CHARACTERS = 400
+
+NOT_TRIED = "no tries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyQuery(Question):
+    """What a person asked for."""
+
+    written_by: tuple[Any, ...] = ()
+    """Only these; all where empty. The same holds for the next two."""
+
+    domains: tuple[Any, ...] = ()
+    tags: tuple[Any, ...] = ()
+    state: str = ALL
+    """One of `STATES`."""
+
+    order: str = SUREST
+    """One of `ORDERS`; a search has its own order."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether some strategies are left out."""
+        return bool(self.written_by or self.domains or self.tags or self.state != ALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyOptions:
+    """What the list can be narrowed by: how many strategies have each value, most frequent first; untrusted text."""
+
+    written_by: Mapping[Any, int]
+    domains: Mapping[Any, int]
+    tags: Mapping[Any, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyRow(Row):
+    """One line of the list; what comes from the store is untrusted text."""
+
+    title: str
+    situation: str
+    suggestion: str
+    tries: str
+    """`36 % (25–48 %, n = 64)`; `no tries` where there is none."""
+
+    rate: float | None
+    """Of the tries, in percent; None where there is none."""
+
+    n: int
+    bar: str
+    """The rate with its interval as a picture; in grey, how its tasks went without it; empty where nothing says."""
+
+    trend: str
+    without: str
+    """How attempts went at the tasks that it comes from, made without it; empty where there is none."""
+
+    n_sources: int
+    retired: str
+    """`by hand` or `by its outcomes`; empty for one that agents are given."""
+
+    written_by: str
+    created_at: datetime | None
+    """In UTC."""
+
+
+def strategy_options(memory: MemorySystem) -> StrategyOptions:
+    """What the bank's strategies can be narrowed by."""
+    bank = memory.strategies
+    return StrategyOptions(written_by=bank.values("derived_by"), domains=bank.values("domain"), tags=known_tags(bank))
+
+
+def search_strategies(memory: MemorySystem, query: StrategyQuery) -> tuple[Hit[Strategy], ...]:
+    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+    found = best_matches(memory.strategies, query.text, _where(memory, query), with_irrelevant=query.with_irrelevant)
+    return tuple(found.hits)
+
+
+def found_strategies(
+    memory: MemorySystem, query: StrategyQuery, found: Sequence[Hit[Strategy]], page: int = 1
+) -> Listing[StrategyRow]:
+    """One page of what a search found; the first is 1."""
+    rows = strategy_rows(memory, explained(on_page(found, page)))
+    return Listing(rows=rows, n=len(found), caption=_search_caption(memory, query, len(found)))
+
+
+def listed_strategies(memory: MemorySystem, query: StrategyQuery, page: int = 1) -> Listing[StrategyRow]:
+    """One page of the list without a question; the first is 1."""
+    where = _where(memory, query)
+    ids = ordered_ids(memory, query.order, where)
+    shown = memory.strategies.get_many(on_page(ids, page))
+    return Listing(
+        rows=strategy_rows(memory, [(strategy, None, "") for strategy in shown]),
+        n=len(ids),
+        caption=listed_caption(len(ids), memory.strategies.count(), "strategy", is_narrow=query.is_narrow),
+    )
+
+
+def similar_strategies(memory: MemorySystem, strategy_id: str, k: int = 8) -> tuple[StrategyRow, ...]:
+    """The strategies whose situations are nearest to that of one."""
+    return strategy_rows(memory, explained(memory.strategies.similar(strategy_id, k, with_buried=True)))
+
+
+def ordered_ids(memory: MemorySystem, order: str, where: Mapping[str, Any] | None = None) -> list[str]:
+    """The ids of those that pass a filter, in one of `ORDERS`."""
+    if order in STORED_ORDERS:
+        order_by, descending = STORED_ORDERS[order]
+        return [row["id"] for row in memory.strategies.browse(where, order_by=order_by, descending=descending)]
+    ids = memory.strategies.ids(where)
+    n_uses = memory.strategies.column("usage.n_uses", where)
+    n_good = memory.strategies.column("usage.n_successes", where)
+    tries = {one: (n_good.get(one, 0), n_uses.get(one, 0)) for one in ids}
+    without = _shares_without(memory, [one for one in ids if not tries[one][1]])
+    worth = _WORTH[order]
+    return sorted(ids, key=lambda one: (*worth(*tries[one]), without.get(one, 0.0)), reverse=True)
+
+
+def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | None, str]]) -> tuple[StrategyRow, ...]:
+    """Lines of a list: strategies, each with its relevance to a question and why it stands where it does."""
+    strategies = [strategy for strategy, _, _ in found]
+    ids = [strategy.id for strategy in strategies]
+    marks, rates = memory.strategies.marks(ids), memory.strategies.rates(ids)
+    uses, without = memory.strategies.attempts_of(ids), tasks_without(memory.strategies, memory.experience, strategies)
+    return tuple(
+        StrategyRow(
+            id=one.id,
+            title=one.title,
+            situation=" ".join(one.situation[:TEXT_CHARACTERS].split()),
+            suggestion=" ".join(one.suggestion[:TEXT_CHARACTERS].split()),
+            tries=tries_text(rates[one.id]),
+            rate=100 * rates[one.id].n_succeeded / rates[one.id].n if rates[one.id].n else None,
+            n=rates[one.id].n,
+            bar=_bar(rates[one.id], without[one.id]),
+            trend=trend_text(trend([use.success for use in uses[one.id]])),
+            without=without_text(without[one.id]),
+            n_sources=len(one.sources),
+            retired=rates[one.id].retired,
+            written_by=written_by(one),
+            created_at=one.created_at.astimezone(UTC) if one.created_at else None,
+            marks=marks_text(marks.get(one.id, NO_MARKS)),
+            relevance=relevance,
+            why=why,
+        )
+        for one, relevance, why in found
+        if one.id in rates
+    )
+
+
+def tries_text(rate: StrategyRate) -> str:
+    """`36 % (25–48 %, n = 64)`; `no tries` before any."""
+    if not rate.n:
+        return NOT_TRIED
+    low, high = rate.interval.low * 100, percent(rate.interval.high)
+    return f"{percent(rate.n_succeeded / rate.n)} ({low:.0f}–{high}, n = {rate.n:,})"
+
+
+def without_text(rate: SuccessRate) -> str:
+    """`50 % (15–85 %, n = 4)`; empty where there is no attempt with a known outcome."""
+    return rate_line(rate) if rate.n_known else ""
+
+
+def trend_text(found: Trend | None) -> str:
+    """`↗ 40 → 80 %`; an arrow to the right where the change may be chance, empty of too few tries."""
+    if found is None:
+        return ""
+    sign = {1: "↗", 0: "→", -1: "↘"}[found.direction]
+    return f"{sign} {found.before * 100:.0f} to {percent(found.recent)}"
+
+
+def written_by(strategy: Strategy) -> str:
+    """`template`, the name of a language model, or `by hand`: untrusted text."""
+    return str(strategy.metadata.get("derived_by") or BY_HAND)
+
+
+def _where(memory: MemorySystem, query: StrategyQuery) -> dict[str, Any]:
+    """The filter as the store takes it."""
+    wanted = {"derived_by": query.written_by, "domain": query.domains, "marks.tags": query.tags}
+    where: dict[str, Any] = {key: {"$in": list(values)} for key, values in wanted.items() if values}
+    if query.state != ALL:
+        retired = memory.strategies.retired()
+        is_shown = retired.__contains__ if query.state == RETIRED else lambda one: one not in retired
+        where["id"] = {"$in": [one for one in memory.strategies.ids() if is_shown(one)]}
+    return where
+
+
+def _lower(n_succeeded: int, n: int) -> tuple[float, ...]:
+    return (lower_bound(n_succeeded, n),)
+
+
+def _share(n_succeeded: int, n: int) -> tuple[float, ...]:
+    return (n_succeeded / n if n else -1.0, n)
+
+
+def _many(n_succeeded: int, n: int) -> tuple[float, ...]:
+    return (n, n_succeeded)
+
+
+_WORTH: Mapping[str, Callable[[int, int], tuple[float, ...]]] = {SUREST: _lower, HIGHEST: _share, MOST_TRIED: _many}
+
+
+def _shares_without(memory: MemorySystem, ids: Sequence[str]) -> dict[str, float]:
+    """The low end of how the tasks of strategies went without them: what orders those that nobody has tried."""
+    found = tasks_without(memory.strategies, memory.experience, memory.strategies.get_many(ids)) if ids else {}
+    return {one: rate.interval.low for one, rate in found.items() if rate.interval is not None}
+
+
+def _bar(rate: StrategyRate, without: SuccessRate) -> str:
+    if rate.n:
+        return interval_bar(rate.interval, rate.n_succeeded / rate.n)
+    if without.interval is None or without.share is None:
+        return ""
+    return interval_bar(without.interval, without.share, is_tried=False)
+
+
+def _search_caption(memory: MemorySystem, query: StrategyQuery, n_found: int) -> str:
+    among = counted(memory.strategies.count(_where(memory, query)), "strategy")
+    return found_caption(n_found, among, with_irrelevant=query.with_irrelevant)

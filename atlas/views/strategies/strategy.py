@@ -1,0 +1,286 @@
+"""One strategy in full: what it says, how surely it works, and exactly which attempts say so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage, Use
+from atlas.core.statistics import SuccessRate
+from atlas.core.types import Outcome, Strategy
+from atlas.memory.base.success_rates import trend
+from atlas.memory.strategies.effects import StrategyEffect, Tries, effect
+from atlas.memory.strategies.memory import EDITABLE, StrategyRate
+from atlas.memory.strategies.sources import linked, tasks_without
+from atlas.memory.system import MemorySystem
+from atlas.views.charts.interval_bars import interval_bar
+from atlas.views.experience.experience import Fact, Part
+from atlas.views.lists.editable import EditableFields
+from atlas.views.shared.texts import Text, as_json, text_of
+from atlas.views.shared.versions import VersionView, version_changes, version_views
+from atlas.views.shared.wording import counted, moment, percent, signed
+from atlas.views.strategies.list import NOT_TRIED, trend_text, without_text, written_by
+from atlas.views.strategies.parameters import parameters_in, parameters_text
+
+SOURCES_SHOWN = 20
+ATTEMPTS_SHOWN = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditableStrategy(EditableFields):
+    """What a person can write of a strategy by hand, as texts."""
+
+    title: str = ""
+    situation: str = ""
+    suggestion: str = ""
+    parameters: str = ""
+    """One a line: `name (type): what it is`."""
+
+    rationale: str = ""
+
+    @classmethod
+    def of(cls, strategy: Strategy) -> EditableStrategy:
+        """What a strategy says now."""
+        texts = {field.name: getattr(strategy, field.name) for field in fields(cls) if field.name != "parameters"}
+        return cls(**texts, parameters=parameters_text(strategy.parameters))
+
+    def changes(self, begun: EditableStrategy) -> dict[str, Any]:
+        """What `edit` takes to make a strategy say this, where the person has changed what they began with.
+
+        Raises:
+            InvalidInput: The parameters cannot be read.
+        """
+        changes = EditableFields.changes(self, begun)
+        return changes | {"parameters": parameters_in(self.parameters)} if "parameters" in changes else changes
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """An attempt that a strategy was abstracted from."""
+
+    experience_id: str
+    """Empty where the attempt is not remembered any more."""
+
+    outcome: str
+    title: str
+    """Untrusted text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """A try of a strategy."""
+
+    number: int
+    """Counted from 1, the oldest."""
+
+    outcome: str
+    at: datetime
+    """In UTC."""
+
+    task: str
+    """Untrusted text."""
+
+    experience_id: str
+    """What it is remembered as; empty where it is not."""
+
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyDetail:
+    """All that is known of one strategy, but for what has to be searched."""
+
+    id: str
+    title: Text
+    situation: Text
+    suggestion: Text
+    parameters: tuple[Mapping[str, str], ...]
+    """Untrusted texts by `name`, `type`, `description` and `example`."""
+
+    rationale: Text | None
+    background: Part | None
+    marks: Marks
+    editable: EditableStrategy
+    rate: StrategyRate
+    headline: str
+    """How surely it works, in a sentence of our own."""
+
+    bar: str
+    facts: tuple[Fact, ...]
+    attempts: tuple[Use, ...]
+    """Every try, oldest first."""
+
+    sources: tuple[SourceRow, ...]
+    n_more_sources: int
+    versions: tuple[VersionView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectRow:
+    """Attempts with a strategy, or without it."""
+
+    what: str
+    succeeded: str
+    n: int
+    bar: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectView:
+    """Whether a strategy helps, in words of our own."""
+
+    verdict: str
+    rows: tuple[EffectRow, ...]
+
+
+def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | None:
+    """A strategy in full; None where it is not, or no longer, in the bank."""
+    strategy = memory.strategies.get(strategy_id)
+    if strategy is None:
+        return None
+    rate, attempts = memory.strategies.rate(strategy_id), memory.strategies.attempts(strategy_id)
+    usage = memory.strategies.usage([strategy_id]).get(strategy_id, NO_USAGE)
+    without = tasks_without(memory.strategies, memory.experience, [strategy])[strategy_id]
+    metadata = as_json({name: value for name, value in strategy.metadata.items() if name not in ("derived_by",)})
+    return StrategyDetail(
+        id=strategy.id,
+        title=Text(strategy.title),
+        situation=Text(strategy.situation),
+        suggestion=Text(strategy.suggestion),
+        parameters=strategy.parameters,
+        rationale=text_of(strategy.rationale),
+        background=Part("Said by what wrote it", metadata) if metadata else None,
+        marks=memory.strategies.marks([strategy_id]).get(strategy_id, NO_MARKS),
+        editable=EditableStrategy.of(strategy),
+        rate=rate,
+        headline=_headline(rate, without),
+        bar=interval_bar(rate.interval, rate.n_succeeded / rate.n) if rate.n else "",
+        facts=_facts(strategy, rate, attempts, without, usage),
+        attempts=tuple(attempts),
+        sources=_sources(memory, strategy),
+        n_more_sources=max(0, len(strategy.sources) - SOURCES_SHOWN),
+        versions=version_views(strategy, memory.strategies.versions(strategy_id), [*EDITABLE], _texts),
+    )
+
+
+def strategy_changes(memory: MemorySystem, strategy_id: str, number: int) -> dict[str, Any]:
+    """What `edit` takes to make a strategy what it was before a change; see `version_changes`."""
+    now, versions = memory.strategies.get(strategy_id), memory.strategies.versions(strategy_id)
+    return version_changes(now, versions, number, [*EDITABLE])
+
+
+def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[AttemptRow, ...]:
+    """The latest tries of a strategy, newest first, each with the experience that remembers it.
+
+    Args:
+        attempts: All of them, oldest first.
+    """
+    shown = list(enumerate(attempts, start=1))[-ATTEMPTS_SHOWN:]
+    of = linked(memory.experience, [attempt.trajectory_id for _, attempt in shown if attempt.trajectory_id])
+    titles = memory.experience.titles([one.id for one in of.values()])
+    ids = {trajectory_id: one.id for trajectory_id, one in of.items()}
+    return tuple(
+        AttemptRow(
+            number=number,
+            outcome=signed(Outcome(attempt.success).label),
+            at=attempt.at.astimezone(UTC),
+            task=titles.get(ids.get(attempt.trajectory_id, ""), "") or attempt.task_id,
+            experience_id=ids.get(attempt.trajectory_id, ""),
+            actor=attempt.actor,
+        )
+        for number, attempt in reversed(shown)
+    )
+
+
+def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
+    """Whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
+
+    Raises:
+        NotFound: It is not there.
+    """
+    found = effect(memory.strategies, memory.experience, strategy_id)
+    return EffectView(
+        verdict=_verdict(found),
+        rows=(
+            _effect_row("With it", found.used),
+            _effect_row("Similar tasks without it", found.not_used),
+        ),
+    )
+
+
+def _verdict(found: StrategyEffect) -> str:
+    if found.verdict == "not used":
+        return "Nobody has tried it yet, so nothing says whether it helps."
+    if found.difference is None:
+        return "No attempt at a similar task was made without it, so there is nothing to compare its tries with."
+    if found.verdict == "unplaced":
+        names = f"{counted(found.n_unplaced, 'try')} {'names' if found.n_unplaced == 1 else 'name'}"
+        return f"{names} no attempt and no task, and may be in both rows, so nothing says whether it helps."
+    points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
+    surely = {
+        "helps": "It helps: the intervals do not meet.",
+        "hurts": "It hurts: the intervals do not meet.",
+        "unclear": "That may be chance: the intervals meet.",
+    }[found.verdict]
+    return f"Attempts with it succeeded {points}. {surely}"
+
+
+def _effect_row(what: str, tries: Tries) -> EffectRow:
+    bar = interval_bar(tries.interval, tries.rate) if tries.rate is not None else ""
+    interval = f"{tries.interval.low * 100:.0f}–{percent(tries.interval.high)}"
+    said = f"{percent(tries.rate)} ({interval})" if tries.rate is not None else NOT_TRIED
+    return EffectRow(what=what, succeeded=said, n=tries.n, bar=bar)
+
+
+def _headline(rate: StrategyRate, without: SuccessRate) -> str:
+    if rate.n:
+        low, high = f"{rate.interval.low * 100:.0f}", percent(rate.interval.high)
+        said = f"Succeeded in {rate.n_succeeded:,} of {counted(rate.n, 'try')}; its rate is between {low} and {high}"
+        return f"{said} with a probability of 95 %."
+    if without.n_known:
+        return (
+            f"Not tried yet. {without.n_succeeded:,} of {counted(without.n_known, 'attempt')} at its tasks succeeded "
+            "without it, its sources among them."
+        )
+    return "Not tried yet, and nothing is known of attempts at its tasks."
+
+
+def _facts(
+    strategy: Strategy, rate: StrategyRate, attempts: Sequence[Use], without: SuccessRate, usage: Usage
+) -> tuple[Fact, ...]:
+    named = {
+        "Its tasks without it": without_text(without),
+        "Trend": trend_text(trend([attempt.success for attempt in attempts])),
+        "Retired": rate.retired,
+        "Written by": written_by(strategy),
+        "Domain": str(strategy.metadata.get("domain", "")),
+        "Sources": f"{len(strategy.sources):,}" if strategy.sources else "",
+        "Retrieved": counted(usage.n_retrieved, "time") if usage.n_retrieved else "never",
+        "Added": moment(strategy.created_at) if strategy.created_at else "",
+    }
+    return tuple(Fact(name, value) for name, value in named.items() if value)
+
+
+def _sources(memory: MemorySystem, strategy: Strategy) -> tuple[SourceRow, ...]:
+    shown = strategy.sources[:SOURCES_SHOWN]
+    of = linked(memory.experience, shown)
+    titles = memory.experience.titles([one.id for one in of.values()])
+    return tuple(
+        SourceRow(of[source].id, signed(of[source].outcome), titles.get(of[source].id, ""))
+        if source in of
+        else SourceRow("", "", "")
+        for source in shown
+    )
+
+
+def _texts(strategy: Strategy) -> dict[str, str]:
+    return {
+        "title": strategy.title,
+        "situation": strategy.situation,
+        "suggestion": strategy.suggestion,
+        "parameters": parameters_text(strategy.parameters),
+        "rationale": strategy.rationale,
+        "metadata": text.whole if (text := as_json(strategy.metadata)) else "",
+    }

@@ -1,0 +1,130 @@
+"""What the memories gave for a task: a line for each, the block of it, and the hits as cards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.ask.answer import IN_BLOCK, LEFT_OUT, ONLY_HERE, PAGES, TITLES, Answer, FoundHit, Part
+from atlas.views.ask.cards import memory_card
+from atlas.views.ask.comparison import RankingWeights
+from atlas.views.lists.hits import HitCard
+from atlas.views.map.page import FEWEST
+from atlas.views.shared.kinds import KINDS
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.ask.comparison import MOVES
+from pages.components.ask.profiles import Name
+from pages.components.lists.hits import hit_card
+from pages.components.lists.selection import select
+from pages.components.shared.scope import URL, digest, n_experiences
+
+ALL = "All"
+FIRST = 3
+"""Hits of each memory that are shown beside those of the others."""
+
+BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
+
+
+def draw_summary(answer: Answer) -> None:
+    """A line for each memory: what it found, or why it found nothing."""
+    for part in answer.parts:
+        with st.container(horizontal=True, gap="small"):
+            st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
+            st.text(part.sentence)
+
+
+def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
+    """The block that an agent would be given, to the token."""
+    block = answer.block
+    st.subheader("What an agent is told", anchor=False)
+    if not block.text:
+        st.info(answer.block_sentence, icon=":material/block:")
+        return
+    st.caption(f"{answer.block_sentence}, counted with {block.counted_with}. The button in its corner copies it.")
+    st.code(block.text, language=None, wrap_lines=True, height=pixels)
+    st.download_button(
+        "Save as a file", block.text, "context.txt", key=f"ask_save_{side}", icon=":material/download:", type="tertiary"
+    )
+
+
+def draw_choice() -> str:
+    """Which memory's hits are shown: all of one, or the first of every memory."""
+    shown = st.segmented_control(
+        "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    return shown or ALL
+
+
+def draw_parts(
+    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, shown: str
+) -> None:
+    """The hits as cards.
+
+    Args:
+        shown: As `draw_choice` says.
+    """
+    for part in answer.parts:
+        if part.hits and shown in (ALL, part.title):
+            _draw_part(memory, text, side, weights, part, None if shown == part.title else FIRST)
+        elif shown == part.title:
+            st.caption(f"{part.title} gave nothing here.")
+
+
+def _draw_part(
+    memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, most: int | None
+) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.subheader(part.title, anchor=False, width="content")
+        if part.name == "experience":
+            _draw_map_link(memory, text, side, part)
+    for hit in part.hits[:most]:
+        _draw_hit(memory, text, side, weights, part, hit)
+    if most is not None and len(part.hits) > most:
+        st.caption(f"{len(part.hits) - most:,} more: choose {part.title} above")
+
+
+def _draw_hit(memory: MemorySystem, text: str, side: Name, weights: RankingWeights, part: Part, hit: FoundHit) -> None:
+    asked = digest(text, weights)
+    card = _card(
+        store_state(memory), part.name, hit.id, asked, _memory=memory, _text=text, _hit=hit.hit, _weights=weights
+    )
+    acts = hit_card(card, key=f"ask_{side}_{part.name}_{hit.id}")
+    acts.badge(f"{hit.rank}", color="gray")
+    if hit.move:
+        acts.badge(hit.move, color="blue" if hit.move == ONLY_HERE else MOVES.get(hit.move[0], "gray"))  # type: ignore[arg-type]
+    said = IN_BLOCK if hit.is_shown else LEFT_OUT
+    acts.badge(f"{said}, {ONLY_HERE}" if hit.is_shown_otherwise else said, color="green" if hit.is_shown else "gray")
+    if any(kind.page == PAGES[part.name] for kind in KINDS):
+        page = f"pages/{PAGES[part.name]}.py"
+        acts.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"id": hit.id})
+
+
+def _draw_map_link(memory: MemorySystem, text: str, side: Name, part: Part) -> None:
+    with st.container(horizontal=True, width="content", vertical_alignment="center"):
+        st.button("Select", key=f"ask_select_{side}", icon=":material/check_box:", type="tertiary",
+                  on_click=_select, args=(memory, part), help="On every page, the map too")  # fmt: skip
+        if n_experiences(memory) >= FEWEST:
+            st.page_link("pages/map.py", label="Show on the map", icon=":material/scatter_plot:",
+                         query_params={"scope_text": text})  # fmt: skip
+
+
+def _select(memory: MemorySystem, part: Part) -> None:
+    select([hit.id for hit in part.hits], origin="a task on Ask", revision=memory.revision())
+
+
+@st.cache_data(max_entries=512, show_spinner=False)
+def _card(
+    state: StoreState,
+    name: str,
+    record_id: str,
+    asked: str,
+    *,
+    _memory: MemorySystem,
+    _text: str,
+    _hit: Any,
+    _weights: RankingWeights,
+) -> HitCard:
+    return memory_card(_memory, name, _hit, _text, _weights)

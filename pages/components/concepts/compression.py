@@ -1,0 +1,194 @@
+"""Compressing programs: what there is, how far it is, what was found, and adding what is chosen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem, Settings
+from atlas.views.concepts.compression import (
+    MAX_PROGRAMS,
+    BeforeAfter,
+    Compressible,
+    FoundCompression,
+    FoundFunction,
+    FoundRow,
+    LiveCompression,
+    add_chosen,
+    added_with,
+    compressible,
+    found_function,
+    found_rows,
+    headline,
+    made_caption,
+    notes,
+    searches,
+    staleness,
+)
+from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.wording import counted
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.jobs import ask_model, draw_job, live_result
+from pages.components.shared.scope import digest
+from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
+
+COLUMNS = {
+    "name": st.column_config.TextColumn("Function", width=220),
+    "saving": st.column_config.NumberColumn(
+        "Saving", format="localized", width=80, help="Tokens by which programs and library are shorter for it"
+    ),
+    "n_programs": st.column_config.NumberColumn("Programs", format="localized", width=85, help="That use it"),
+    "n_tasks": st.column_config.NumberColumn("Tasks", format="localized", width=65),
+    "arity": st.column_config.NumberColumn("Arity", width=60, help="How many parameters it has"),
+    "verified": st.column_config.TextColumn(
+        "Verified", width=125, help="Of its programs whose own tests run it: those that did the same"
+    ),
+    "state": st.column_config.TextColumn("", width=120),
+}
+
+
+def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    """What can be compressed, the button that does it, and what came of it last."""
+    ahead = _compressible(store_state(memory), digest(scope), _memory=memory, _scope=scope)
+    st.text(ahead.sentence)
+    if not draw_job(memory, LiveCompression, "Compressing", key="compress"):
+        _draw_run(memory, scope, ahead)
+    found = live_result(memory, LiveCompression).current()
+    if found is not None:
+        _draw_found(memory, found, scope)
+
+
+def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressible) -> None:
+    live = live_result(memory, LiveCompression)
+    is_first = live.current() is None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        most = st.selectbox("Programs, at most", MAX_PROGRAMS, len(MAX_PROGRAMS) - 1, key="compress_most", width=160,
+                            help="Of more, a sample of different ones is taken.")  # fmt: skip
+        with_model = ask_model(
+            "Functions proposed by",
+            searches(Settings.from_environment()),
+            key="compress_by",
+            help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
+        )
+        st.button(
+            "Compress" if is_first else "Compress anew",
+            key="compress_run",
+            icon=":material/compress:",
+            type="primary" if is_first else "secondary",
+            disabled=not ahead.can_run,
+            on_click=live.ask,
+            args=(scope, most),
+            kwargs={"with_model": with_model},
+            help="Takes up to some minutes, in a process of its own. It adds nothing: you see first what it finds.",
+        )
+
+
+def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:
+    """What was found, in figures and in code, and the choice of what to add."""
+    st.markdown(f"**{headline(found)}**")
+    st.caption(made_caption(found))
+    for note in notes(found):
+        st.text(note)
+    if changed := staleness(memory, found, scope):
+        st.warning(changed, icon=":material/history:")
+    rows = found_rows(memory, found)
+    if not rows:
+        return
+    opened = _draw_table(rows, found)
+    _draw_choice(memory, found, rows)
+    _draw_function(found_function(memory, found, opened.id), opened)
+
+
+def _draw_table(rows: Sequence[FoundRow], found: FoundCompression) -> FoundRow:
+    """The functions in a table; the one that is ticked, at first the first."""
+    table = st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=COLUMNS,
+        column_order=list(COLUMNS),
+        hide_index=True,
+        key=f"compress_table_{digest(found.made_at, rows)}",
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        alt="Functions that were found",
+    )
+    ticked = [row for row in table["selection"]["rows"] if row < len(rows)]
+    return rows[ticked[0] if ticked else 0]
+
+
+def _draw_choice(memory: MemorySystem, found: FoundCompression, rows: Sequence[FoundRow]) -> None:
+    new = {row.id: row for row in rows if row.is_new}
+    if not new:
+        st.info("The library has all of them.", icon=":material/check:")
+        return
+    chosen = st.multiselect(
+        "To add",
+        list(new),
+        [found_id for found_id, row in new.items() if row.is_proven],
+        format_func=lambda found_id: new[found_id].name,
+        key=f"compress_chosen_{digest(found.made_at, list(new))}",
+        placeholder="Nothing is chosen",
+    )
+    if along := added_with(found, chosen):
+        st.caption(f"{counted(len(along), 'function')} more will come along, because what is chosen calls them:")
+        st.text(", ".join(along))
+    is_off = memory.storage.read_only
+    n = len(chosen) + len(along)
+    st.button(
+        f"Add {counted(n, 'concept')}" if n else "Add",
+        key="compress_apply",
+        type="primary",
+        icon=":material/check:",
+        disabled=is_off or not chosen,
+        on_click=_apply,
+        args=(memory, found, tuple(chosen)),
+        help=READ_ONLY if is_off else "It can be undone.",
+    )
+
+
+def _draw_function(function: FoundFunction, row: FoundRow) -> None:
+    """The function that is ticked, and the programs that it came from, before and after."""
+    with st.container(border=True):
+        draw_prose(function.description, key=f"compress_description_{row.id}")
+        draw_code(function.code, key=f"compress_code_{row.id}")
+        if function.callees:
+            st.caption("It calls")
+            st.text(", ".join(function.callees))
+        n = len(function.programs)
+        number = st.pagination(n, key=f"compress_program_{row.id}") if n > 1 else 1
+        if n:
+            _draw_before_after(function.programs[min(number, n) - 1], f"Program {number} of {n:,}", key=row.id)
+
+
+def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{position}, which with it {program.verdict}")
+        if program.is_there:
+            st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
+                         query_params={"id": program.experience_id})  # fmt: skip
+        else:
+            st.caption("Its experience is not in the store any more")
+    draw_prose(program.task, key=f"compress_task_{key}")
+    before, after = st.columns(2)
+    for column, word, text in ((before, "Before", program.before), (after, "After", program.after)):
+        with column:
+            st.caption(word)
+            draw_code(text, key=f"compress_{word}_{key}_{program.experience_id}")
+
+
+def _apply(memory: MemorySystem, found: FoundCompression, chosen: Sequence[str]) -> None:
+    with announcing_problems(), st.spinner("Adding and embedding the concepts …"):
+        done = add_chosen(memory, found, chosen)
+        if done is None:
+            say_problem("The library has all of them already.")
+        else:
+            announce(done.operation_id, done.sentence)
+
+
+@st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")
+def _compressible(state: StoreState, asked: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> Compressible:
+    return compressible(_memory, _scope)

@@ -1,0 +1,27 @@
+"""What a person can change of one concept: its texts, in boxes that are kept when they are saved."""
+
+from __future__ import annotations
+
+from atlas.views.concepts.concept import EditableConcept
+from atlas.views.shared.kinds import CONCEPT
+from pages.components.lists.edit_forms import EditForm, TextBoxes
+
+LABELS = {
+    "name": "Name",
+    "description": "What it does",
+    "signature": "Signature",
+    "guidance": "When to use it",
+    "code": "Code",
+    "examples": "Examples, as a Python session: >>> and a call, below it the result",
+}
+HEIGHTS = {"description": 100, "guidance": 80, "code": 300, "examples": 160}
+
+
+BOXES = TextBoxes(labels=LABELS, heights=HEIGHTS)
+
+FORM = EditForm(
+    kind=CONCEPT,
+    editable=EditableConcept.of,
+    draw=BOXES.draw,
+    help_text="The version that it replaces is kept.",
+)

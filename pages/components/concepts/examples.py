@@ -1,0 +1,58 @@
+"""Examples of a concept: the call and its result, grids in colour; and running those of a primitive."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.concepts.concept import ConceptDetail, Example
+from atlas.views.concepts.primitives import RanExample, ran_examples, verdict
+from pages.components.concepts.grids import draw_arrow, draw_grid
+from pages.components.shared.texts import draw_code
+from pages.components.shared.undo_toast import announcing_problems
+
+_RAN = "examples_ran"
+
+
+def draw_example(example: Example, *, key: str) -> None:
+    """A call, and what it gives."""
+    draw_code(example.call, key=f"{key}_call")
+    if example.given or example.made:
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            for grid in example.given:
+                draw_grid(grid)
+            draw_arrow()
+            if example.made:
+                draw_grid(example.made)
+    if not example.made:
+        draw_code(example.result, key=f"{key}_result")
+
+
+def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, ...]:
+    """For a primitive, the button that runs its examples; what came of each, where they were run."""
+    if not detail.is_primitive or not detail.examples:
+        return ()
+    st.button("Run its examples", key=f"concept_run_{detail.id}", icon=":material/play_arrow:", on_click=_run,
+              args=(memory, detail), help="In this process: only what is installed here is run.")  # fmt: skip
+    of, ran = st.session_state.get(_RAN, (None, ()))
+    if of != (detail.id, detail.editable):
+        return ()
+    st.caption(verdict(ran))
+    return tuple(ran)
+
+
+def draw_ran(ran: RanExample, *, key: str) -> None:
+    """What came of running an example; the result itself where it is another one."""
+    if ran.has_passed:
+        st.badge("It gave this", icon=":material/check:", color="green")
+        return
+    st.badge("It gave something else", icon=":material/close:", color="orange")
+    if ran.made:
+        draw_grid(ran.made)
+    else:
+        draw_code(ran.actual, key=key)
+
+
+def _run(memory: MemorySystem, detail: ConceptDetail) -> None:
+    with announcing_problems(), st.spinner("Running the examples …"):
+        st.session_state[_RAN] = ((detail.id, detail.editable), ran_examples(memory, detail.id))

@@ -1,0 +1,121 @@
+"""The list of concepts: what is asked for, its rows, and what an empty library offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.concepts.list import (
+    NEWEST,
+    ORDERS,
+    ConceptOptions,
+    ConceptQuery,
+    concept_options,
+    found_concepts,
+    listed_concepts,
+    search_concepts,
+)
+from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.overview.summary import Done
+from atlas.views.shared.kinds import CONCEPT
+from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.shared.wording import counted, import_command
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
+from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.shared.scope import URL
+from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
+
+LISTED = ("name", "description", "source", "language", "n_uses", "succeeded", "marks", "created_at")
+FOUND = ("name", "relevance", "description", "why", "source", "language", "n_uses", "succeeded", "marks")
+BESIDE = ("name", "relevance", "description", "source", "n_uses", "succeeded", "marks")
+
+LISTER = Lister(kind=CONCEPT, search=search_concepts, found=found_concepts, listed=listed_concepts)
+
+
+def ask(memory: MemorySystem) -> ConceptQuery:
+    """The boxes above the list. Another question begins it at the first page."""
+    options = _options(store_state(memory), _memory=memory)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = draw_search("concepts", "What should it do?", width=250)
+        sources = draw_choice("Source", options.sources, key="concepts_source")
+        languages = draw_choice("Language", options.languages, key="concepts_language")
+        tags = draw_choice("Tag", options.tags, key="concepts_tag")
+        is_search = bool(text.strip())
+        order = st.selectbox("Sort", list(ORDERS), key="concepts_order", disabled=is_search, width=160, bind=URL)
+        with_irrelevant = is_search and draw_irrelevant("concepts")
+    query = ConceptQuery(
+        text=text,
+        sources=sources,
+        languages=languages,
+        tags=tags,
+        order=order or NEWEST,
+        with_irrelevant=with_irrelevant,
+    )
+    turn_to_first_page(query, "concepts")
+    return query
+
+
+def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> None:
+    """The concepts that are asked for, a page at a time.
+
+    Args:
+        is_beside: Whether a concept is open beside them, so that there is less room.
+    """
+    store, uses = store_state(memory), uses_seen(memory, CONCEPT)
+    state, columns = (store, uses), BESIDE if is_beside else FOUND if query.is_search else LISTED
+    draw_pages(LISTER, memory, query, find(LISTER, memory, query, state), state,
+               lambda rows: draw_table(CONCEPT, rows, columns, (query, uses), store))  # fmt: skip
+    if not is_beside:
+        draw_loaders(memory)
+
+
+def draw_empty(memory: MemorySystem) -> None:
+    """A library without concepts: how to fill it."""
+    st.info("There is no concept yet.", icon=":material/inbox:")
+    if loader_names() and not memory.storage.read_only:
+        st.text("Begin with the primitives of a domain: functions that run, with examples.")
+        draw_loaders(memory)
+    st.text("Import a skill library from a terminal; Voyager's JSON is recognised. Reload this page afterwards.")
+    st.code(import_command(memory), language=None, wrap_lines=True)
+    draw_trash_link(memory, CONCEPT)
+
+
+def draw_loaders(memory: MemorySystem) -> None:
+    """For each library of primitives that is installed, a button for what is missing of it, and for what came newer."""
+    is_off = memory.storage.read_only
+    hint = READ_ONLY if is_off else "It can be undone."
+    with st.container(horizontal=True):
+        for number, (name, missing, newer) in enumerate(_offered(store_state(memory), _memory=memory)):
+            if missing:
+                st.button(f"Load {counted(missing, 'primitive')} of {name}", key=f"concepts_load_{number}",
+                          icon=":material/download:", disabled=is_off, on_click=_load,
+                          args=(memory, name, load_primitives),
+                          help=f"Functions that run, with examples. {hint}")  # fmt: skip
+            if newer:
+                st.button(f"Update {counted(newer, 'primitive')} of {name}", key=f"concepts_update_{number}",
+                          icon=":material/upgrade:", disabled=is_off, on_click=_load,
+                          args=(memory, name, update_primitives),
+                          help=f"They are newer here than in the library. {hint}")  # fmt: skip
+
+
+def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Done | None]) -> None:
+    with announcing_problems(), st.spinner("Loading and embedding the primitives …"):
+        done = act(memory, name)
+        if done is None:
+            say_problem("The library has all of them already.")
+        else:
+            announce(done.operation_id, done.sentence)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
+    """Of each library of primitives its name, how many of it are missing, and how many came newer."""
+    return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _options(state: StoreState, *, _memory: MemorySystem) -> ConceptOptions:
+    return concept_options(_memory)

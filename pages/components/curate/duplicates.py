@@ -1,0 +1,24 @@
+"""The near-duplicates of the memory that is shown, looked for once for all who look at it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate.duplicates import FoundDuplicates, LiveDuplicates
+from pages.components.map.source import page_worker
+
+
+def page_duplicates(memory: MemorySystem) -> FoundDuplicates:
+    """What is known of them now."""
+    return live_duplicates(memory).current()
+
+
+def live_duplicates(memory: MemorySystem) -> LiveDuplicates:
+    """What looks for them."""
+    return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8, on_release=lambda live: live.close())
+def _live(path: str, read_only: bool, opened: int, *, _memory: MemorySystem) -> LiveDuplicates:
+    return LiveDuplicates(_memory, page_worker())

@@ -1,0 +1,28 @@
+"""What of the memory could be curated, worked out once for each state of the store and for each day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate.health import Health, health
+from atlas.views.map.sheet import map_fingerprint
+from atlas.views.map.source import MemoryMap
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.map.source import page_map
+
+
+def page_health(memory: MemorySystem) -> Health:
+    """The figures as the store is now."""
+    now, state, shown = datetime.now(UTC), store_state(memory), page_map(memory)
+    drawn = map_fingerprint(shown) if shown is not None else ""
+    return _health(state, f"{now:%Y-%m-%d}", drawn, _memory=memory, _map=shown, _now=now)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _health(
+    state: StoreState, day: str, drawn: str, *, _memory: MemorySystem, _map: MemoryMap | None, _now: datetime
+) -> Health:
+    return health(_memory, _map, _now)

@@ -1,0 +1,343 @@
+"""What Curate's queues show, and what can be done with each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.curate.duplicates import FoundDuplicates
+from atlas.views.curate.health import BURIED, Health
+from atlas.views.curate.queues import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page
+from atlas.views.experience.list import placed_and_marked
+from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.lists.listing import n_pages
+from atlas.views.shared.scope import Scope
+from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.wording import counted
+from pages.components.curate.duplicates import live_duplicates
+from pages.components.lists.editing import READ_ONLY, change_marks
+from pages.components.lists.record_table import open_clicked, selectable_table
+from pages.components.lists.selection import select
+from pages.components.map.source import page_map
+from pages.components.shared.narrowing import go_to, narrow_to
+from pages.components.shared.plans import propose
+from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.undo_toast import say_problem
+
+COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")
+
+ROWS = "rows on Curate"
+"""What the tray calls a selection of rows that were ticked here."""
+
+MEMBERS = {
+    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "task": st.column_config.TextColumn("Task", width="large"),
+    "created_at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", timezone="UTC", width=140),
+}
+
+
+def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[tuple[str, ...]]) -> None:
+    """Groups of near-duplicates, each with its members, and merging one or all of them."""
+    _draw_search(memory, found)
+    if not groups:
+        if found.is_known:
+            st.info("No two experiences here say nearly the same and ended alike.", icon=":material/check:")
+        return
+    n_ids = sum(map(len, groups))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Merge all {counted(len(groups), 'group')} …",
+            key="curate_merge_all",
+            type="primary",
+            icon=":material/merge:",
+            on_click=propose,
+            args=(memory, MergeRequest(groups=tuple(groups))),
+            disabled=memory.storage.read_only,
+            help=_why_not(memory),
+        )
+        st.button(
+            f"Select all {n_ids:,}",
+            key="curate_select_groups",
+            icon=":material/select_all:",
+            on_click=_select,
+            args=(memory, [i for group in groups for i in group], "near-duplicates"),
+        )
+    pages = -(-len(groups) // GROUPS_SHOWN)
+    page = st.pagination(pages, key="curate_groups_page") if pages > 1 else 1
+    for number, line in enumerate(group_lines(memory, groups, min(page, pages))):
+        _draw_group(memory, line, number)
+
+
+def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
+    """How far the search for near-duplicates is, and looking anew where the memory has changed since."""
+    if found.is_running:
+        _draw_progress(memory)
+    if found.problem:
+        st.warning(
+            "The search for near-duplicates did not end well. Nothing in the memory changed.", icon=":material/error:"
+        )
+        st.text(found.problem)
+    if found.is_known and found.n_changed and not found.is_running:
+        st.caption(found.staleness)
+    if not found.is_running and (found.problem or found.n_changed):
+        st.button("Look anew", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
+
+
+@st.fragment(run_every=1)
+def _draw_progress(memory: MemorySystem) -> None:
+    """How far it is; the page is drawn anew when it is done. The person may leave meanwhile."""
+    status = live_duplicates(memory).current().status
+    if status is None or status.state not in ("queued", "running"):
+        st.rerun()
+        return
+    share = status.done / status.total if status.total else 0.0
+    st.progress(min(share, 1.0), text="Looking for near-duplicates. You can leave this page meanwhile.")
+
+
+def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(line.label, color="blue")
+            st.button(
+                "Merge …",
+                key=f"curate_merge_{number}",
+                icon=":material/merge:",
+                on_click=propose,
+                args=(memory, MergeRequest(groups=(line.ids,))),
+                disabled=memory.storage.read_only,
+                help=_why_not(memory),
+            )
+            st.button(
+                "Select",
+                key=f"curate_select_{number}",
+                icon=":material/select_all:",
+                on_click=_select,
+                args=(memory, line.ids, "a group of near-duplicates"),
+            )
+        st.text(line.title)
+        key = f"curate_members_{number}_{abs(hash(line.ids))}"
+        ids = tuple(member.id for member in line.members)
+        with st.expander("Its members", key=f"curate_group_{number}_{abs(hash(line.ids))}"):
+            st.dataframe(
+                [asdict(member) for member in line.members],
+                column_config=MEMBERS,
+                column_order=list(MEMBERS),
+                hide_index=True,
+                key=key,
+                on_select=partial(open_clicked, ids, key),
+                selection_mode=["single-row", "single-cell"],
+                alt="Members of the group",
+            )
+
+
+def draw_domains(memory: MemorySystem, found: Health) -> None:
+    """Every domain, worst first; one that is chosen can be selected, or looked at on the map."""
+    if not found.domains:
+        st.info("Domains emerge on the map. There is none yet.", icon=":material/scatter_plot:")
+        st.page_link("pages/map.py", label="Open the map")
+        return
+    columns = {
+        "name": st.column_config.TextColumn("Domain", width="medium"),
+        "n": st.column_config.NumberColumn("Experiences", format="localized", width=90),
+        "percent_succeeded": st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100),
+        "interval": st.column_config.TextColumn("95 % interval", width=110),
+        "verdict": st.column_config.TextColumn("", width=160),
+    }
+    numbers = tuple(row.number for row in found.domains)
+    table = st.dataframe(
+        [asdict(row) for row in found.domains],
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=f"curate_domains_{abs(hash(numbers))}_{memory.revision()}",
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        alt="Success by domain",
+    )
+    rows = [row for row in table["selection"]["rows"] if row < len(numbers)]
+    _draw_domain_acts(memory, numbers[rows[0]] if rows else None)
+
+
+def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
+    """What can be done with the domain that is ticked."""
+    memory_map = page_map(memory)
+    members = list(memory_map.members(number)) if memory_map is not None and number is not None else []
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Select its {counted(len(members), 'experience')}",
+            key="curate_select_domain",
+            disabled=not members,
+            icon=":material/select_all:",
+            on_click=_select,
+            args=(memory, members, "a domain"),
+        )
+        is_shown = st.button(
+            "Show it on the map",
+            key="curate_show_domain",
+            icon=":material/scatter_plot:",
+            disabled=not members,
+            on_click=narrow_to,
+            args=(Scope(domains=(number,) if number is not None else ()),),
+        )
+    if is_shown:
+        go_to("pages/map.py")
+
+
+def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[str] | None:
+    """What may be looked through; None is everything."""
+    if not scope:
+        return None
+    return _inside(store_state(memory), digest(scope), _memory=memory, _scope=scope)
+
+
+def page_queues(memory: MemorySystem, found: Health, scope: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """What each queue of single experiences holds; worked out once for each state of the store and for each scope."""
+    inside, days = ids_in_scope(memory, scope), hash((found.never, found.stale))
+    return _queues(store_state(memory), digest(scope), days, _memory=memory, _found=found, _inside=inside)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _scope: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(_memory.experience.ids(_scope))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _queues(
+    state: StoreState,
+    asked: str,
+    days: int,
+    *,
+    _memory: MemorySystem,
+    _found: Health,
+    _inside: frozenset[str] | None,
+) -> dict[str, tuple[str, ...]]:
+    return queue_ids(_memory, _found, _inside)
+
+
+def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
+    """A queue of single experiences, longest kept first, and what can be done with all of them."""
+    if not ids:
+        st.info("There is none here.", icon=":material/check:")
+        return
+    _draw_queue_acts(memory, queue, ids)
+    pages, revision = n_pages(len(ids)), memory.revision()
+    page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
+    rows = placed_and_marked(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
+    key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
+    selectable_table(rows, columns=COLUMNS, key=key, origin=ROWS, revision=revision)
+
+
+def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
+    """Buttons that do what they say with what is shown, whatever comes into the queue meanwhile."""
+    n_found = len(ids)
+    is_off, why = memory.storage.read_only, _why_not(memory)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            f"Select all {n_found:,}",
+            key="curate_select_all",
+            icon=":material/select_all:",
+            on_click=_select,
+            args=(memory, ids, TITLES[queue].lower()),
+        )
+        if queue == BURIED:
+            st.button(
+                f"Unbury all {n_found:,}",
+                key="curate_unbury",
+                icon=":material/visibility:",
+                disabled=is_off,
+                help=why,
+                on_click=change_marks,
+                args=(memory, ids, f"Unburied {counted(n_found, 'experience')}"),
+                kwargs={"buried": False},
+            )
+        st.button(
+            f"Prune all {n_found:,} …",
+            key="curate_prune_all",
+            icon=":material/delete_sweep:",
+            disabled=is_off,
+            on_click=propose,
+            args=(memory, PruneRequest(among=ids)),
+            help=why or "You see first what would go.",
+        )
+
+
+def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    """The form of criteria, of which those that are filled in are used."""
+    if scope:
+        st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope may go.")
+    with st.form("curate_rule", width=640):
+        _draw_limits()
+        st.toggle(
+            "Keep the best of each neighbourhood",
+            True,
+            key="curate_diverse",
+            help="Where nothing similar would be left, the best of them stays.",
+        )
+        st.form_submit_button(
+            "Preview",
+            type="primary",
+            icon=":material/visibility:",
+            on_click=_preview_rule,
+            args=(memory, dict(scope)),
+            disabled=memory.storage.read_only,
+            help=_why_not(memory),
+        )
+
+
+def _draw_limits() -> None:
+    """The criteria that are numbers."""
+    first, second = st.columns(2)
+    first.number_input(
+        "Lowest success rate to keep, in %",
+        0.0,
+        100.0,
+        None,
+        5.0,
+        format="%.0f",
+        key="curate_rate",
+        placeholder="not used",
+        help="Of its own outcome and of the tasks it was used for",
+    )
+    second.number_input("Prune what is older than … days", 0, None, None, 30, key="curate_age", placeholder="not used")
+    first.number_input(
+        "Prune what was not retrieved for … days", 0, None, None, 30, key="curate_never", placeholder="not used"
+    )
+    second.number_input(
+        "Keep at most … experiences",
+        0,
+        None,
+        None,
+        100,
+        key="curate_count",
+        placeholder="not used",
+        help="The least successful go first, then the oldest",
+    )
+
+
+def _preview_rule(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    state = st.session_state
+    criteria = criteria_of(
+        min_percent=state["curate_rate"],
+        max_age_days=state["curate_age"],
+        never_retrieved_days=state["curate_never"],
+        max_count=state["curate_count"],
+        keep_diverse=state["curate_diverse"],
+    )
+    if not criteria:
+        say_problem("Fill in at least one rule: a success rate, an age, a time without retrieval, or a number to keep.")
+        return
+    propose(memory, PruneRequest(criteria=criteria, among=tuple(memory.experience.ids(scope)) if scope else None))
+
+
+def _select(memory: MemorySystem, ids: Sequence[str], origin: str) -> None:
+    select(ids, origin=origin, revision=memory.revision())
+
+
+def _why_not(memory: MemorySystem) -> str | None:
+    return READ_ONLY if memory.storage.read_only else None

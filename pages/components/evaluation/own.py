@@ -1,0 +1,92 @@
+"""How well a store is searched, on its own attempts: measuring it, and what was measured."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.evaluation.own import (
+    MEANINGS,
+    MEASURES,
+    LiveEvaluation,
+    OwnEvaluation,
+    Prospects,
+    measured,
+    measured_caption,
+    measured_chart,
+    prospects,
+    staleness,
+    table_rows,
+)
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.overview.parts import CHART
+from pages.components.shared.jobs import draw_job, live_result
+
+COLUMNS = {
+    "setting": st.column_config.TextColumn("", width="medium", pinned=True),
+    **{name: st.column_config.TextColumn(name, width=150, help=MEANINGS[name]) for name in MEASURES},
+}
+ABOUT = (
+    "Nobody has to judge anything: each attempt at a task that was tried more than once is taken out and asked for, and"
+    " the others should be found. And for each attempt, what is found is asked how it would have ended."
+)
+
+
+def draw_own(memory: MemorySystem) -> None:
+    """What can be measured on this store, a button that does it, and what came of it last."""
+    ahead = _prospects(store_state(memory), _memory=memory)
+    st.caption(ABOUT)
+    if not ahead.can_run:
+        st.info(ahead.sentence, icon=":material/info:")
+    else:
+        st.text(ahead.sentence)
+        draw_run(memory)
+    live = live_result(memory, LiveEvaluation)
+    found = live.current()
+    if live.is_unreadable:
+        st.warning("What was measured here before cannot be read. Measure anew.", icon=":material/error:")
+    elif found is not None:
+        draw_found(memory, found)
+
+
+def draw_run(memory: MemorySystem) -> None:
+    """The button that has it measured; while that goes on, how far it is. The page can be left meanwhile."""
+    live = live_result(memory, LiveEvaluation)
+    if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
+        return
+    st.button(
+        "Measure" if live.current() is None else "Measure anew",
+        key="evaluation_run",
+        icon=":material/play_arrow:",
+        type="primary" if live.current() is None else "secondary",
+        on_click=live.ask,
+        help="Takes from seconds to minutes, in a process of its own. Nothing counts as retrieved.",
+    )
+
+
+def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
+    """What was measured, and on which state of the store."""
+    st.text(measured_caption(found))
+    if changed := staleness(memory, found):
+        st.warning(changed, icon=":material/history:")
+    known = [measure for measure in MEASURES if measured(found, measure) is not None]
+    measure = st.segmented_control("Measure", known, default=known[0], required=True, key="evaluation_measure")
+    of = measured(found, measure or known[0])
+    if of is not None:
+        st.caption(f"{MEANINGS[measure or known[0]]} {of.caption}")
+        st.plotly_chart(measured_chart(of), key="evaluation_chart", config=CHART, alt=f"{measure} by way to search")
+    with st.expander("All figures", key="evaluation_figures"):
+        columns = {name: column for name, column in COLUMNS.items() if name == "setting" or name in known}
+        st.dataframe(
+            table_rows(found),
+            column_config=columns,
+            column_order=list(columns),
+            hide_index=True,
+            key=f"evaluation_table_{found.measured_at}",
+            alt="Every measure of every way to search",
+        )
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _prospects(state: StoreState, *, _memory: MemorySystem) -> Prospects:
+    return prospects(_memory)

@@ -1,0 +1,122 @@
+"""Refining: what judges, how far it is, what would become of each experience, and applying exactly that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem, Settings
+from atlas.views.experience.proposals import RefineRequest
+from atlas.views.experience.refinement import (
+    MODEL,
+    MOST,
+    LiveRefinement,
+    RefinePlan,
+    can_apply,
+    choices,
+    decision_rows,
+    headline,
+    judges,
+    made_caption,
+    notes,
+    staleness,
+)
+from atlas.views.shared.wording import counted
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.record_table import open_clicked
+from pages.components.shared.jobs import draw_job, live_result
+from pages.components.shared.memory import opening_model
+from pages.components.shared.plans import propose
+from pages.components.shared.scope import digest, n_experiences
+
+COLUMNS = {
+    "decision": st.column_config.TextColumn("Decision", width=145),
+    "set_number": st.column_config.NumberColumn("Set", width=45, help="Judged together, because they are alike"),
+    "before": st.column_config.NumberColumn("Before", width=60, help="Its place in the set; the newest is first"),
+    "after": st.column_config.NumberColumn("After", width=55, help="Its place among those of the set that stay"),
+    "outcome": st.column_config.TextColumn("Outcome", width=100),
+    "task": st.column_config.TextColumn("Task", width=260),
+    "reason": st.column_config.TextColumn("Reason", width=330),
+}
+
+
+def draw_refinement(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    """What can be judged, the button that plans, and the plan that was made last."""
+    if not draw_job(memory, LiveRefinement, "Refining", key="refine"):
+        _draw_run(memory, scope)
+    plan = live_result(memory, LiveRefinement).current()
+    if plan is not None:
+        _draw_plan(memory, plan, scope)
+
+
+def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
+    live, found = (
+        live_result(memory, LiveRefinement),
+        judges(opening_model(), Settings.from_environment().llm_budget_tokens),
+    )
+    n, is_first = n_experiences(memory, scope), live.current() is None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        most = st.selectbox("Experiences, at most", MOST, 2, key="refine_most", width=160,
+                            help="The newest of those in scope.")  # fmt: skip
+        judge = st.selectbox("Judged by", list(found.titles), format_func=lambda name: found.titles[name],
+                             key="refine_judge", width=220)  # fmt: skip
+        st.button(
+            "Plan" if is_first else "Plan anew",
+            key="refine_run",
+            icon=":material/auto_fix_high:",
+            type="primary" if is_first else "secondary",
+            disabled=not n,
+            on_click=live.ask,
+            args=(scope, most, judge == MODEL),
+            help="In a process of its own. It changes nothing: you see first what would become of each.",
+        )
+    st.text(f"{counted(n, 'experience')} in scope. {found.note}")
+
+
+def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any]) -> None:
+    """What would become of each, with its reason, and the button that applies it."""
+    st.markdown(f"**{headline(plan)}**")
+    st.text(made_caption(plan))
+    st.caption(" ".join(notes(plan)))
+    if plan.failures:
+        with st.expander("Why sets were not judged", icon=":material/error:", key="refine_failures"):
+            for failure in plan.failures:
+                st.text(failure)
+    if outdated := staleness(memory, plan, scope):
+        st.warning(outdated, icon=":material/history:")
+    if plan.going:
+        st.button(
+            "Apply …",
+            key="refine_apply",
+            type="primary",
+            icon=":material/check:",
+            disabled=not can_apply(memory, plan),
+            on_click=propose,
+            args=(memory, RefineRequest(plan=plan)),
+            help=READ_ONLY if memory.storage.read_only else "You see once more what goes. It can be undone.",
+        )
+    _draw_decisions(plan)
+
+
+def _draw_decisions(plan: RefinePlan) -> None:
+    titles = choices(plan)
+    shown = st.segmented_control("Decisions", list(titles), default=next(iter(titles)), required=True,
+                                 format_func=lambda name: titles[name], label_visibility="collapsed",
+                                 key=f"refine_shown_{digest(plan.made_at, titles)}")  # fmt: skip
+    rows = decision_rows(plan, shown)
+    ids = tuple(row.id for row in rows)
+    key = f"refine_table_{digest(plan.made_at, ids)}"
+    st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=COLUMNS,
+        column_order=list(COLUMNS),
+        hide_index=True,
+        key=key,
+        on_select=partial(open_clicked, ids, key),
+        selection_mode=["single-row", "single-cell"],
+        alt="What would become of each experience",
+    )

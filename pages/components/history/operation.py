@@ -1,0 +1,96 @@
+"""One operation in full: who did it and why, what it changed in each record, and taking it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.history.operations import FieldChange, OperationDetail, RecordDiff, operation_detail, operation_diffs
+from atlas.views.shared.texts import Text
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.undo_toast import undo_and_say
+
+OPENED = "operation"
+"""The query parameter that names the opened operation."""
+
+TIME = partial(st.column_config.DatetimeColumn, format="YYYY-MM-DD HH:mm:ss", timezone="UTC", width=160)
+OPERATION_COLUMNS = {
+    "at": TIME("When (UTC)"),
+    "what": st.column_config.TextColumn("What", width=70),
+    "counts": st.column_config.TextColumn("Records", width=180),
+    "actor": st.column_config.TextColumn("Who", width=100),
+    "reason": st.column_config.TextColumn("Why", width="large"),
+    "state": st.column_config.TextColumn("State", width=80),
+}
+"""Of every table of operations."""
+
+SIGNS = {"added": ":material/add:", "removed": ":material/delete:", "purged": ":material/delete_forever:"}
+COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed": "orange"}
+
+
+def operation_panel(memory: MemorySystem, operation_id: str) -> None:
+    """An operation, its differences, and the button that takes it back."""
+    st.button("All operations", key="history_back", icon=":material/arrow_back:", on_click=_close)
+    detail = operation_detail(memory, operation_id)
+    if detail is None:
+        st.warning("There is no such operation in this store.", icon=":material/search_off:")
+        return
+    st.subheader(detail.meaning, anchor=False)
+    with st.container(horizontal=True, gap="medium"):
+        for name, value in detail.facts:
+            with st.container(width="content", gap=None):
+                st.caption(name)
+                st.text(value)
+    _draw_undo(memory, detail)
+    page = 1
+    if detail.n_pages > 1:
+        page = st.pagination(detail.n_pages, key=f"history_changes_{detail.row.id}")
+    for position, diff in enumerate(operation_diffs(memory, operation_id, page)):
+        _draw_diff(diff, key=f"history_diff_{page}_{position}")
+
+
+def _draw_undo(memory: MemorySystem, detail: OperationDetail) -> None:
+    why_not = READ_ONLY if memory.storage.read_only else "A purge cannot be undone." if detail.is_final else None
+    st.button(
+        detail.undo_label,
+        key="history_undo",
+        icon=":material/undo:",
+        type="primary",
+        disabled=why_not is not None,
+        help=why_not,
+        on_click=undo_and_say,
+        args=(memory, detail.undo_id, f"{detail.undo_label}: {detail.row.what}, {detail.row.counts}"),
+    )
+
+
+def _draw_diff(diff: RecordDiff, *, key: str) -> None:
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(diff.kind, icon=SIGNS.get(diff.kind, ":material/edit:"), color=COLOURS.get(diff.kind, "blue"))
+            draw_prose(Text(diff.title), key=f"{key}_title")
+            if diff.is_there:
+                st.page_link(f"pages/{diff.page}.py", label="Open", query_params={"id": diff.record_id})
+        for number, field in enumerate(diff.fields):
+            _draw_field(field, key=f"{key}_{number}")
+
+
+def _draw_field(field: FieldChange, *, key: str) -> None:
+    st.caption("Field")
+    st.text(field.name)
+    before, after = st.columns(2)
+    for column, word, text in ((before, "Before", field.before), (after, "After", field.after)):
+        with column:
+            st.caption(word)
+            if text is None:
+                st.caption("nothing")
+            else:
+                draw_code(text, key=f"{key}_{word}")
+
+
+def _close() -> None:
+    st.query_params.pop(OPENED, None)

@@ -1,0 +1,69 @@
+"""Conversations: which there are, what was said, and what of it an agent is reminded of now."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.conversations import MORE, TurnView, conversation_view, found_turns
+from pages.components.lists.listing import SEARCHING
+from pages.components.shared.texts import draw_prose
+
+ALL = "All conversations"
+
+
+def draw_conversations(memory: MemorySystem) -> None:
+    """One conversation, or what a question finds in them."""
+    names = memory.conversations.names()
+    if not names:
+        st.info("Nothing was said yet.", icon=":material/inbox:")
+        st.text("From Python: memory.conversations.add(user_text, response, conversation=…) keeps a turn.")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox("Conversation", list(names), key="journal_conversation", width=300,
+                              format_func=lambda name: f"{name[:60]} ({names[name]:,})")  # fmt: skip
+        text = st.text_input("Search", key="journal_said", type="search", placeholder="What was said?", width=260)
+        is_everywhere = st.toggle("In all conversations", key="journal_everywhere", disabled=len(names) == 1)
+    if text and text.strip():
+        _draw_found(memory, text, None if is_everywhere else chosen)
+    else:
+        _draw_turns(memory, chosen)
+
+
+def _draw_found(memory: MemorySystem, text: str, name: str | None) -> None:
+    with st.spinner(SEARCHING):
+        found = found_turns(memory, text, name)
+    st.caption(f"{len(found):,} relevant, best first" if found else "Nothing relevant was said.")
+    for turn in found:
+        _draw_turn(turn, with_name=name is None)
+
+
+def _draw_turns(memory: MemorySystem, name: str) -> None:
+    key = f"journal_turns_{name}"
+    shown = conversation_view(memory, name, st.session_state.get(key, MORE))
+    st.caption(shown.window)
+    if shown.n_earlier:
+        st.button(f"Show earlier turns ({shown.n_earlier:,})", key="journal_earlier", icon=":material/expand_less:",
+                  on_click=_show_more, args=(key,))  # fmt: skip
+    for turn in shown.turns:
+        _draw_turn(turn)
+
+
+def _draw_turn(turn: TurnView, *, with_name: bool = False) -> None:
+    with st.container(border=True, gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(turn.when)
+            if turn.is_live:
+                st.badge("in the window", icon=":material/visibility:", color="green")
+            if with_name:
+                st.text(turn.conversation)
+        for who, said in (("person", turn.said), ("agent", turn.answered)):
+            if said is not None:
+                st.caption(who)
+                draw_prose(said, key=f"journal_turn_{turn.id}_{who}")
+        if turn.why:
+            st.caption(turn.why)
+
+
+def _show_more(key: str) -> None:
+    st.session_state[key] = st.session_state.get(key, MORE) + MORE

@@ -1,0 +1,69 @@
+"""What a person writes into the journal: a new entry, and what of one is changed when it is saved."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.entry import TIERS, EditableEntry, metadata_in
+from atlas.views.shared.kinds import JOURNAL
+from pages.components.lists.edit_forms import EditForm
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
+
+NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
+"""The boxes of a new entry that begin anew once it is written."""
+
+
+def draw_write(memory: MemorySystem) -> None:
+    """Boxes for a new entry, which goes through the gates as those of agents do."""
+    is_off, types = memory.storage.read_only, [known.name for known in memory.journal.types]
+    with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
+        with st.container(horizontal=True):
+            st.selectbox("Type", types, key="journal_new_type", disabled=is_off, width=190)
+            st.number_input("Generation", value=_latest_generation(memory), key="journal_new_generation",
+                            disabled=is_off, width=130)  # fmt: skip
+            st.number_input("Importance", 0.0, 1.0, None, 0.05, key="journal_new_importance", disabled=is_off,
+                            placeholder="by type and text", width=170)  # fmt: skip
+        st.text_area("What it says", key="journal_new_content", height=100, disabled=is_off)
+        st.text_input("Metadata, as JSON", key="journal_new_metadata", placeholder='{"file": "a.py"}', disabled=is_off)
+        st.button("Write it", key="journal_new_write", type="primary", disabled=is_off, on_click=_write,
+                  args=(memory,), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+
+
+def _write(memory: MemorySystem) -> None:
+    given = st.session_state
+    with announcing_problems():
+        scoped = memory.journal.within("store", "written by hand")
+        written = scoped.add(
+            given["journal_new_type"],
+            given["journal_new_content"],
+            generation=given["journal_new_generation"],
+            importance=given["journal_new_importance"],
+            metadata=metadata_in(given["journal_new_metadata"]),
+        )
+        if written is None:
+            [refused] = memory.journal.rejected(1).latest
+            say_problem(f"A gate kept it out: {refused.refusal.reason}. Under Refused it can be let in.")
+            return
+        announce(str(scoped.operation_id), "Wrote 1 entry")
+        for key in NEW:
+            given.pop(key, None)
+
+
+def _latest_generation(memory: MemorySystem) -> int:
+    latest = memory.journal.browse(order_by="generation", limit=1)
+    return latest[0]["metadata"]["generation"] if latest else 0
+
+
+def _draw_boxes(key: str, at_first: EditableEntry, is_off: bool) -> None:
+    st.text_area("What it says", at_first.content, key=f"{key}_content", height=180, disabled=is_off)
+    with st.container(horizontal=True):
+        st.number_input("Generation", value=at_first.generation, key=f"{key}_generation", disabled=is_off, width=130)
+        st.number_input("Importance", 0.0, 1.0, at_first.importance, 0.05, key=f"{key}_importance", disabled=is_off,
+                        width=130)  # fmt: skip
+        st.selectbox("Tier", TIERS, TIERS.index(at_first.tier), key=f"{key}_tier", disabled=is_off, width=130)
+    st.text_area("Metadata, as JSON", at_first.metadata, key=f"{key}_metadata", height=120, disabled=is_off)
+
+
+FORM = EditForm(kind=JOURNAL, editable=EditableEntry.of, draw=_draw_boxes, help_text="It can be undone.")

@@ -1,0 +1,118 @@
+"""Forgetting: how large each tier is, what would move and be summarised, and doing it; nothing is ever deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from atlas import MemorySystem, Settings
+from atlas.views.journal.forgetting import (
+    KEEP_RECENT,
+    CompactPlan,
+    LiveCompaction,
+    is_as_asked,
+    made_caption,
+    staleness,
+    writers,
+)
+from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.journal.list import draw_empty
+from pages.components.journal.summaries import draw_kept
+from pages.components.lists.editing import READ_ONLY
+from pages.components.shared.jobs import ask_model, draw_job, live_result
+from pages.components.shared.plans import propose
+
+MEANINGS = {
+    "hot": "goes into prompts",
+    "warm": "goes into prompts, worth less",
+    "cold": "found by searches only",
+    "archived": "found only when asked for",
+}
+
+
+def draw_forgetting(memory: MemorySystem) -> None:
+    """The tiers, what is to be kept when the journal is compacted, and the plan that was made last."""
+    sizes = tier_sizes(memory)
+    if not any(sizes.values()):
+        draw_empty(memory)
+        return
+    for column, (tier, n) in zip(st.columns(len(sizes)), sizes.items(), strict=True):
+        column.metric(tier.capitalize(), f"{n:,}", MEANINGS[tier], delta_color="off", delta_arrow="off", border=True)
+    st.subheader("Compact", anchor=False)
+    st.text(
+        "An entry is worth its importance × recency × use × links; what is worth little moves to a farther tier. Old "
+        "entries of one type and period are summarised, and the summary names them. Pinned entries and directives stay."
+    )
+    keep_recent = st.number_input("Keep the latest entries, whatever they are worth", 0, None, KEEP_RECENT, 50,
+                                  key="journal_keep_recent", width=340)  # fmt: skip
+    keep_types = _ask_types(memory)
+    if not draw_job(memory, LiveCompaction, "Planning", key="journal"):
+        _draw_run(memory, keep_recent, keep_types)
+    plan = live_result(memory, LiveCompaction).current()
+    if plan is not None:
+        _draw_plan(memory, plan, is_as_asked(plan, keep_recent, keep_types))
+
+
+def _ask_types(memory: MemorySystem) -> dict[str, int]:
+    """Of which types so many of the latest stay as well."""
+    held = list(memory.journal.values("entry_type"))
+    chosen = st.multiselect("Of these types keep the latest as well", held, key="journal_keep_types",
+                            placeholder="None", width=500)  # fmt: skip
+    kept = {}
+    with st.container(horizontal=True):
+        for name in chosen:
+            number = held.index(name)
+            with st.container(width=160, gap=None):
+                st.text(name)
+                kept[name] = int(st.number_input("How many", 0, None, 50, 10, key=f"journal_keep_{number}"))
+    return kept
+
+
+def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, int]) -> None:
+    live, settings = live_result(memory, LiveCompaction), Settings.from_environment()
+    is_first = live.current() is None
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with_model = ask_model(
+            "Summaries are written by",
+            writers(settings),
+            key="journal_writer",
+            help="The model is shown the entries that would be summarised, "
+            f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
+        )
+        st.button(
+            "Plan" if is_first else "Plan anew",
+            key="journal_compact",
+            icon=":material/inventory_2:",
+            type="primary" if is_first else "secondary",
+            on_click=live.ask,
+            args=(keep_recent, keep_types),
+            kwargs={"with_model": with_model},
+            help="In a process of its own. It changes nothing: you see first who would move where, and what would be "
+            "written.",
+        )
+
+
+def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
+    """What it would do in one line, whether it still can, and the button that shows all of it."""
+    st.markdown(f"**{compact_headline(plan)}**")
+    st.text(made_caption(plan))
+    if plan.is_empty:
+        draw_kept(plan)
+        return
+    outdated = _staleness(store_state(memory), plan.made_at, _memory=memory, _plan=plan)
+    if outdated:
+        st.warning(outdated, icon=":material/history:")
+    elif not is_asked:
+        st.warning("This was planned with other entries to keep than are set now.", icon=":material/history:")
+    is_off = memory.storage.read_only
+    st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
+              disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
+              help=READ_ONLY if is_off else "Who would move where and why, and every summary. Applying can be undone.",
+              )  # fmt: skip
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _staleness(state: StoreState, made_at: str, *, _memory: MemorySystem, _plan: CompactPlan) -> str:
+    return staleness(_memory, _plan)

@@ -1,0 +1,155 @@
+"""Links between the journal's entries: as a picture, made and taken away by hand, and suggested ones to judge."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.links import (
+    PHRASES,
+    DirectLink,
+    EntryLinks,
+    SuggestedLink,
+    candidates,
+    entry_links,
+    suggested_links,
+)
+from atlas.views.journal.list import EntryRow
+from atlas.views.shared.kinds import JOURNAL
+from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.texts import Text
+from atlas.views.shared.wording import counted
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.forms import act
+from pages.components.lists.listing import SEARCHING
+from pages.components.lists.record_table import experience_table
+from pages.components.shared.texts import draw_prose
+
+DEPTHS = (1, 2, 3)
+RELATED = ("how", "generation", "entry_type", "content")
+
+
+def draw_links(memory: MemorySystem, entry_id: str) -> None:
+    """What an entry is linked with, over one link or several; and making and taking away its own."""
+    depth = st.segmented_control("Links away", DEPTHS, default=1, required=True, key="entry_depth")
+    links = entry_links(memory, entry_id, depth or 1)
+    if links.rows:
+        _draw_picture(links, key=f"{entry_id}_{depth}_{memory.revision()}")
+    else:
+        st.caption("It is linked with no other entry.")
+    if links.direct:
+        with st.expander("Take a link away", icon=":material/link_off:", key="entry_unlinking"):
+            for number, link in enumerate(links.direct):
+                _draw_direct(memory, link, number)
+    with st.expander("Link it with another entry", icon=":material/add_link:", key="entry_linking"):
+        _draw_linking(memory, entry_id)
+
+
+def draw_suggestions(memory: MemorySystem) -> None:
+    """Links that may be wanted, each with both texts."""
+    with st.spinner("Comparing crashes with later reflections …"):
+        suggested = _suggested(store_state(memory), _memory=memory)
+    st.caption(
+        "A later reflection that is about the same as a crash may tell how it was solved. Accepting links the crash to "
+        "it; a refused one is not suggested again."
+    )
+    if not suggested:
+        st.info("No link is suggested: no crash without a fix has a later reflection about the same.",
+                icon=":material/check:")  # fmt: skip
+        return
+    st.markdown(f"**{counted(len(suggested), 'suggestion')}**, the most alike first")
+    for number, one in enumerate(suggested):
+        _draw_suggestion(memory, one, number)
+
+
+def _draw_picture(links: EntryLinks, *, key: str) -> None:
+    st.graphviz_chart(links.dot)
+    if links.caption:
+        st.caption(links.caption)
+    experience_table(links.rows, columns=RELATED, key=f"entry_links_{key}", kind=JOURNAL)
+
+
+def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:
+    is_off = memory.storage.read_only
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Unlink", key=f"entry_unlink_{number}", icon=":material/link_off:", disabled=is_off,
+                  on_click=_unlink, args=(memory, link), help=READ_ONLY if is_off else "It can be undone.",
+                  )  # fmt: skip
+        st.caption(link.words)
+        st.text(f"generation {link.other.generation:,}: {link.other.content[:120]}")
+
+
+def _draw_linking(memory: MemorySystem, entry_id: str) -> None:
+    phrase = st.selectbox("This entry is", list(PHRASES), key="entry_link_phrase", width=200) or next(iter(PHRASES))
+    text = st.text_input("Which entry", key=f"entry_link_text_{entry_id}", type="search",
+                         placeholder="What it says, or its id")  # fmt: skip
+    if not text or not text.strip():
+        return
+    with st.spinner(SEARCHING):
+        found = candidates(memory, entry_id, text)
+    if not found:
+        st.caption("Nothing found.")
+    for number, row in enumerate(found):
+        _draw_candidate(memory, entry_id, phrase, row, number)
+
+
+def _draw_candidate(memory: MemorySystem, entry_id: str, phrase: str, row: EntryRow, number: int) -> None:
+    is_off = memory.storage.read_only
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Link", key=f"entry_link_{number}", icon=":material/add_link:", disabled=is_off, on_click=_link,
+                  args=(memory, entry_id, phrase, row.id),
+                  help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+        st.text(f"generation {row.generation:,}, {row.entry_type}: {row.content[:120]}")
+
+
+def _draw_suggestion(memory: MemorySystem, one: SuggestedLink, number: int) -> None:
+    is_off, help_text = memory.storage.read_only, READ_ONLY if memory.storage.read_only else "It can be undone."
+    with st.container(border=True):
+        crash, fix = st.columns(2)
+        _draw_end(crash, one.source, one.source_text, f"journal_crash_{number}")
+        _draw_end(fix, one.target, one.target_text, f"journal_fix_{number}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Accept", key=f"journal_accept_{number}", icon=":material/add_link:", disabled=is_off,
+                      on_click=_accept, args=(memory, one), help=help_text)  # fmt: skip
+            st.button("Refuse", key=f"journal_refuse_{number}", icon=":material/close:", disabled=is_off,
+                      on_click=_refuse, args=(memory, one), help=help_text)  # fmt: skip
+            st.caption(one.suggestion.reason)
+
+
+def _draw_end(column: st.delta_generator.DeltaGenerator, row: EntryRow, text: Text, key: str) -> None:
+    with column:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.page_link("pages/journal.py", label="Open", icon=":material/open_in_new:", query_params={"id": row.id})
+            st.text(f"{row.entry_type}, generation {row.generation:,}")
+        draw_prose(text, key=key)
+
+
+def _link(memory: MemorySystem, entry_id: str, phrase: str, other_id: str) -> None:
+    link_type, is_reverse = PHRASES[phrase]
+    source, target = (other_id, entry_id) if is_reverse else (entry_id, other_id)
+    scoped = memory.journal.within("link")
+    act(lambda: scoped.link(source, target, link_type), scoped, "Linked 2 entries")
+
+
+def _unlink(memory: MemorySystem, link: DirectLink) -> None:
+    scoped = memory.journal.within("unlink")
+    act(lambda: scoped.unlink(link.source_id, link.target_id, link.type), scoped, "Took 1 link away")
+
+
+def _accept(memory: MemorySystem, one: SuggestedLink) -> None:
+    scoped = memory.journal.within("link", "accepted a suggestion")
+    act(lambda: scoped.accept_link(one.suggestion), scoped, "Linked a crash to what fixed it")
+
+
+def _refuse(memory: MemorySystem, one: SuggestedLink) -> None:
+    def refuse() -> bool:
+        scoped.refuse_link(one.suggestion)
+        return True
+
+    scoped = memory.journal.within("refuse a link")
+    act(refuse, scoped, "Refused 1 suggested link")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _suggested(state: StoreState, *, _memory: MemorySystem) -> tuple[SuggestedLink, ...]:
+    return suggested_links(_memory)

@@ -1,0 +1,34 @@
+"""What promoting a journal entry would write, as its plan shows it, and afterwards the way there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from atlas.views.journal.promotion import Became, PromoteProposal
+from pages.components.shared.texts import draw_code
+
+TITLE_CHARACTERS = 80
+
+
+def draw_becoming(proposal: PromoteProposal) -> None:
+    """Each text of what would be written, on a tab of its own: together they are pages long."""
+    st.caption("What would be written")
+    for tab, part in zip(st.tabs([part.name for part in proposal.parts]), proposal.parts, strict=True):
+        with tab:
+            draw_code(part.text, key=f"plan_becomes_{part.name}")
+
+
+def draw_ends(ends: Sequence[Became], words: str) -> None:
+    """Links to what entries became, or to the entries that it was made of.
+
+    Args:
+        words: What a link says before what it leads to: `Became this`.
+    """
+    for end in ends:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.page_link(f"pages/{end.kind.page}.py", label=f"{words} {end.kind.noun}", icon=":material/upgrade:",
+                         query_params={"id": end.id})  # fmt: skip
+            is_long = len(end.title) > TITLE_CHARACTERS
+            st.text(f"{end.title[:TITLE_CHARACTERS]}…" if is_long else end.title)

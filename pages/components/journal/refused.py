@@ -1,0 +1,82 @@
+"""The gates of the journal, switched on and off, and what they kept out: samples, and letting one in after all."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.refused import ACCEPTED, SHOWN, VARIABLES, GateView, RefusedView, gate_views, refused_listing
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.forms import act
+from pages.components.shared.texts import draw_code
+from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
+
+
+def draw_refused(memory: MemorySystem) -> None:
+    """The gates, how much each kept out, and the latest of it."""
+    st.caption(
+        "Two gates stand before agents' observations, crashes and reflections. What they keep out is kept here whole; "
+        "what people said, directives and tasks, always passes."
+    )
+    for gate in gate_views(memory):
+        _draw_gate(memory, gate)
+    listing = refused_listing(memory, st.session_state.get("journal_refused_shown", SHOWN))
+    if not listing.n:
+        st.info("Nothing was kept out.", icon=":material/check:")
+        return
+    for column, (words, n) in zip(st.columns(4), listing.by_gate, strict=False):
+        column.metric(words.capitalize(), f"{n:,}", border=True)
+    for one in listing.shown:
+        _draw_one(memory, one)
+    if listing.caption:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(listing.caption)
+            st.button("Show more", key="journal_refused_more", on_click=_show_more)
+
+
+def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
+    """Whether a gate is on and why, and a button that switches it for all who write into the store."""
+    is_off = memory.storage.read_only or gate.is_overridden
+    why = f"Unset {VARIABLES[gate.name]} where the dashboard runs to switch it here." if gate.is_overridden else None
+    verb = f"Switch {'off' if gate.is_on else 'on'}"
+    sentence = f"{verb.replace('Switch', 'Switched', 1)} the gate for {gate.label.lower()}"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(f"{gate.label}: {'on' if gate.is_on else 'off'}", color="green" if gate.is_on else "gray",
+                 icon=":material/filter_alt:" if gate.is_on else ":material/filter_alt_off:")  # fmt: skip
+        st.button(verb, key=f"journal_gate_{gate.name}", disabled=is_off, on_click=_switch,
+                  args=(memory, gate.name, not gate.is_on, sentence),
+                  help=READ_ONLY if memory.storage.read_only else why or "For everyone who writes into this store.",
+                  )  # fmt: skip
+        st.text(f"{gate.what}. {gate.why}")
+
+
+def _switch(memory: MemorySystem, name: str, is_on: bool, sentence: str) -> None:
+    with announcing_problems():
+        memory.journal.switch_gate(name, is_on)
+        back = partial(_switch, name=name, is_on=not is_on, sentence=taken_back(sentence))
+        announce_act(Act(sentence, back))
+
+
+def _draw_one(memory: MemorySystem, one: RefusedView) -> None:
+    is_off = memory.storage.read_only
+    with st.container(border=True, gap="xsmall"):
+        draw_code(one.text, key=f"journal_refused_{one.id}")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Let it in", key=f"journal_accept_{one.id}", icon=":material/check:", disabled=is_off,
+                      on_click=_accept, args=(memory, one.id),
+                      help=READ_ONLY if is_off else "Write it as it would have been written then.")  # fmt: skip
+            if one.like_id:
+                st.page_link("pages/journal.py", label="Open what it repeats", icon=":material/open_in_new:",
+                             query_params={"id": one.like_id})  # fmt: skip
+            st.text(f"{one.entry_type}, generation {one.generation:,}, {one.when}: {one.reason}")
+
+
+def _accept(memory: MemorySystem, refused_id: str) -> None:
+    scoped = memory.journal.within("store", ACCEPTED)
+    act(lambda: scoped.accept(refused_id), scoped, "Let 1 refused entry in")
+
+
+def _show_more() -> None:
+    st.session_state["journal_refused_shown"] = st.session_state.get("journal_refused_shown", SHOWN) + SHOWN

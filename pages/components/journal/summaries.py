@@ -1,0 +1,48 @@
+"""The summaries that compacting a journal would write, each with what it stands for, and why the rest stays."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.views.journal.forgetting import CompactPlan
+from atlas.views.journal.proposals import CompactProposal, SummaryView, kept_sentences
+from atlas.views.shared.wording import counted
+from pages.components.shared.texts import draw_code
+
+SOURCES_PIXELS = 220
+
+KEPT_COLUMNS = {
+    "n": st.column_config.NumberColumn("Entries", format="localized", width=70),
+    "why": st.column_config.TextColumn("Stay because", width="large"),
+}
+
+
+def draw_summaries(proposal: CompactProposal) -> None:
+    """What would be written, and what stays as it is."""
+    if proposal.summaries:
+        st.caption(f"{counted(len(proposal.summaries), 'summary')} would be written; what they stand for goes to cold.")
+    for number, summary in enumerate(proposal.summaries):
+        _draw_summary(summary, key=f"plan_summary_{number}")
+    draw_kept(proposal.plan)
+
+
+def draw_kept(plan: CompactPlan) -> None:
+    """Why entries would stay, with how many for each reason."""
+    kept = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
+    if kept:
+        st.caption("What stays where it is")
+        st.dataframe(kept, column_config=KEPT_COLUMNS, hide_index=True, width="content",
+                     alt="What stays where it is")  # fmt: skip
+
+
+def _draw_summary(summary: SummaryView, *, key: str) -> None:
+    with st.expander(summary.headline):
+        st.text(summary.origin)
+        draw_code(summary.content, key=key)
+        st.dataframe(
+            [{"source": source} for source in summary.sources],
+            column_config={"source": st.column_config.TextColumn("Stands for", width="large")},
+            hide_index=True,
+            height=min(SOURCES_PIXELS, 35 * (len(summary.sources) + 1) + 3),
+            alt="What the summary stands for",
+        )

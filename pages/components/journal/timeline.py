@@ -1,0 +1,53 @@
+"""The journal's timeline: bars by generation and type; a brush across it narrows the list below."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.list import JournalQuery
+from atlas.views.journal.timeline import Timeline, brushed, timeline, timeline_caption, timeline_chart
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.shared.scope import digest
+
+CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": ["lasso2d", "autoScale2d", "toImage"]}
+
+
+def draw_timeline(memory: MemorySystem, query: JournalQuery) -> None:
+    """The entries that pass the filters, over their generations, whatever generations are asked for."""
+    state = store_state(memory)
+    asked = digest(query.where(with_generations=False))
+    shown = _timeline(state, asked, _memory=memory, _query=query)
+    if not shown.lanes:
+        return
+    key = f"journal_timeline_{asked}_{hash(state)}"
+    caption = timeline_caption(shown)
+    chart = timeline_chart(shown, query.since, query.until)
+    st.plotly_chart(chart, key=key, on_select=partial(_narrow, key, shown), selection_mode="box", config=CONFIG,
+                    alt=caption)  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(caption)
+        if query.since is not None or query.until is not None:
+            st.button("All generations", key="journal_all_generations", icon=":material/close:", type="tertiary",
+                      on_click=_widen)  # fmt: skip
+
+
+def _narrow(key: str, shown: Timeline) -> None:
+    """Ask for the generations under the brush; for the chart's callback."""
+    selection = st.session_state[key]["selection"]
+    chosen = brushed(selection, shown)
+    if chosen is not None:
+        st.session_state.update(journal_since=chosen[0], journal_until=chosen[1])
+    else:
+        _widen()
+
+
+def _widen() -> None:
+    st.session_state.update(journal_since=None, journal_until=None)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _timeline(state: StoreState, asked: str, *, _memory: MemorySystem, _query: JournalQuery) -> Timeline:
+    return timeline(_memory, _query)

@@ -1,0 +1,24 @@
+"""Facts in a row, each under its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from atlas.views.experience.experience import Fact
+from atlas.views.shared.texts import Text
+from pages.components.shared.texts import draw_prose
+
+
+def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
+    """Each fact's name, which is a word of ours, and below it its value.
+
+    Args:
+        key: How the keys of its widgets begin.
+    """
+    with st.container(horizontal=True, gap="medium"):
+        for fact in facts:
+            with st.container(width="content", gap=None):
+                st.caption(fact.name)
+                draw_prose(Text(fact.value), key=f"{key}_{fact.name}")

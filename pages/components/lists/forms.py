@@ -1,0 +1,94 @@
+"""Forms over what is stored: what a person has typed stays while others change the record, never written unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from atlas import AtlasError
+from atlas.views.shared.texts import Text
+from pages.components.shared.texts import draw_code
+from pages.components.shared.undo_toast import announce, announce_problem
+
+_BEGUN = "form_begun"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What was stored when a person began to type."""
+
+    key: str
+    stored: Any
+    number: int = 0
+    """Grows when they ask for what is stored now, in place of what they have typed."""
+
+
+def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
+    """Do something and announce it, unless it changed nothing; whether it was done."""
+    try:
+        is_done = bool(do())
+    except AtlasError as error:
+        announce_problem(error)
+        return False
+    if is_done:
+        announce(scoped.operation_id, sentence)
+    return is_done
+
+
+def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
+    """What a person began with: what was stored when the boxes were first drawn for this record.
+
+    Where it has changed since, and they have typed nothing, they begin anew.
+    """
+    begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
+    if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):
+        begun = Begun(record_id, stored, begun.number + 1)
+        st.session_state[f"{_BEGUN}_{form}"] = begun
+    return begun
+
+
+def begin_typing(
+    form: str,
+    record_id: str,
+    stored: Any,
+    *,
+    typed: Callable[[Begun], Any],
+    differing: Callable[[Any], dict[str, str]],
+    sentence: str,
+) -> Begun:
+    """`begin`, of boxes that are saved; where others changed what a person is typing at, they are shown both.
+
+    Args:
+        typed: What the boxes hold now.
+        differing: What is stored now where it is not what they began with, by our own words for it.
+        sentence: That something was changed elsewhere.
+    """
+    begun = begin(form, record_id, stored, is_typed=lambda begun: typed(begun) not in (begun.stored, stored))
+    with st.container():  # a place of its own, so that the boxes below stay the same ones
+        if begun.stored != stored:
+            _draw_conflict(form, record_id, differing(begun.stored), sentence)
+    return begun
+
+
+def form_key(form: str, begun: Begun) -> str:
+    """The key of a form's box, or how the keys of its boxes begin."""
+    return f"{form}_{begun.key}_{begun.number}"
+
+
+def forget(form: str) -> None:
+    """Let the boxes begin anew at their next drawing, with what is stored then."""
+    begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
+    st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
+
+
+def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:
+    """What is stored now, where it is not what the person began with. What they have typed stays in the form."""
+    st.warning(f"{sentence} since you opened it. What you typed is still below, and not saved.",
+               icon=":material/sync_problem:")  # fmt: skip
+    for name, text in stored.items():
+        st.caption(f"{name}, as it is stored now")
+        draw_code(Text(text), key=f"{form}_conflict_{name}_{record_id}")
+    st.button("Discard mine, take what is stored", key=f"{form}_discard", on_click=forget, args=(form,))

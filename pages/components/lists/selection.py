@@ -1,0 +1,52 @@
+"""What a person has selected, of each kind of memory: shared by all pages, and shown in the tray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Records of one kind that were chosen together."""
+
+    ids: tuple[str, ...] = ()
+    origin: str = ""
+    """Where it was made, in our own words: `lasso on the map`."""
+
+    revision: int = 0
+    """The store's revision at that moment."""
+
+
+def current_selection(kind: Kind = EXPERIENCE) -> Selection:
+    """What is selected now; nothing at first."""
+    selection: Selection = st.session_state.get(_key(kind), Selection())
+    return selection
+
+
+def select(ids: Sequence[str], *, origin: str, revision: int, kind: Kind = EXPERIENCE) -> None:
+    """Select these, in place of what was selected."""
+    st.session_state[_key(kind)] = Selection(tuple(dict.fromkeys(ids)), origin, revision)
+
+
+def unselect(ids: Sequence[str]) -> None:
+    """Leave these out of what is selected, of whichever kind they are."""
+    gone = set(ids)
+    for kind in KINDS:
+        now = current_selection(kind)
+        if gone & {*now.ids}:
+            left = tuple(record_id for record_id in now.ids if record_id not in gone)
+            st.session_state[_key(kind)] = replace(now, ids=left)
+
+
+def clear_selection(kind: Kind = EXPERIENCE) -> None:
+    """Select nothing."""
+    st.session_state.pop(_key(kind), None)
+
+
+def _key(kind: Kind) -> str:
+    return "selection" if kind is EXPERIENCE else f"selection_{kind.page}"

@@ -1,0 +1,57 @@
+"""The map in the browser: a component that gets the points once, and then only what changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from atlas.views.map.packets import component_script, layer_script, stylesheet
+from atlas.views.map.points import Points
+
+POINTS, COLOURS, MARKS, TALK = "map_points", "map_colours", "map_marks", "map_talk"
+"""The four components of a map: one that draws, and three that bring it what changes. The scripts know these names."""
+
+_points = st.components.v2.component(POINTS, css=stylesheet(), js=component_script())
+_layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, MARKS, TALK)}
+
+Act = Callable[[dict[str, Any]], None]
+"""What is done with what the browser tells."""
+
+
+def draw_points(points: Points, *, on_select: Act, on_open: Act, on_unsupported: Act) -> None:
+    """The map itself. Nothing is sent again as long as the points stay the same."""
+    _points(
+        key=POINTS,
+        data=points.packet,
+        on_selected_change=_telling(POINTS, "selected", on_select),
+        on_opened_change=_telling(POINTS, "opened", on_open),
+        on_unsupported_change=_telling(POINTS, "unsupported", on_unsupported),
+    )
+
+
+def draw_layer(name: str, packet: bytes) -> None:
+    """Colours or marks, by their name."""
+    _layers[name](key=name, data=packet)
+
+
+def draw_talk(packet: bytes, *, on_hover: Act, on_view: Act) -> None:
+    """What the map asks and tells all the time; for a fragment, so that only that runs again."""
+    _layers[TALK](
+        key=TALK,
+        data=packet,
+        on_hovered_change=_telling(TALK, "hovered", on_hover),
+        on_viewed_change=_telling(TALK, "viewed", on_view),
+    )
+
+
+def _telling(key: str, event: str, act: Act) -> Callable[[], None]:
+    """A callback that hands on what the browser told, if that is what it told."""
+
+    def tell() -> None:
+        told = st.session_state[key].get(event)
+        if isinstance(told, dict):
+            act(told)
+
+    return tell

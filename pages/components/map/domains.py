@@ -1,0 +1,131 @@
+"""Beside the map: the domains, worst first, and what can be done with one of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem
+from atlas.views.map.domains import (
+    DomainRow,
+    domain_sentence,
+    domains_caption,
+    is_sketch,
+    no_domains_sentence,
+    sizes_offered,
+    typical_lines,
+)
+from atlas.views.map.sheet import Sheet
+from pages.components.lists.record_table import clicked_row, open_clicked
+from pages.components.lists.selection import select
+from pages.components.map.interaction import focus_on
+from pages.components.map.source import MIN_SIZE, live_map
+from pages.components.shared.undo_toast import announce_problem
+
+OPEN_DOMAIN = "map_domain"
+"""Where the number of the domain is kept that is looked at."""
+
+TABLE_PIXELS = 320
+COLUMNS = {
+    "name": st.column_config.TextColumn("Domain", width=150),
+    "n": st.column_config.NumberColumn("n", format="localized", width=45),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=115, help="With the 95 % interval (Wilson)"),
+}
+TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.column_config.TextColumn("Typical of it")}
+
+
+def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
+    """How many domains there are and how each goes; the one that is chosen, in more detail."""
+    st.markdown(f"**Domains, worst first** · {domains_caption(sheet.map)}")
+    if not sheet.domains:
+        st.caption(no_domains_sentence(sheet.map))
+    else:
+        _draw_table(sheet)
+        domain = sheet.domain(st.session_state.get(OPEN_DOMAIN))
+        if domain is None:
+            st.caption("Click a domain to see what is typical of it, to select all of it or to rename it.")
+        else:
+            _draw_domain(memory, sheet, domain)
+    if not is_sketch(sheet.map):
+        _draw_size(sheet)
+
+
+def _draw_table(sheet: Sheet) -> None:
+    key = f"map_domains_{sheet.points.key}_{hash(tuple((row.number, row.name) for row in sheet.domains))}"
+
+    def look() -> None:
+        place = clicked_row(key, len(sheet.domains))
+        st.session_state[OPEN_DOMAIN] = None if place is None else sheet.domains[place].number
+
+    st.dataframe(
+        [row.as_line() for row in sheet.domains],
+        column_config=COLUMNS,
+        hide_index=True,
+        height=min(TABLE_PIXELS, 35 * (len(sheet.domains) + 1) + 3),
+        key=key,
+        on_select=look,
+        selection_mode="single-cell",
+        alt="Domains and how well they go, worst first",
+    )
+
+
+def _draw_domain(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
+    with st.container(border=True):
+        st.text(domain.name)
+        st.caption(domain_sentence(domain))
+        with st.container(horizontal=True):
+            select_all, show = partial(_select_all, memory, sheet, domain), partial(focus_on, domain.number)
+            st.button("Select all of it", key="map_domain_select", icon=":material/select_all:", on_click=select_all)
+            st.button("Show it large", key="map_domain_focus", icon=":material/zoom_in:", on_click=show)
+        _draw_typical(memory, sheet, domain)
+        _draw_name(memory, sheet, domain)
+
+
+def _draw_typical(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
+    lines = typical_lines(domain, sheet.points, memory.experience.titles(domain.typical))
+    key = f"map_typical_{domain.number}_{sheet.points.key}"
+
+    st.dataframe(
+        [asdict(line) for line in lines],
+        column_config=TYPICAL,
+        column_order=("outcome", "task"),
+        hide_index=True,
+        key=key,
+        on_select=partial(open_clicked, tuple(line.id for line in lines), key),
+        selection_mode="single-cell",
+    )
+
+
+def _draw_name(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
+    key = f"map_name_{domain.number}"  # the same box when points come: a person may be typing in it
+
+    def rename() -> None:
+        try:
+            live_map(memory).names.rename(sheet.map, domain.number, st.session_state[key])
+        except AtlasError as error:
+            announce_problem(error)
+
+    is_fixed = memory.storage.read_only
+    st.text_input(
+        "Name", domain.name, key=key, on_change=rename, disabled=is_fixed, help="Empty gives its own words back."
+    )
+
+
+def _draw_size(sheet: Sheet) -> None:
+    sizes = sizes_offered(sheet.map)
+    if len(sizes) > 1:
+        now = sheet.map.recipe.min_domain_size
+        st.select_slider(
+            "Smallest domain", sizes, now if now in sizes else sizes[0], key="map_size_chosen", on_change=_resize
+        )
+
+
+def _resize() -> None:
+    st.session_state[MIN_SIZE] = st.session_state["map_size_chosen"]
+    st.session_state.pop(OPEN_DOMAIN, None)
+
+
+def _select_all(memory: MemorySystem, sheet: Sheet, domain: DomainRow) -> None:
+    select(sheet.map.members(domain.number), origin="domain on the map", revision=memory.revision())

@@ -1,0 +1,130 @@
+"""What a person does on the map: selects, opens, looks; and the map that does it, in WebGL or by Plotly."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
+from atlas.views.map.points import Points
+from atlas.views.map.sheet import Colours, Sheet
+from atlas.views.shared.state import StoreState, store_state
+from pages.components.lists.listing import SEARCHING
+from pages.components.lists.record_table import open_experience, opened_id
+from pages.components.lists.selection import clear_selection, current_selection, select
+from pages.components.map.component import COLOURS, MARKS, draw_layer, draw_points, draw_talk
+from pages.components.map.plotly import draw_plotly
+from pages.components.shared.narrowing import current_scope
+
+RENDERER, PLOTLY = "map_renderer", "plotly"
+_SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
+
+DRAWN_KEPT = 3
+"""States of the map whose points can still be told apart."""
+
+
+def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
+    """The map, with the scope's hits, the selection and the opened experience marked on it."""
+    st.session_state[_SHEET] = sheet
+    _remember(sheet.points)
+    marks = _marks(memory, sheet)
+    if PLOTLY in (st.query_params.get(RENDERER), st.session_state.get(RENDERER)):
+        draw_plotly(sheet, colours, marks, on_select=lambda ids, how: _select(memory, ids, how), on_open=_open)
+        return
+    with st.container(gap=None):
+        draw_points(
+            sheet.points,
+            on_select=lambda told: _selected(memory, told),
+            on_open=lambda told: _opened(told),
+            on_unsupported=lambda _: st.session_state.update({RENDERER: PLOTLY}),
+        )
+        draw_layer(COLOURS, colours.packet)
+        draw_layer(MARKS, marks_packet(sheet.map, sheet.points, marks))
+        _draw_talk(memory)
+
+
+def focus_on(number: int) -> None:
+    """Let the map show a domain as large as it can; for a callback."""
+    turn = st.session_state.get(_FOCUS, (0, 0))[1] + 1
+    st.session_state[_FOCUS] = (number, turn)
+
+
+@st.fragment
+def _draw_talk(memory: MemorySystem) -> None:
+    sheet: Sheet = st.session_state[_SHEET]
+    packet = hover_packet(memory, sheet.map, sheet.points, st.session_state.get(_HOVERED))
+    draw_talk(
+        packet,
+        on_hover=lambda told: st.session_state.update({_HOVERED: told.get("point")}),
+        on_view=lambda told: st.session_state.update({_VIEW: told}),
+    )
+
+
+def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
+    scope, opened = current_scope(), opened_id()
+    where = scope.where(sheet.map)
+    state = store_state(memory)
+    number, turn = st.session_state.get(_FOCUS, (None, 0))
+    with st.container(), st.spinner(SEARCHING) if scope.is_search else nullcontext():  # a place of its own, or the
+        # map would be drawn anew in another place whenever there is a question
+        hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
+    return Marks(
+        inside=_inside(state, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,
+        chosen=current_selection().ids,
+        hits=hits,
+        opened=opened,
+        neighbours=neighbours_of(memory, opened) if opened and opened in sheet.points.places else (),
+        focus=(sheet.domain(number), turn),
+        start=st.session_state.get(_VIEW),
+    )
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _hits(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> Hits:
+    return hits_of(_memory, current_scope(), _where)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _inside(state: StoreState, asked: str, *, _memory: MemorySystem, _where: dict[str, Any]) -> list[str]:
+    return _memory.experience.ids(_where)
+
+
+def _remember(points: Points) -> None:
+    """Keep what is drawn, and what was before: a lasso that is drawn while the store grows means the earlier points."""
+    earlier: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
+    others = [one for one in earlier if one.key != points.key]
+    st.session_state[_DRAWN] = (points, *others)[:DRAWN_KEPT]
+
+
+def _points(told: dict[str, Any]) -> Points | None:
+    """The points that the browser speaks of; None where it is long since they were drawn."""
+    drawn: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
+    return next((points for points in drawn if points.key == told.get("points")), None)
+
+
+def _selected(memory: MemorySystem, told: dict[str, Any]) -> None:
+    points = _points(told)
+    if points is None:
+        return
+    ids = selected_after(current_selection().ids, points.ids_of(str(told.get("mask", ""))), str(told.get("mode", "")))
+    _select(memory, ids, "box" if told.get("how") == "box" else "lasso")
+
+
+def _select(memory: MemorySystem, ids: list[str], how: str) -> None:
+    if ids:
+        select(ids, origin=f"{how} on the map", revision=memory.revision())
+    else:
+        clear_selection()
+
+
+def _opened(told: dict[str, Any]) -> None:
+    points = _points(told)
+    _open(points.id_of(told.get("point")) if points else None)
+
+
+def _open(experience_id: str | None) -> None:
+    if experience_id is not None:
+        open_experience(experience_id)

@@ -1,0 +1,45 @@
+"""The map where the browser has no WebGL2: drawn by Plotly, with a lasso and clicks, but slower on large stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from atlas.views.map.figure import map_figure
+from atlas.views.map.page import Marks
+from atlas.views.map.sheet import Colours, Sheet
+
+HEIGHT = 480
+
+
+def draw_plotly(
+    sheet: Sheet,
+    colours: Colours,
+    marks: Marks,
+    *,
+    on_select: Callable[[list[str], str], None],
+    on_open: Callable[[str], None],
+) -> None:
+    """The map as a chart."""
+    key = f"map_plot_{sheet.points.key}"  # another chart where the points are others, for it tells only their numbers
+
+    def tell() -> None:
+        chosen = st.session_state[key]["selection"]
+        places = [place for point in chosen["points"] if (place := _place(point)) is not None]
+        ids = [sheet.points.ids[place] for place in places if 0 <= place < len(sheet.points.ids)]
+        if chosen.get("lasso") or chosen.get("box") or not ids:
+            on_select(ids, "lasso" if chosen.get("lasso") else "box")
+        else:
+            on_open(ids[0])
+
+    figure = map_figure(sheet, colours, marks, height=HEIGHT)
+    st.plotly_chart(figure, key=key, on_select=tell, config={"displaylogo": False})
+    st.caption("This browser offers no WebGL2, so a simpler map is drawn.")
+
+
+def _place(point: dict[str, object]) -> int | None:
+    """The number of a point; Streamlit gives what was attached to it as a list, or as one value."""
+    held = point.get("customdata")
+    first = held[0] if isinstance(held, list) and held else held
+    return first if isinstance(first, int) else None

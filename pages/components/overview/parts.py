@@ -1,0 +1,224 @@
+"""What the overview is made of: figures, a chart, lists that lead on, and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas.views.charts.growth import growth_caption, growth_chart
+from atlas.views.curate.duplicates import FoundDuplicates
+from atlas.views.curate.health import FAILING, Health, health_lines
+from atlas.views.history.operations import OperationRow
+from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
+from atlas.views.shared.scope import Scope
+from atlas.views.shared.wording import counted
+from atlas.views.strategies.overview import RatedRow, StrategyOverview
+from pages.components.history.operation import OPERATION_COLUMNS
+from pages.components.lists.record_table import clicked_row
+from pages.components.shared.narrowing import go_to, narrow_to
+
+DOMAINS_SHOWN = 12
+ROW_PIXELS = 35
+_GO_TO, _OPENED = "overview_go_to", "overview_domain_opened"
+
+COUNT = partial(st.column_config.NumberColumn, format="localized", width=55)
+SHARE = st.column_config.ProgressColumn("Succeeded", format="%.0f %%", min_value=0, max_value=100, width=110)
+INTERVAL = st.column_config.TextColumn("Interval", width=80, help="Where the rate lies with 95 % confidence (Wilson)")
+RATED_COLUMNS = {
+    "title": st.column_config.TextColumn("Situation", width=155),
+    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=150, help="Where it lies with a probability of 95 %"),
+    "retired": st.column_config.TextColumn("Retired", width=100),
+}
+CHART = {"displayModeBar": False, "scrollZoom": False}
+
+
+def draw_totals(rate: SuccessRate) -> None:
+    """Four figures in a row."""
+    total, share, failed, unknown = st.columns(4)
+    value, interval = rate_words(rate)
+    total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
+    share.metric(
+        "Succeeded",
+        value,
+        delta=interval or None,
+        delta_color="off",
+        delta_arrow="off",
+        help="Of the experiences with a known outcome, with the 95 % interval (Wilson).",
+        border=True,
+        height="stretch",
+    )
+    failed.metric("Failed", f"{rate.n_failed:,}", border=True, height="stretch")
+    unknown.metric("Outcome unknown", f"{rate.n_unknown:,}", border=True, height="stretch")
+
+
+def draw_concepts(n_concepts: int) -> None:
+    """How much reusable code there is; it leads to the library."""
+    if n_concepts:
+        st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
+
+
+def draw_journal(n_entries: int) -> None:
+    """How long the journal is; it leads to it."""
+    if n_entries:
+        st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
+
+
+def draw_strategies(view: StrategyOverview) -> None:
+    """How many strategies there are, and the best and worst of those that were tried enough; a click opens one."""
+    if not view.n:
+        return
+    st.subheader("Strategies", anchor=False)
+    st.page_link("pages/strategies.py", label=view.sentence, icon=":material/lightbulb:")
+    sides = {"Surely best": view.best, "Surely worst": view.worst}
+    for column, (name, rows) in zip(st.columns(2, gap="medium"), sides.items(), strict=True):
+        if rows:
+            with column:
+                st.caption(name)
+                _draw_rated(rows, key=f"overview_{name.split()[1]}")
+
+
+def _draw_rated(rows: Sequence[RatedRow], *, key: str) -> None:
+    ids = tuple(row.id for row in rows)
+    key = f"{key}_{hash(rows)}_{st.session_state.get(_OPENED, 0)}"
+    st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=RATED_COLUMNS,
+        column_order=[name for name in RATED_COLUMNS if name != "retired" or any(row.retired for row in rows)],
+        hide_index=True,
+        key=key,
+        on_select=partial(_open_strategy, ids, key),
+        selection_mode="single-cell",
+        alt="Strategies that were tried enough",
+    )
+
+
+def _open_strategy(ids: tuple[str, ...], key: str) -> None:
+    row = clicked_row(key, len(ids))
+    if row is not None:
+        _go_to("pages/strategies.py", id=ids[row])
+
+
+def draw_growth(days: Sequence[Day]) -> None:
+    """What came on each day, and how well it went until then."""
+    st.subheader("Growth and success", anchor=False)
+    if days:
+        st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
+    else:
+        st.caption("Nobody knows when any of these were attempted.")
+
+
+def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
+    """What asks to be looked at; each line opens Curate at it."""
+    st.subheader("Worth a look", anchor=False)
+    lines = health_lines(found, duplicates.groups)
+    for line in lines:
+        st.page_link(
+            "pages/curate.py",
+            label=line.sentence,
+            icon=":material/arrow_forward:",
+            query_params={"curate_queue": line.queue},
+        )
+    if duplicates.is_running:
+        st.caption("Looking for near-duplicates …")
+    elif duplicates.problem:
+        st.caption("The search for near-duplicates did not end well. Curate says why.")
+    elif not duplicates.is_known:
+        st.caption("Nobody has looked for near-duplicates yet.")
+    if not lines and duplicates.is_known and not duplicates.problem:
+        st.caption("Nothing: no near-duplicates, no failing domain, nothing stale.")
+
+
+def draw_domains(found: Health) -> None:
+    """How each domain goes, worst first; a click shows it on the map."""
+    st.subheader("By domain", anchor=False)
+    if not found.domains:
+        st.caption("Domains emerge on the map. There is none yet.")
+        st.page_link("pages/map.py", label="Open the map", icon=":material/scatter_plot:")
+        return
+    st.caption("Those that surely do badly first. Click one to see it on the map.")
+    shown = found.domains[:DOMAINS_SHOWN]
+    numbers = tuple(row.number for row in shown)
+    key = f"overview_domains_{hash(numbers)}_{st.session_state.get(_OPENED, 0)}"
+    columns = {
+        "name": st.column_config.TextColumn("Domain", width=190),
+        "n": COUNT("n"),
+        "percent_succeeded": SHARE,
+        "interval": INTERVAL,
+    }
+    st.dataframe(
+        [asdict(row) for row in shown],
+        column_config=columns,
+        column_order=list(columns),
+        hide_index=True,
+        key=key,
+        on_select=partial(_open_domain, numbers, key),
+        selection_mode="single-cell",
+        height=ROW_PIXELS * (len(shown) + 1) + 3,
+        alt="Success by domain",
+    )
+    if len(found.domains) > len(shown):
+        st.page_link(
+            "pages/curate.py", label=f"All {len(found.domains)} domains", query_params={"curate_queue": FAILING}
+        )
+
+
+def _open_domain(numbers: tuple[int, ...], key: str) -> None:
+    row = clicked_row(key, len(numbers))
+    if row is not None:
+        narrow_to(Scope(domains=(numbers[row],)))
+        _go_to("pages/map.py")
+
+
+def _go_to(page: str, **asked: str) -> None:
+    st.session_state[_GO_TO] = (page, asked)
+    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+
+
+def go_on() -> None:
+    """Go to the page that a click on a table asked for; no callback can do that itself."""
+    if wanted := st.session_state.pop(_GO_TO, None):
+        page, asked = wanted
+        go_to(page, **asked)
+
+
+def draw_sources(groups: Groups) -> None:
+    """A line for each source."""
+    st.subheader("By source", anchor=False)
+    columns = {
+        "name": st.column_config.TextColumn("Source", width=120),
+        "n": COUNT("n"),
+        "percent_succeeded": SHARE,
+        "interval": INTERVAL,
+    }
+    lines = [asdict(group) for group in groups.shown]
+    st.dataframe(lines, column_config=columns, hide_index=True, alt="Success by source")
+    if caption := groups_caption(groups, "source"):
+        st.caption(caption)
+
+
+def draw_operations(operations: Sequence[OperationRow]) -> None:
+    """What was done to the store lately."""
+    st.subheader("Lately", anchor=False)
+    lines = [asdict(row) for row in operations]
+    st.dataframe(
+        lines,
+        column_config=OPERATION_COLUMNS,
+        column_order=list(OPERATION_COLUMNS),
+        hide_index=True,
+        alt="What was done to the store lately",
+    )
+    st.page_link("pages/history.py", label="All of it, with an undo", icon=":material/history:")
+
+
+def draw_facts(facts: Mapping[str, str]) -> None:
+    """What the store is."""
+    st.subheader("The store", anchor=False)
+    with st.container(horizontal=True, gap="large"):
+        for name, value in facts.items():
+            with st.container(width="content", gap=None):
+                st.caption(name)
+                st.text(value)

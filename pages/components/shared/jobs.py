@@ -1,0 +1,69 @@
+"""Long jobs in a process of their own: how far one is, on a page that can be left meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.shared.live_result import LiveResult, Worker
+
+RUNNING = ("queued", "running")
+
+Live = TypeVar("Live", bound=LiveResult[Any])
+
+
+def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
+    """What makes such a result of this memory, the same one for everybody who looks at it."""
+    storage = memory.storage
+    live = _live(kind.__name__, str(storage.path), storage.read_only, id(memory), _kind=kind, _memory=memory)
+    return cast("Live", live)
+
+
+def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
+    """How far a job is while it runs, and why it failed where it did; whether it runs.
+
+    Args:
+        kind: What has it done.
+        doing: Our own word for what goes on: `Measuring`.
+    """
+    status = live_result(memory, kind).status()
+    if status is not None and status.state in RUNNING:
+        _draw_progress(memory, kind, doing, key)
+        return True
+    if status is not None and status.state == "failed":
+        st.warning(f"{doing} did not end well. Nothing in the memory changed.", icon=":material/error:")
+        st.text(status.message)
+    return False
+
+
+def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
+    """Whether a language model is to do a job; nothing to choose where there is none.
+
+    Args:
+        titles: What can do it, by whether it is a model; the first is the default.
+    """
+    if len(titles) == 1:
+        return False
+    return bool(st.selectbox(label, list(titles), format_func=titles.__getitem__, key=key, width=220, help=help))
+
+
+@st.fragment(run_every=0.7)
+def _draw_progress(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, key: str) -> None:
+    live = live_result(memory, kind)
+    status = live.status()
+    if status is None or status.state not in RUNNING:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words = f"{doing}: {status.message or 'waiting'}. This page can be left."
+        st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
+        st.button("Cancel", key=f"{key}_cancel", on_click=live.cancel)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, on_release=lambda live: live.close())
+def _live(
+    name: str, path: str, read_only: bool, opened: int, *, _kind: type[Live], _memory: MemorySystem
+) -> LiveResult[Any]:
+    return _kind(_memory, Worker())

@@ -1,0 +1,56 @@
+"""What another process has done since this page was drawn: a quiet line beside it, and nothing is taken away."""
+
+from __future__ import annotations
+
+import logging
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem
+from atlas.views.shared.live import Drawn, changes_since, drawn_now
+from pages.components.lists.selection import current_selection
+from pages.components.map.source import live_map
+
+MAPPED = "The map took up what is new"
+_DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
+
+_log = logging.getLogger("atlas.dashboard")
+
+
+def begin_run(memory: MemorySystem) -> None:
+    """Remember which state of the store this run draws; called before anything else is read."""
+    st.session_state[_DRAWN] = drawn_now(memory)
+    st.session_state[_MAP] = live_map(memory).n_followed
+    st.session_state[_REFRESHING] = False
+
+
+def refreshing(memory: MemorySystem) -> None:
+    """Let this page draw itself anew when another process writes, as long as nothing is selected.
+
+    For pages on which a person types nothing and opens nothing: what is open would close.
+    """
+    st.session_state[_REFRESHING] = True
+
+
+@st.fragment(run_every=1)
+def draw_live(memory: MemorySystem) -> None:
+    """What was done since this page was drawn, and the offer to show it; for the sidebar. It looks every second."""
+    drawn: Drawn | None = st.session_state.get(_DRAWN)
+    try:
+        said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)
+    except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
+        _log.warning("cannot look for changes: %s", error)
+        said = "The store cannot be read now"
+    if not said:
+        return
+    if st.session_state.get(_REFRESHING) and not current_selection().ids:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="live_notice"):
+        st.badge(said, icon=":material/sync:", color="blue")
+        if st.button("Show", key="live_show", type="tertiary"):
+            st.rerun()
+
+
+def _mapped(memory: MemorySystem) -> str:
+    """That a large store's map has come up with the store since this page was drawn; empty where it has not."""
+    return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

@@ -1,0 +1,125 @@
+"""What the person has narrowed the memory to: the session holds it, and the address of every page follows it.
+
+An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
+Any other that says something else is behind what the person has chosen since, and is written anew.
+
+The boxes of the scope bar begin with what is held, and tell what was chosen since. Where the scope is set by anything
+else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from atlas.views.map.source import MemoryMap
+from atlas.views.shared.scope import Scope, ScopeOptions
+from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
+
+_HELD, _OPENED, _TURN, _PAGE = "scope", "scope_opened", "scope_turn", "scope_page"
+NOTHING = Scope()
+
+
+def current_scope() -> Scope:
+    """What the person has narrowed the memory to, as the scope bar of this run says."""
+    scope: Scope = st.session_state.get(_HELD, NOTHING)
+    return scope
+
+
+def narrow_to(scope: Scope = NOTHING) -> None:
+    """Set the scope, from a button's callback."""
+    _set(scope)
+    st.session_state.pop(_OPENED, None)
+
+
+def follow_address() -> None:
+    """Note the address where it was opened; else let it say what the session holds.
+
+    Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
+    scope too.
+    """
+    asked, opened = _address(), st.session_state.get(_OPENED)
+    held: Address = opened if opened is not None else address_of(current_scope())
+    if asked == held:
+        return
+    if _is_opened(asked):
+        st.session_state[_OPENED] = asked
+    else:
+        _write(held)
+
+
+def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping[str, int]:
+    """Hold what the address asks for, where it was opened; how much of it the store does not hold, by what it is."""
+    opened = st.session_state.get(_OPENED)
+    if opened is None:
+        return {}
+    found = taken(opened, options, memory_map)
+    st.session_state[_PAGE] = _page()
+    _set(found.scope)
+    del st.session_state[_OPENED]  # last: this run may be ended at any line, and the next one then takes it
+    return found.n_left_out
+
+
+def hold(scope: Scope) -> None:
+    """Hold what the boxes say, and let the address say it too."""
+    st.session_state[_HELD], st.session_state[_PAGE] = scope, _page()
+    if _address() != (said := address_of(scope)):
+        _write(said)
+
+
+def go_to(page: str, **asked: str) -> None:
+    """Go to a page, which the scope goes with.
+
+    Args:
+        page: Its file.
+        asked: What else its address says.
+    """
+    st.switch_page(page, query_params={**address_of(current_scope()), **asked})
+
+
+def box_key(name: str) -> str:
+    """The key of a box of the scope bar; another one where the scope was set by anything else than the boxes.
+
+    Args:
+        name: Of what it asks for.
+    """
+    turns = (st.session_state.setdefault(_TURN, 0), st.session_state.get(f"{_TURN}_{name}", 0))
+    return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])
+
+
+def name_anew(name: str) -> None:
+    """Give a box another key, so that it is another box."""
+    st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
+
+
+def _set(scope: Scope) -> None:
+    if _TURN in st.session_state:
+        st.session_state[_TURN] += 1
+    st.session_state[_HELD] = scope
+
+
+def _is_opened(asked: Address) -> bool:
+    """Whether the address came from outside: links give the page that they lead to a scope, all else none."""
+    if _HELD not in st.session_state and _OPENED not in st.session_state:
+        return True
+    run = get_script_run_ctx()
+    is_back_or_on = run is not None and run.is_history_navigation
+    return is_back_or_on or (bool(asked) and _page() != st.session_state.get(_PAGE))
+
+
+def _page() -> str:
+    run = get_script_run_ctx()
+    return run.page_script_hash if run is not None else ""
+
+
+def _address() -> dict[str, list[str]]:
+    said = {key: [value for value in st.query_params.get_all(key) if value] for key in KEYS}
+    return {key: values for key, values in said.items() if values}
+
+
+def _write(said: Address) -> None:
+    """Let the address say this, in one entry of the browser's history; a parameter without values does not appear."""
+    known = [key for key in KEYS if key in said or key in st.query_params]
+    st.query_params.update({key: said.get(key, []) for key in known})

@@ -1,0 +1,127 @@
+"""Forgetting for good: what would go, who else holds the same, and a box to type in before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem, PlanOutdated
+from atlas.views.shared.kinds import Kind
+from atlas.views.shared.purging import PurgeProposal, PurgeRow, done_sentence, propose_purge
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.record_table import close_opened, opened_id
+from pages.components.lists.selection import unselect
+from pages.components.shared.undo_toast import announce_final, announce_problem, announcing_problems
+
+ROWS_SHOWN = 200
+TABLE_PIXELS = 220
+
+_PROPOSAL, _TYPED, _REASON, _OUTDATED = "purge_proposal", "purge_typed", "purge_reason", "purge_outdated"
+
+COLUMNS = {
+    "title": st.column_config.TextColumn("What", width="large"),
+    "kind": st.column_config.TextColumn("Kind", width=110),
+    "why": st.column_config.TextColumn("", width="medium"),
+}
+
+
+def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: str) -> None:
+    """A button that shows what purging would do."""
+    is_off = memory.storage.read_only
+    st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=is_off or not ids, on_click=_propose,
+              args=(memory, tuple(ids), kind),
+              help=READ_ONLY if is_off else "For good, as with a leaked key. You see first what would go.",
+              )  # fmt: skip
+
+
+def draw_purge(memory: MemorySystem) -> bool:
+    """The purge that is looked at, if there is one; whether there is."""
+    if st.session_state.get(_PROPOSAL) is None:
+        return False
+    st.dialog("Purge for good", width="large", on_dismiss=_close)(_draw)(memory)
+    return True
+
+
+def _propose(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
+    _close()
+    with announcing_problems():
+        st.session_state[_PROPOSAL] = propose_purge(memory, ids, kind), ids, kind
+
+
+def _close() -> None:
+    for key in (_PROPOSAL, _TYPED, _REASON, _OUTDATED):
+        st.session_state.pop(key, None)
+
+
+def _draw(memory: MemorySystem) -> None:
+    held: tuple[PurgeProposal, tuple[str, ...], Kind] | None = st.session_state.get(_PROPOSAL)
+    if held is None:  # done, or put away
+        st.rerun()
+        return
+    proposal, ids, kind = held
+    view = proposal.view
+    st.markdown(f"**{view.headline}**")
+    _draw_rows(view.going, "What goes")
+    if view.staying:
+        _draw_rows(view.staying, "Others that hold the same or name it, and stay: purge them too where they should not")
+    if view.removed:
+        st.caption("Older copies of the ledger and of marks, with what was marked by hand, that go too")
+        st.code("\n".join(view.removed), language=None)
+    if view.files:
+        st.caption("Files that may hold it, and stay")
+        st.code("\n".join(view.files), language=None)
+    for note in view.notes:
+        st.caption(note)
+    if outdated := st.session_state.get(_OUTDATED):
+        st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
+        st.text(outdated)
+        st.button("Plan anew", key="purge_anew", type="primary", on_click=_propose, args=(memory, ids, kind))
+        return
+    _draw_confirmation(memory, proposal)
+
+
+def _draw_rows(rows: Sequence[PurgeRow], caption: str) -> None:
+    n_more = len(rows) - ROWS_SHOWN
+    st.caption(f"{caption}; the first {ROWS_SHOWN} of {len(rows):,} are shown" if n_more > 0 else caption)
+    height = min(TABLE_PIXELS, 35 * (min(len(rows), ROWS_SHOWN) + 1) + 3)
+    st.dataframe([asdict(row) for row in rows[:ROWS_SHOWN]], column_config=COLUMNS, column_order=list(COLUMNS),
+                 hide_index=True, height=height, alt=caption)  # fmt: skip
+
+
+def _draw_confirmation(memory: MemorySystem, proposal: PurgeProposal) -> None:
+    words = proposal.view.words
+    st.text_input("Why, for the history, which keeps it. Do not repeat what should go", key=_REASON)
+    st.text_input(f"Type {' or '.join(words)} to confirm", key=_TYPED, live=True, placeholder=words[-1])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Purge for good", key="purge_apply", type="primary", icon=":material/delete_forever:",
+                  on_click=_apply, args=(memory, proposal),
+                  disabled=not _is_typed(proposal) or memory.storage.read_only)  # fmt: skip
+        st.button("Cancel", key="purge_cancel", on_click=_close)
+        st.caption("It cannot be undone.")
+
+
+def _is_typed(proposal: PurgeProposal) -> bool:
+    return proposal.view.is_confirmed_by(str(st.session_state.get(_TYPED) or ""))
+
+
+def _apply(memory: MemorySystem, proposal: PurgeProposal) -> None:
+    """Purge exactly what was shown."""
+    if not _is_typed(proposal):
+        return
+    try:
+        done = proposal.apply(memory, str(st.session_state.get(_REASON) or ""))
+    except PlanOutdated as error:
+        st.session_state[_OUTDATED] = str(error)
+        return
+    except AtlasError as error:
+        announce_problem(error)
+        _close()
+        return
+    ids = [row.id for row in proposal.view.going]
+    unselect(ids)
+    if opened_id() in ids:
+        close_opened()
+    announce_final(done_sentence(done), done.problem)
+    _close()

@@ -1,0 +1,16 @@
+"""What of a page is shown, where it has several parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.shared.scope import URL
+
+
+def choose_part(parts: Sequence[str], *, key: str) -> str:
+    """The part that a person, or the address, chose; the first until then."""
+    shown = st.segmented_control("Show", parts, default=parts[0], required=True, key=key, bind=URL,
+                                 label_visibility="collapsed")  # fmt: skip
+    return shown or parts[0]

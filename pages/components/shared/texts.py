@@ -1,0 +1,29 @@
+"""Untrusted text on the screen: text or code, in a frame that scrolls where it is tall, never cut in silence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas.views.shared.texts import Text
+
+FRAME_PIXELS = 360
+
+
+def draw_prose(text: Text, *, key: str) -> None:
+    """Running text, with its line breaks."""
+    if text.is_long:
+        draw_code(text, key=key)
+    elif text.is_tall:
+        with st.container(height=FRAME_PIXELS, border=True):
+            st.text(text.whole)
+    else:
+        st.text(text.whole)
+
+
+def draw_code(text: Text, *, key: str) -> None:
+    """Code or what a program said, highlighted where its language is plain."""
+    is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
+    shown = text.whole if is_whole else text.beginning
+    st.code(shown, language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")
+    if not is_whole:
+        st.caption(f"The first {len(shown):,} of {text.size}.")

@@ -1,0 +1,53 @@
+"""What something was before each edit, with the offer to make it that again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.shared.kinds import Kind
+from atlas.views.shared.versions import VersionView
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.forms import act
+from pages.components.shared.texts import draw_code
+from pages.components.shared.undo_toast import announcing_problems
+
+ChangesTo = Callable[[MemorySystem, str, int], dict[str, Any]]
+"""What `edit` takes to make something what it was before a change, by its id and the change's number."""
+
+
+def draw_versions(
+    memory: MemorySystem, record_id: str, versions: Sequence[VersionView], kind: Kind, changes_to: ChangesTo
+) -> None:
+    """Every version, the last replaced first."""
+    if not versions:
+        st.caption("It was never edited. Each edit keeps here what it was before.")
+    for version in versions:
+        with st.container(border=True):
+            _draw_version(memory, record_id, version, kind, changes_to)
+
+
+def _draw_version(
+    memory: MemorySystem, record_id: str, version: VersionView, kind: Kind, changes_to: ChangesTo
+) -> None:
+    is_off = memory.storage.read_only
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"Replaced {version.when} by")
+        st.text(version.actor)
+        st.button("Restore what it was before", key=f"{kind.noun}_restore_{version.number}",
+                  icon=":material/history:", disabled=is_off or version.is_now, on_click=_restore,
+                  args=(memory, record_id, version.number, kind, changes_to),
+                  help=READ_ONLY if is_off else "It says this now." if version.is_now else "It can be undone.",
+                  )  # fmt: skip
+    draw_code(version.difference, key=f"{kind.noun}_difference_{version.number}")
+
+
+def _restore(memory: MemorySystem, record_id: str, number: int, kind: Kind, changes_to: ChangesTo) -> None:
+    with announcing_problems():
+        changes = changes_to(memory, record_id, number)
+        scoped: Any = kind.records(memory).within("edit", "restored an earlier version")
+        if changes:
+            act(lambda: scoped.edit(record_id, **changes), scoped, f"Restored an earlier version of the {kind.noun}")

@@ -1,0 +1,26 @@
+"""What a person can change of one strategy: its texts, in boxes that are kept when they are saved."""
+
+from __future__ import annotations
+
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.strategies.strategy import EditableStrategy
+from pages.components.lists.edit_forms import EditForm, TextBoxes
+
+LABELS = {
+    "title": "Title; the situation's first line where it is empty",
+    "situation": "When to apply it",
+    "suggestion": "What to do",
+    "parameters": "What differs between the tasks, one a line, as: name (type): what it is",
+    "rationale": "Why it should work",
+}
+HEIGHTS = {"situation": 100, "suggestion": 200, "parameters": 90, "rationale": 80}
+
+
+BOXES = TextBoxes(labels=LABELS, heights=HEIGHTS)
+
+FORM = EditForm(
+    kind=STRATEGY,
+    editable=EditableStrategy.of,
+    draw=BOXES.draw,
+    help_text="The version that it replaces is kept.",
+)

@@ -1,0 +1,109 @@
+"""The list of strategies: what is asked for, its rows, and what an empty bank offers."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.strategies.list import (
+    ALL,
+    ORDERS,
+    STATES,
+    SUREST,
+    StrategyOptions,
+    StrategyQuery,
+    found_strategies,
+    listed_strategies,
+    search_strategies,
+    strategy_options,
+)
+from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
+from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.shared.scope import URL
+from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
+
+LISTED = ("title", "tries", "bar", "trend", "without", "suggestion", "n_sources", "retired", "written_by", "marks",
+          "created_at")  # fmt: skip
+FOUND = (
+    "title",
+    "relevance",
+    "tries",
+    "bar",
+    "trend",
+    "without",
+    "suggestion",
+    "why",
+    "retired",
+    "written_by",
+    "marks",
+)
+BESIDE = ("bar", "title", "relevance", "tries", "retired", "marks")
+
+BOX_PIXELS = 130
+
+LISTER = Lister(kind=STRATEGY, search=search_strategies, found=found_strategies, listed=listed_strategies)
+
+
+def ask(memory: MemorySystem) -> StrategyQuery:
+    """The boxes above the list. Another question begins it at the first page."""
+    options = _options(store_state(memory), _memory=memory)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = draw_search("strategies", "What is the task?", width=190)
+        state = st.selectbox("Show", STATES, key="strategies_state", width=BOX_PIXELS, bind=URL)
+        written_by = draw_choice("Written by", options.written_by, key="strategies_written_by", width=BOX_PIXELS)
+        domains = draw_choice("Domain", options.domains, key="strategies_domain", width=BOX_PIXELS)
+        tags = draw_choice("Tag", options.tags, key="strategies_tag", width=BOX_PIXELS)
+        is_search = bool(text.strip())
+        order = st.selectbox("Sort", ORDERS, key="strategies_order", disabled=is_search, width=160, bind=URL,
+                             help="The surest has the highest lower end of its interval")  # fmt: skip
+        with_irrelevant = is_search and draw_irrelevant("strategies")
+    query = StrategyQuery(
+        text=text,
+        written_by=written_by,
+        domains=domains,
+        tags=tags,
+        state=state or ALL,
+        order=order or SUREST,
+        with_irrelevant=with_irrelevant,
+    )
+    turn_to_first_page(query, "strategies")
+    return query
+
+
+def draw_list(memory: MemorySystem, query: StrategyQuery, is_beside: bool) -> None:
+    """The strategies that are asked for, a page at a time.
+
+    Args:
+        is_beside: Whether a strategy is open beside them, so that there is less room.
+    """
+    store, tries = store_state(memory), uses_seen(memory, STRATEGY)
+    state, columns = (store, tries), BESIDE if is_beside else FOUND if query.is_search else LISTED
+    draw_pages(LISTER, memory, query, find(LISTER, memory, query, state), state,
+               lambda rows: draw_table(STRATEGY, rows, columns, (query, tries), store))  # fmt: skip
+    if not is_beside:
+        draw_writing(memory)
+
+
+def draw_empty(memory: MemorySystem) -> None:
+    """A bank without strategies: how to fill it."""
+    st.info("There is no strategy yet.", icon=":material/inbox:")
+    if memory.experience.count({"outcome": "succeeded"}):
+        st.text("Strategies are written from successful attempts, and this store has some.")
+    else:
+        st.text("Strategies are written from successful attempts: import some, or let an agent store its own.")
+    draw_writing(memory)
+    draw_trash_link(memory, STRATEGY)
+
+
+def draw_writing(memory: MemorySystem) -> None:
+    """The two ways to more strategies."""
+    with st.container(horizontal=True):
+        draw_from_attempts(memory)
+        draw_by_hand(memory)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _options(state: StoreState, *, _memory: MemorySystem) -> StrategyOptions:
+    return strategy_options(_memory)

@@ -1,0 +1,186 @@
+"""One strategy in full, as a panel beside the list."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.journal.promotion import made_of
+from atlas.views.shared.kinds import STRATEGY
+from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
+from atlas.views.strategies.list import similar_strategies
+from atlas.views.strategies.proposals import StrategyDeleteRequest
+from atlas.views.strategies.strategy import (
+    ATTEMPTS_SHOWN,
+    StrategyDetail,
+    attempt_rows,
+    effect_view,
+    strategy_changes,
+    strategy_detail,
+)
+from pages.components.journal.promotion import draw_ends
+from pages.components.lists.edit_forms import draw_form
+from pages.components.lists.editing import draw_note, draw_pin, draw_tags
+from pages.components.lists.facts import draw_facts
+from pages.components.lists.listing import SEARCHING
+from pages.components.lists.panel import draw_gone, draw_similar, draw_sources, panel_bar
+from pages.components.lists.record_table import clicked_row
+from pages.components.shared.narrowing import go_to
+from pages.components.shared.plans import draw_deleting
+from pages.components.shared.purging import draw_purging
+from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.versions import draw_versions
+from pages.components.strategies.editing import FORM
+from pages.components.strategies.retirement import draw_retire
+
+SIMILAR = ("title", "relevance", "tries", "bar")
+
+CHART = {"displayModeBar": False, "scrollZoom": False}
+_GO_TO = "strategy_go_to"
+
+ATTEMPT_COLUMNS = {
+    "number": st.column_config.NumberColumn("Try", format="localized", width=45),
+    "outcome": st.column_config.TextColumn("Outcome", width=105),
+    "at": st.column_config.DatetimeColumn("When (UTC)", format="YYYY-MM-DD HH:mm", width=130, timezone="UTC"),
+    "task": st.column_config.TextColumn("Task", width=280),
+    "actor": st.column_config.TextColumn("Who", width=90),
+}
+EFFECT_COLUMNS = {
+    "what": st.column_config.TextColumn("Attempts", width=170),
+    "succeeded": st.column_config.TextColumn("Succeeded", width=120),
+    "n": st.column_config.NumberColumn("n", format="localized", width=50),
+    "bar": st.column_config.ImageColumn("0 – 50 – 100 %", width=140),
+}
+
+
+def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
+    """A strategy: what it says, how surely it works, which attempts say so; and what can be changed of it."""
+    detail = strategy_detail(memory, strategy_id)
+    with panel_bar(STRATEGY):
+        if detail is not None:
+            draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
+            draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
+            draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
+                          help_text="You see first what would go.")  # fmt: skip
+            draw_purging(memory, STRATEGY, [detail.id], key="strategy_purge")
+    if detail is None:
+        draw_gone(STRATEGY, "bank")
+        return
+    draw_prose(detail.title, key=f"strategy_title_{detail.id}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if detail.bar:
+            st.image(detail.bar)
+        st.markdown(f"**{detail.headline}**")
+    draw_facts(detail.facts, key=f"strategy_{detail.id}")
+    draw_tags(memory, detail.id, detail.marks.tags, STRATEGY)
+    _draw_tabs(memory, detail)
+
+
+def go_on() -> None:
+    """Open the experience that a click on a table asked for; no callback can do that itself."""
+    if experience_id := st.session_state.pop(_GO_TO, None):
+        go_to("pages/experiences.py", id=experience_id)
+
+
+def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:
+    says, tries, helps, updaters, sources, similar, versions, noted, edited = st.tabs(
+        ["What to do", "Tries", "Does it help", "Ways of counting", "Sources", "Similar", "Versions", "Note", "Edit"],
+        key="strategy_tabs",
+        on_change="rerun",
+    )
+    with says:
+        _draw_says(detail)
+    with tries:
+        _draw_tries(memory, detail)
+    with helps:
+        if helps.open:  # similar tasks take seconds to find the first time
+            _draw_effect(memory, detail)
+    with updaters:
+        _draw_updaters(detail)
+    with sources:
+        if sources.open:
+            draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
+        _draw_sources(detail)
+    with similar:
+        if similar.open:
+            draw_similar(memory, STRATEGY, detail.id, similar_strategies(memory, detail.id), SIMILAR,
+                         "The nearest situations; click one to open it.")  # fmt: skip
+    with versions:
+        draw_versions(memory, detail.id, detail.versions, STRATEGY, strategy_changes)
+    with noted:
+        draw_note(memory, detail.id, detail.marks.note, STRATEGY)
+    with edited:
+        draw_form(memory, FORM, detail.id, detail.editable)
+
+
+def _draw_says(detail: StrategyDetail) -> None:
+    st.caption("When to apply it")
+    draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
+    st.caption("What to do")
+    draw_prose(detail.suggestion, key=f"strategy_suggestion_{detail.id}")
+    if detail.parameters:
+        st.caption("What differs between the tasks")
+        st.dataframe([dict(parameter) for parameter in detail.parameters], hide_index=True, alt="Parameters")
+    if detail.rationale is not None:
+        st.caption("Why it should work")
+        draw_prose(detail.rationale, key=f"strategy_rationale_{detail.id}")
+    if detail.background is not None:
+        st.caption(detail.background.name)
+        draw_code(detail.background.text, key=f"strategy_background_{detail.id}")
+
+
+def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
+    if not detail.attempts:
+        st.caption(
+            "Nobody has tried it yet. A try is an attempt that it was retrieved for, and whose outcome is known."
+        )
+        return
+    key = f"strategy_tries_{detail.id}"
+    st.plotly_chart(tries_chart(detail.attempts), key=key, config=CHART, alt=tries_caption(detail.attempts))
+    rows = attempt_rows(memory, detail.attempts)
+    n_more = len(detail.attempts) - ATTEMPTS_SHOWN
+    st.caption("Newest first; click one to open what is remembered of it." if n_more <= 0
+               else f"The newest {ATTEMPTS_SHOWN:,} of {len(detail.attempts):,}; click one to open it.")  # fmt: skip
+    ids = tuple(row.experience_id for row in rows)
+    table = f"{key}_table_{len(detail.attempts)}"
+    st.dataframe([asdict(row) for row in rows], column_config=ATTEMPT_COLUMNS, column_order=list(ATTEMPT_COLUMNS),
+                 hide_index=True, key=table, on_select=partial(_open_attempt, ids, table),
+                 selection_mode="single-cell", alt="Tries")  # fmt: skip
+
+
+def _open_attempt(ids: tuple[str, ...], key: str) -> None:
+    row = clicked_row(key, len(ids))
+    if row is not None and ids[row]:
+        st.session_state[_GO_TO] = ids[row]
+
+
+def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
+    with st.spinner(SEARCHING):
+        view = effect_view(memory, detail.id)
+    st.markdown(f"**{view.verdict}**")
+    st.dataframe([asdict(row) for row in view.rows], column_config=EFFECT_COLUMNS, column_order=list(EFFECT_COLUMNS),
+                 hide_index=True, alt="With it and without it")  # fmt: skip
+    st.caption("Nobody drew lots over who uses it: that two things go together does not say that one makes the other. "
+               "The attempts that it was abstracted from are among those without it.")  # fmt: skip
+
+
+def _draw_updaters(detail: StrategyDetail) -> None:
+    if not detail.attempts:
+        st.caption("With the first tries, this shows what each way of counting makes of them.")
+        return
+    estimates = updater_estimates(detail.attempts)
+    said = ", ".join(f"{name}: {rate:.0%}" for name, rate in estimates)
+    st.plotly_chart(updaters_chart(detail.attempts), key=f"strategy_updaters_{detail.id}", config=CHART, alt=said)
+    st.dataframe([{"Way of counting": name, "Rate": f"{rate * 100:.1f} %"} for name, rate in estimates],
+                 hide_index=True, alt=said)  # fmt: skip
+    st.caption("The same tries, replayed. Agents are given strategies by the lower end of the 95 % interval, whichever "
+               "way is chosen.")  # fmt: skip
+
+
+def _draw_sources(detail: StrategyDetail) -> None:
+    if not detail.sources:
+        st.caption("It names no attempt that it comes from.")
+    draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)

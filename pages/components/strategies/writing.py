@@ -1,0 +1,155 @@
+"""Writing strategies: from the successful attempts that the store has, after a preview, or by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import streamlit as st
+
+from atlas import AtlasError, MemorySystem
+from atlas.views.strategies.strategy import EditableStrategy
+from atlas.views.strategies.writing import (
+    BY_PATTERN,
+    MOST_ASKED,
+    WriteProposal,
+    WrittenRow,
+    apply_writing,
+    has_model,
+    propose_writing,
+    write_by_hand,
+)
+from pages.components.lists.editing import READ_ONLY
+from pages.components.lists.record_table import open_experience
+from pages.components.shared.undo_toast import announce, announcing_problems
+from pages.components.strategies.editing import BOXES
+
+TABLE_PIXELS, ROW_PIXELS = 320, 35
+
+_PROPOSAL, _PROBLEM, _BY_HAND, _TYPED = "writing_proposal", "writing_problem", "writing_by_hand", "writing_hand"
+
+COLUMNS = {
+    "what": st.column_config.TextColumn("", width=110),
+    "title": st.column_config.TextColumn("Situation", width=260),
+    "suggestion": st.column_config.TextColumn("What to do", width="large"),
+    "n_sources": st.column_config.NumberColumn("Sources", width=65),
+}
+
+
+def draw_from_attempts(memory: MemorySystem) -> None:
+    """The buttons that show what the store's successful attempts would become."""
+    n_succeeded, is_off = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
+    why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
+    st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
+              disabled=bool(why_not), on_click=_propose, args=(memory, False),
+              help=why_not or f"You see first what would be written, {BY_PATTERN}.")  # fmt: skip
+    if has_model(memory):
+        st.button("Write with the language model …", key="strategies_write_model", icon=":material/psychology:",
+                  disabled=bool(why_not), on_click=_propose, args=(memory, True),
+                  help=why_not or f"It is asked about each attempt, at most {MOST_ASKED} in one go. You see first what "
+                  "would be written.")  # fmt: skip
+
+
+def draw_by_hand(memory: MemorySystem) -> None:
+    """The button that opens a form for a new strategy."""
+    is_off = memory.storage.read_only
+    st.button("Write one by hand …", key="strategies_by_hand", icon=":material/edit_note:", disabled=is_off,
+              on_click=_begin_by_hand, help=READ_ONLY if is_off else None)  # fmt: skip
+
+
+def draw_writing_dialogs(memory: MemorySystem) -> None:
+    """The dialog that was opened, if one was; the page draws it last."""
+    if st.session_state.get(_PROPOSAL) is not None:
+        st.dialog("Write strategies", width="large", on_dismiss=_close)(_draw_proposal)(memory)
+    elif st.session_state.get(_BY_HAND):
+        st.dialog("Write a strategy", width="large", on_dismiss=_close)(_draw_by_hand)(memory)
+
+
+def _propose(memory: MemorySystem, by_model: bool) -> None:
+    _close()
+    with announcing_problems(), st.spinner("Reading the successful attempts …"):
+        st.session_state[_PROPOSAL] = propose_writing(memory, by_model=by_model)
+
+
+def _draw_proposal(memory: MemorySystem) -> None:
+    proposal: WriteProposal | None = st.session_state.get(_PROPOSAL)
+    if proposal is None:  # written, or put away
+        st.rerun()
+        return
+    st.markdown(f"**{proposal.headline}**")
+    for note in proposal.notes:
+        st.caption(note)
+    for problem in proposal.plan.problems[:1]:
+        st.text(problem)
+    if proposal.rows:
+        _draw_rows(proposal.rows)
+    _draw_problem()
+    if proposal.is_empty:
+        st.info("Nothing would be written.", icon=":material/check:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(proposal.button, key="writing_apply", type="primary", icon=":material/check:", on_click=_apply,
+                  args=(memory, proposal), disabled=memory.storage.read_only)  # fmt: skip
+        st.button("Cancel", key="writing_cancel", on_click=_close)
+        st.caption("It can be undone.")
+
+
+def _draw_rows(rows: Sequence[WrittenRow]) -> None:
+    height = min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3)
+    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
+                 height=height, alt="What would be written")  # fmt: skip
+
+
+def _apply(memory: MemorySystem, proposal: WriteProposal) -> None:
+    """Write exactly what was shown."""
+    if st.session_state.get(_PROPOSAL) is not proposal:
+        return
+    try:
+        done = apply_writing(memory, proposal)
+    except AtlasError as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    announce(done.operation_id, done.sentence)
+    _close()
+
+
+def _begin_by_hand() -> None:
+    _close()
+    st.session_state[_BY_HAND] = True
+
+
+def _draw_by_hand(memory: MemorySystem) -> None:
+    if not st.session_state.get(_BY_HAND):
+        st.rerun()
+        return
+    st.caption("When does it apply, and what is to be done then? State it for any task of the kind, with {name} where "
+               "tasks differ.")  # fmt: skip
+    BOXES.draw(_TYPED, EditableStrategy(), memory.storage.read_only)
+    _draw_problem()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Write it", key="writing_save", type="primary", icon=":material/check:", on_click=_save,
+                  args=(memory,), disabled=memory.storage.read_only)  # fmt: skip
+        st.button("Cancel", key="writing_cancel", on_click=_close)
+
+
+def _save(memory: MemorySystem) -> None:
+    texts = {name: str(st.session_state.get(f"{_TYPED}_{name}") or "") for name in BOXES.labels}
+    try:
+        strategy_id, done = write_by_hand(memory, EditableStrategy(**texts))
+    except AtlasError as error:
+        st.session_state[_PROBLEM] = str(error)
+        return
+    announce(done.operation_id, done.sentence)
+    _close()
+    open_experience(strategy_id)
+
+
+def _draw_problem() -> None:
+    if problem := st.session_state.get(_PROBLEM):
+        st.badge("Not done", icon=":material/error:", color="orange")
+        st.text(problem)
+
+
+def _close() -> None:
+    for key in (_PROPOSAL, _PROBLEM, _BY_HAND):
+        st.session_state.pop(key, None)
