@@ -1,45 +1,190 @@
-"""The examples in the README run as they stand."""
+"""The README and the pages in docs: examples run as they stand, and no command, option or setting is missing."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 import atlas
+from atlas.cli import main
 
-README = Path(__file__).parents[2] / "README.md"
+REPOSITORY = Path(__file__).parents[2]
+README, PYTHON, CLI = REPOSITORY / "README.md", REPOSITORY / "docs/python.md", REPOSITORY / "docs/cli.md"
+PAGES = [README, *sorted((REPOSITORY / "docs").glob("*.md"))]
+SAMPLE = REPOSITORY / "sample_data"
+
+PLACEHOLDERS: dict[str, Callable[[atlas.MemorySystem], str]] = {
+    "EXPERIENCE": lambda memory: memory.experience.ids()[0],
+    "OTHER_EXPERIENCE": lambda memory: memory.experience.ids()[1],
+    "DELETED": lambda memory: memory.experience.trash(1)[0].id,
+    "CONCEPT": lambda memory: memory.concepts.ids()[0],
+    "STRATEGY": lambda memory: memory.strategies.ids()[0],
+    "ENTRY": lambda memory: memory.journal.ids()[0],
+    "CRASH": lambda memory: memory.journal.ids({"entry_type": "crash_log"})[0],
+    "FIX": lambda memory: memory.journal.ids({"entry_type": "reflection"})[0],
+    "OPERATION": lambda memory: memory.history(1)[0].id,
+}
+"""What the words in capitals stand for in examples of commands."""
 
 
-def test_the_python_examples_of_the_readme_run(tmp_path):
-    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert examples
-    program = "\n".join(examples)
-    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def calls(text: str) -> list[list[str]]:
+    """Return the arguments of every call of `atlas` in the shell examples."""
+    lines = [shlex.split(line, comments=True) for block in blocks(text, "sh") for line in block.splitlines()]
+    return [words[1:] for words in lines if words and Path(words[0]).name == "atlas"]
+
+
+def with_python(pages: list[Path]) -> list[Path]:
+    return [page for page in pages if blocks(text_of(page), "python")]
+
+
+def run_python(page: Path, directory: Path) -> str:
+    """Return what the Python examples of a page print, one after another in one program."""
+    program = "\n".join(blocks(text_of(page), "python"))
+    run = subprocess.run([sys.executable, "-c", program], cwd=directory, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert "succeeded Sum the invoices of March by customer" in run.stdout
-    assert "would go: Sum the invoices of March by customer" in run.stdout
+    return run.stdout
+
+
+# Python
+
+
+def test_the_example_of_the_readme_stores_finds_prunes_and_undoes(tmp_path):
+    printed = run_python(README, tmp_path)
+    assert "succeeded Sum the invoices of March by customer" in printed
+    assert "would go: [('Sum the invoices of March by customer'" in printed
     with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
         assert len(memory.experience) == 1
         assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
 
 
-def test_the_readme_names_every_command_of_the_command_line():
-    shown = subprocess.run([sys.executable, "-m", "atlas", "--help"], capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^    (\w+)  ", shown, re.MULTILINE)
-    assert "import" in commands
-    text = README.read_text(encoding="utf-8")
-    assert [command for command in commands if f"atlas {command}" not in text] == []
-
-
-def test_the_runs_that_the_readme_remembers_are_attempts(tmp_path):
-    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    (example,) = [one for one in examples if "atlas.remember" in one]
-    program = f"import atlas\n{example}"
-    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+def test_the_examples_for_agents_do_what_their_page_says(tmp_path):
+    printed = run_python(PYTHON, tmp_path)
+    assert "succeeded Sum the invoices of March by customer" in printed
+    assert "would go: Sum the invoices of March by customer" in printed
+    with atlas.open_memory(tmp_path / "my-agent", read_only=True) as memory:
+        assert len(memory.experience) == 1
+        assert [operation.kind for operation in memory.history()] == ["undo", "prune", "store"]
     with atlas.open_memory(tmp_path / "my-runs", read_only=True) as memory:
         first, second = memory.experience.get_many(memory.experience.ids())
         assert (first.outcome.success, first.solution_output, len(first.steps)) == (True, "42", 1)
         assert (second.outcome.success, second.feedback) == (False, "there is no file for June")
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in with_python(PAGES) if page not in (README, PYTHON)], ids=lambda page: page.name
+)
+def test_the_python_examples_of_a_page_run(page, tmp_path):
+    run_python(page, tmp_path)
+
+
+# The command line
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """A directory with what the examples of commands name: a store with some of everything, sample data, and runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATLAS_STORE", raising=False)
+    write_lines(tmp_path / "runs/attempts.jsonl", lines_of("databases.jsonl")[:6])
+    kept = [line for line in lines_of("shell_and_ci.jsonl") if "sample/nightly" in line][:4]
+    kept += lines_of("customer_support.jsonl")[:8]
+    write_lines(tmp_path / "sample_data/some.jsonl", kept)
+    judged = json.loads((SAMPLE / "queries.json").read_text(encoding="utf-8"))
+    there = {json.loads(line)["trajectory"]["task"]["id"] for line in kept}
+    for query in judged["queries"]:
+        query["grades"] = {task: grade for task, grade in query["grades"].items() if task in there}
+    judged["queries"] = [query for query in judged["queries"] if query["grades"]]
+    (tmp_path / "sample_data/queries.json").write_text(json.dumps(judged), encoding="utf-8")
+    fill(tmp_path / ".atlas")
+
+
+def lines_of(name: str) -> list[str]:
+    return (SAMPLE / name).read_text(encoding="utf-8").splitlines()
+
+
+def write_lines(path: Path, lines: list[str]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def fill(path: Path) -> None:
+    """Fill a new store as an agent would, with one record of each kind at least."""
+    with atlas.open_memory(path, announce=lambda message: None) as memory:
+        for number, text in enumerate(["sort the orders by date", "draw the orders as a chart", "sort the invoices"]):
+            task = atlas.Task(id=f"task-{number}", domain="data", description=text)
+            steps = (atlas.Step(action="read the file"), atlas.Step(action="sort it"))
+            memory.store(atlas.Trajectory(task=task, steps=steps, outcome=atlas.Outcome(success=True)))
+        memory.experience.delete(memory.experience.ids()[:1])
+        memory.concepts.add(
+            atlas.CodeConcept(name="double", description="Twice it", code="def double(x):\n    return 2 * x")
+        )
+        memory.journal.add("crash_log", "KeyError in read_orders: the column date is missing", generation=1)
+        memory.journal.add("reflection", "read_orders must check the columns before it sorts by date", generation=2)
+
+
+def resolved(word: str) -> str:
+    if not re.fullmatch("[A-Z_]+", word):
+        return word
+    with atlas.open_memory(".atlas", read_only=True) as memory:
+        return PLACEHOLDERS[word](memory)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if calls(text_of(page))], ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_in_their_order(page, workplace, capsys):
+    for call in calls(text_of(page)):
+        status = main([resolved(word) for word in call])
+        assert status == 0, f"atlas {shlex.join(call)}: {capsys.readouterr().err}"
+
+
+def shown_by(capsys: pytest.CaptureFixture[str], *command: str) -> str:
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    return capsys.readouterr().out
+
+
+def subcommands(shown: str) -> list[str]:
+    has_some = shown.split("\n\n")[0].endswith("...")
+    return re.findall(r"^    (\w+)  ", shown, re.MULTILINE) if has_some else []
+
+
+def every_command(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, ...]]:
+    """Return each command that does something, with the name of its group before it where it has one."""
+    names = subcommands(shown_by(capsys))
+    parts = {name: subcommands(shown_by(capsys, name)) for name in names}
+    return [(name, *part) for name in names for part in ([(one,) for one in parts[name]] or [()])]
+
+
+def test_the_command_line_page_has_an_example_of_every_command_and_names_every_option(capsys):
+    sections = text_of(CLI).split("\n### ")
+    commands = every_command(capsys)
+    assert ("import",) in commands
+    assert ("journal", "compact") in commands
+    for command in commands:
+        about = [
+            section for section in sections if any(tuple(call[: len(command)]) == command for call in calls(section))
+        ]
+        assert about, f"docs/cli.md has no example of: atlas {' '.join(command)}"
+        options = set(re.findall(r"--[a-z][a-z-]+", shown_by(capsys, *command))) - {"--help", "--no-pin", "--no-bury"}
+        missing = sorted(option for option in options if option not in "".join(about))
+        assert missing == [], f"docs/cli.md does not name these options of: atlas {' '.join(command)}"
+
+
+def test_the_command_line_page_names_every_setting():
+    settings = [f"ATLAS_{field.name.upper()}" for field in fields(atlas.Settings) if field.name != "ranking"]
+    assert [name for name in settings if f"| `{name}` |" not in text_of(CLI)] == []

@@ -1,7 +1,8 @@
-"""What holds for the project as a whole: how fast it is to import, and that its dependencies are locked."""
+"""What holds for the whole project: fast imports, locked dependencies, and pages that name only what is there."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+README = REPOSITORY / "README.md"
+PAGES = [README, REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 ACCELERATOR_PACKAGES = ("cuda-", "nvidia-", "triton")
 """What builds of torch for graphics cards bring in; each build pins its own."""
 
@@ -30,6 +33,49 @@ def test_every_dependency_is_locked_at_the_version_installed():
     installed = installed_dependencies()
     locked = locked_versions()
     assert installed == {name: locked.get(name, "not locked") for name in installed}
+
+
+def test_the_readme_is_one_page():
+    assert len(text_of(README).splitlines()) <= 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_somewhere(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", text_of(page))
+    inside = [link for link in links if not link.startswith("https://")]
+    assert [link for link in inside if not leads_somewhere(page, link)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page):
+    named = re.findall(r"`((?:atlas|pages|tests|benchmarks|sample_data|docs)/[\w/.-]*)`", text_of(page))
+    assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_benchmark_and_make_target_that_a_page_names_is_there(page):
+    targets = re.findall(r"^([a-z-]+):", text_of(REPOSITORY / "Makefile"), re.MULTILINE)
+    assert {"check", "test"} <= set(targets)
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text_of(page), re.MULTILINE)) <= set(targets)
+    benchmarks = set(re.findall(r"python -m benchmarks ([a-z]+)", text_of(page)))
+    assert [name for name in benchmarks if not (REPOSITORY / "benchmarks" / f"{name}.py").exists()] == []
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    """Return whether a link of a page leads to a file, and to a heading of it where it names one."""
+    path, _, anchor = link.partition("#")
+    target = page.parent / path if path else page
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what GitHub calls the headings of a page in links."""
+    headings = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def modules_loaded_by(statement: str) -> set[str]:
