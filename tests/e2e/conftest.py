@@ -34,6 +34,17 @@ QUIET = [
     "--disable-sync",
 ]
 
+REST = """
+globalThis.atlasRest = { asked: 0, began: -1, places: '', since: 0 }
+const send = WebSocket.prototype.send
+WebSocket.prototype.send = function (...said) { atlasRest.asked = performance.now(); return send.apply(this, said) }
+new MutationObserver(() => {
+    const app = document.querySelector('[data-testid=stApp]')
+    if (app?.dataset.testScriptState === 'running') atlasRest.began = performance.now()
+}).observe(document, { subtree: true, childList: true, attributeFilter: ['data-test-script-state'] })
+"""
+"""Notes in a page when its script was last asked to run, and when it last began to: `settle` looks at both."""
+
 Serve = Callable[..., str]
 """Starts a dashboard on the store at a path; its address."""
 
@@ -65,6 +76,7 @@ def page(browser: Browser, theme: str) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme=theme)
     context.set_default_timeout(GIVE_UP_SECONDS * 1000)
     failures: list[str] = []
+    context.add_init_script(REST)
     page = context.new_page()
     page.on("pageerror", lambda error: failures.append(str(error)))
     yield page
@@ -126,11 +138,17 @@ def tall(page: Page, height: int) -> Iterator[None]:
 
 
 def settle(page: Page) -> None:
-    """Wait until the page's script has ended and everything on it is drawn."""
+    """Wait until the page has come to rest: its script has run since it was last asked to, and nothing on it moves."""
     page.wait_for_function(
         """() => {
-            const app = document.querySelector('[data-testid=stApp]')
-            return app?.dataset.testScriptState === 'notRunning' && !document.querySelector('[data-testid=stSkeleton]')
+            const places = [...document.querySelectorAll('[data-testid=stSidebarContent], [data-testid=stMain]')]
+                .flatMap((one) => [one.scrollTop, one.scrollHeight, one.clientHeight]).join()
+            const now = performance.now()
+            if (places !== atlasRest.places) Object.assign(atlasRest, { places, since: now })
+            const lasts = (one) => one.playState === 'running' && one.effect?.getTiming().iterations !== Infinity
+            return atlasRest.began > atlasRest.asked && now - atlasRest.since > 200
+                && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
+                && !document.querySelector('[data-testid=stSkeleton]') && !document.getAnimations().some(lasts)
         }"""
     )
 

@@ -122,6 +122,30 @@ def test_nothing_that_a_person_is_doing_is_lost(page: Page, serve: Serve, store,
     expect(page.get_by_role("textbox", name="Feedback")).to_have_value("half a sentence")
 
 
+def test_a_choice_from_an_open_list_is_taken_though_another_process_writes(page: Page, serve: Serve, store, writer):
+    path, _ = store
+    page.goto(f"{serve(path)}/experiences")
+    page.get_by_text("More filters").click()
+    settle(page)
+    page.get_by_test_id("stSidebarContent").evaluate("sidebar => sidebar.scrollTo(0, sidebar.scrollHeight)")
+    settle(page)
+    page.get_by_role("combobox", name="Source").click()
+    option = page.get_by_role("option", name="north")
+    expect(option).to_be_visible()
+    settle(page)
+    aimed_at = option.bounding_box()
+    writer.write("add", "one")
+    expect(page.get_by_text("1 new")).to_be_attached()
+    settle(page)
+    assert option.bounding_box() == aimed_at
+    option.click()
+    for _ in range(2):
+        expect(page.get_by_text("30 of 61 experiences in scope")).to_be_visible()
+        expect(page.get_by_test_id("stSidebar").locator("[data-tag]")).to_have_text(["north"])
+        expect(page.get_by_text("30 of 61 experiences ·")).to_be_visible()
+        page.reload()
+
+
 def test_two_deletes_in_a_row_never_touch_a_row_that_was_not_chosen(page: Page, serve: Serve, store):
     path, _ = store
     page.goto(f"{serve(path)}/experiences")
