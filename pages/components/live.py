@@ -14,7 +14,7 @@ from pages.components.selection import current_selection
 MAPPED = "The map took up what is new"
 QUIET = "Up to date"
 HEIGHT = 56
-"""Of the notice, in pixels: two lines. It is the same with news and without, as the boxes below must not move."""
+"""The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""
 
 _DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
 

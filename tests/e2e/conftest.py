@@ -27,9 +27,6 @@ SHOTS = Path(__file__).parent / "shots"
 GIVE_UP_SECONDS = 120
 """How long anything may take before a test calls it broken; far above what it takes on a busy machine."""
 
-SEEMS_DEAF_SECONDS = 15
-"""How long what a click does may take before the click is said to have met a page that was being drawn."""
-
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
 
 QUIET = [
@@ -182,21 +179,6 @@ def wait_for_looks(page: Page, n: int) -> None:
     before = page.evaluate("() => atlasRest.runs")
     page.wait_for_function("(runs) => atlasRest.runs >= runs", arg=before + n)
     settle(page)
-
-
-def click(page: Page, button: Locator, seen: Locator) -> None:
-    """Click until what the click does is seen: where the page is drawn in the same moment, a click meets nothing."""
-    for _ in range(3):
-        settle(page)
-        if seen.count():
-            return
-        button.click()
-        try:
-            expect(seen.first).to_be_visible(timeout=SEEMS_DEAF_SECONDS * 1000)
-        except AssertionError:
-            continue
-        return
-    expect(seen.first).to_be_visible()
 
 
 def choose(page: Page, box: Locator, option: str) -> None:
