@@ -20,10 +20,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format bench lock clean browser
+.PHONY: help run test test-slow check format bench lock clean browser
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:8501 (ATLAS_PORT changes the port)
 	@echo "==> opening the store"
@@ -31,12 +31,15 @@ run: $(VENV)/.run ## set up if needed, then serve the dashboard on 127.0.0.1:850
 	@echo "==> serving on http://127.0.0.1:$(ATLAS_PORT) (Ctrl-C stops it)"
 	@$(BIN)/streamlit run app.py --server.port $(ATLAS_PORT)
 
-test: export HF_HUB_OFFLINE = 1
+test test-slow: export HF_HUB_OFFLINE = 1
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
 	@echo "==> unit, contract, integration and page tests"
-	@$(PYTEST) $(PARALLEL) --ignore tests/e2e tests
+	@$(PYTEST) $(PARALLEL) -m "not slow" --ignore tests/e2e tests
 	@echo "==> browser tests"  # one at a time: beside others, a page may be drawn anew under the pointer
-	@$(PYTEST) tests/e2e
+	@$(PYTEST) -m "not slow" tests/e2e
+
+test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
+	@$(PYTEST) -m slow tests
 
 check: $(VENV)/.dev ## format, lint, types, import rules
 	@failed=0; \

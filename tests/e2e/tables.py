@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.conftest import settle
+
 ROW_PIXELS = 35
+TICK_PIXELS = 16
 
 
 def rows(page: Page, table: int = 0) -> Locator:
-    """The rows of a table, without its header."""
+    """Return the rows of a table, without its header."""
     return page.get_by_test_id("stDataFrame").nth(table).locator("tbody tr")
 
 
@@ -19,8 +22,7 @@ def expect_row(page: Page, text: str, table: int = 0) -> None:
 
 def click_row(page: Page, text: str, table: int = 0) -> None:
     """Click the first row that holds a text, in the middle of the table."""
-    expect_row(page, text, table)
-    position = [text in row for row in rows(page, table).all_text_contents()].index(True)
+    position = row_of(page, text, table)
     frame = page.get_by_test_id("stDataFrame").nth(table)
     box = frame.bounding_box()
     assert box is not None
@@ -29,7 +31,17 @@ def click_row(page: Page, text: str, table: int = 0) -> None:
 
 def tick_row(page: Page, text: str, table: int = 0) -> None:
     """Tick the box beside the first row that holds a text."""
-    expect_row(page, text, table)
-    position = [text in row for row in rows(page, table).all_text_contents()].index(True)
+    tick(page, row_of(page, text, table), table)
+
+
+def tick(page: Page, position: int, table: int = 0) -> None:
+    """Tick the box beside a row, the first being 0."""
     frame = page.get_by_test_id("stDataFrame").nth(table)
-    frame.click(position={"x": 16, "y": ROW_PIXELS * (position + 1.5)})
+    frame.click(position={"x": TICK_PIXELS, "y": ROW_PIXELS * (position + 1.5)})
+
+
+def row_of(page: Page, text: str, table: int = 0) -> int:
+    """Return which row of a table at rest is the first that holds a text."""
+    expect_row(page, text, table)
+    settle(page)
+    return [text in row for row in rows(page, table).all_text_contents()].index(True)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from atlas.core.types import Strategy
-from tests.e2e.conftest import Serve, settle, shoot, tall
+from tests.e2e.conftest import Serve, choose, settle, shoot, tall
 from tests.ui.library import concept
 from tests.ui.stores import MODEL, attempts
 
@@ -55,9 +55,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
 
     page.get_by_text("Compare two configurations").click()
     expect(page.get_by_text(re.compile("Both configurations are the same"))).to_be_visible()
-    page.locator(".st-key-ask_off_right input").click()
-    page.get_by_role("option", name="Strategies").click()
-    page.keyboard.press("Escape")
+    choose(page, page.locator(".st-key-ask_off_right input"), "Strategies")
     expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
     expect(page.get_by_text("Left out here.")).to_be_visible()
     expect(block).to_have_count(1)
@@ -68,6 +66,8 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     link = page.url
 
     page.get_by_text("Compare two configurations").click()
+    expect(page.get_by_text(re.compile("The configurations differ in"))).not_to_be_attached()
+    settle(page)
     box.first.fill("lamb tagine with apricots")
     box.first.press("Enter")
     expect(page.get_by_text("The block is empty: nothing here has to do with the task")).to_be_visible()
@@ -78,7 +78,7 @@ def test_from_a_task_to_the_block_another_configuration_and_nonsense(page: Page,
     page.goto(link)
     expect(page.get_by_text(re.compile("The configurations differ in: memories left out"))).to_be_visible()
     settle(page)
-    assert page.url == link
+    expect(page).to_have_url(link)
     page.get_by_role("link", name="Show on the map").first.click()
     expect(page.get_by_role("heading", name="Map", exact=True)).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_role("searchbox")).to_have_value(TASK)

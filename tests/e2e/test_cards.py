@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import atlas
-from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import click_row, rows
-from tests.ui.stores import MODEL, attempt, make_store
+from tests.ui.stores import attempt, make_store
 from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
 
 
 @pytest.fixture(scope="module")
-def garden(tmp_path_factory, serve: Serve) -> str:
-    """A dashboard on a store with the real embedding model, in which one task was tried three times."""
+def made(tmp_path_factory, encoder) -> Path:
+    """A store with the real embedding model, in which one task was tried three times."""
     store = tmp_path_factory.mktemp("garden")
     given = {"task_id": "hedge", "solution": "shears.sharpen()"}
     hedges = [attempt("Trim the overgrown hedges", success=n > 0, agent=str(n), **given) for n in range(3)]
     others = ["Water the tomatoes in the greenhouse", "File the tax return", "Repair the gearbox of a tractor"]
     others += [f"Write a letter to {name}" for name in ("Ann", "Bo", "Cem", "Dee", "Eve", "Fay", "Gus", "Hal")]
-    with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(MODEL)) as memory:
+    with atlas.open_memory(store, embedder=encoder) as memory:
         memory.experience.store_many([*hedges, *(attempt(text, task_id=text) for text in others)])
-    return serve(store)
+    return store
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: str, theme):
+@pytest.fixture
+def garden(made: Path, serve: Serve) -> str:
+    """A dashboard on that store."""
+    return serve(made)
+
+
+def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: str):
     page.goto(f"{garden}/experiences?scope_text=trim+overgrown+hedge&experiences_distinct=true")
     click_row(page, "Trim the overgrown")
     card = cards(page).first
@@ -40,19 +45,20 @@ def test_a_search_shows_why_each_hit_stands_where_it_does(page: Page, garden: st
         card.get_by_role("img", name=re.compile(r"Rank value \d\.\d+: meaning \d\.\d+, words \d\.\d+"))
     ).to_be_visible()
     expect(card.locator(".sentence")).to_contain_text(re.compile(r"^Its text .*: relevance \d\.\d+"))
+    settle(page)
     assert_bar_adds_up(card)
-    shoot(page, f"experiences-why-{theme}")
+    shoot(page, "experiences-why", themes=True)
     page.get_by_role("button", name="Close").click()
     page.get_by_text("One per task").click()
     page.get_by_role("radio", name="Cards").click()
     expect(cards(page)).to_have_count(3)
     expect(page).to_have_url(re.compile("experiences_form=Cards"))
-    shoot(page, f"experiences-cards-{theme}")
+    shoot(page, "experiences-cards", themes=True)
     page.get_by_role("button", name="Open").nth(1).click()
     expect(page.get_by_text("Why it is here")).to_be_visible()
     expect(cards(page)).to_have_count(4)
     page.set_viewport_size({"width": 900, "height": 900})
-    shoot(page, f"experiences-cards-narrow-{theme}")
+    shoot(page, "experiences-cards-narrow", themes=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 900
 
 

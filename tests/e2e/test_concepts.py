@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import click_row, expect_row, tick_row
+from tests.e2e.tables import click_row, tick_row
 from tests.ui.library import concept, make_library, opened_library
 
 N_CONCEPTS = 30
@@ -33,15 +33,14 @@ def contents(store: Path) -> dict[str, str]:
         return {one.id: one.description for one in memory.concepts.get_many(memory.concepts.ids())}
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, store: Path, theme: str):
+def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, store: Path):
     before = contents(store)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     address = serve(store)
     page.goto(f"{address}/concepts")
     expect(page.get_by_text(f"{N_CONCEPTS} concepts. Click one to open it.")).to_be_visible()
-    shoot(page, f"concepts-{theme}")
+    shoot(page, "concepts", themes=True)
     click_row(page, "turn_twice")
     expect(page.get_by_role("tab", name="Uses")).to_be_visible()
     page.get_by_role("tab", name="Uses").click()
@@ -52,7 +51,7 @@ def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, sto
     expect(page).not_to_have_url(opened)
     page.get_by_role("tab", name="Examples").click()
     expect(page.get_by_role("img").and_(page.locator("[src^='data:image/svg']")).first).to_be_visible()
-    shoot(page, f"concept-{theme}")
+    shoot(page, "concept", themes=True)
     page.get_by_role("tab", name="Edit").click()
     page.get_by_role("textbox", name="What it does").fill("Turn a grid to the right.")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -67,11 +66,8 @@ def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, sto
 def test_two_are_merged_as_previewed_and_parted_again(page: Page, serve: Serve, store: Path):
     before = contents(store)
     page.goto(f"{serve(store)}/concepts")
-    expect_row(page, "turn_twice")
-    settle(page)
     tick_row(page, "turn_twice")
     expect(page.get_by_text("1 selected from rows on Concepts")).to_be_visible()
-    settle(page)
     tick_row(page, "Turn a grid.")
     expect(page.get_by_text("2 selected from rows on Concepts")).to_be_visible()
     page.get_by_role("button", name="Merge …").click()

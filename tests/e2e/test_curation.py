@@ -13,12 +13,10 @@ from playwright.sync_api import Page, expect
 import atlas
 from atlas.testing import HashEmbedder
 from tests.e2e.conftest import Serve, settle, shoot
-from tests.e2e.tables import rows
+from tests.e2e.tables import ROW_PIXELS, rows, tick
 from tests.ui.stores import DIMENSION, MODEL, attempt, attempts, make_store
 
 N_TASKS = 36
-TICK_PIXELS = 15
-ROW_PIXELS = 35
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +36,17 @@ def opened(pristine: Path, serve: Serve, tmp_path) -> tuple[str, Path]:
     return serve(store), store
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, opened, theme):
+def test_rows_are_selected_pruned_as_previewed_and_brought_back(page: Page, opened):
     address, store = opened
     before = contents(store)
     page.goto(f"{address}/experiences")
-    first, second = tick(page, 1), tick(page, 3)
+    first, second = ticked(page, 1), ticked(page, 3)
     expect(page.get_by_text("2 selected from rows on Experiences")).to_be_visible()
-    shoot(page, f"tray-{theme}")
+    shoot(page, "tray", themes=True)
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("2 of 40 experiences would go (5.0%), 0 are saved.")).to_be_visible()
-    settle(page)
-    shoot(page, f"prune-{theme}")
+    shoot(page, "prune", themes=True)
     dialog.get_by_role("button", name="Prune 2 experiences").click()
     expect(page.get_by_text("Pruned 2 experiences")).to_be_visible()
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -66,7 +62,7 @@ def test_two_deletes_in_a_row_touch_only_what_was_chosen(page: Page, opened):
     page.goto(f"{address}/experiences")
     gone: set[str] = set()
     for n_left in (39, 38):
-        title = tick(page, 2)
+        title = ticked(page, 2)
         expect(page.get_by_text("1 selected from rows on Experiences")).to_be_visible()
         page.get_by_role("button", name="Prune …").click()
         page.get_by_role("dialog").get_by_role("button", name="Prune 1 experience").click()
@@ -105,7 +101,7 @@ def test_near_duplicates_are_merged_and_parted_again(page: Page, opened):
 def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, opened):
     address, store = opened
     page.goto(f"{address}/experiences")
-    title = tick(page, 1)
+    title = ticked(page, 1)
     page.get_by_role("button", name="Prune …").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Prune 1 experience")).to_be_visible()
@@ -144,13 +140,11 @@ def test_a_click_on_a_domain_opens_the_map_narrowed_to_it(page: Page, opened):
     expect(page).to_have_url(re.compile("map.*scope_domains="))
 
 
-def tick(page: Page, position: int) -> str:
+def ticked(page: Page, position: int) -> str:
     """Tick the box beside a row, the first being 0; the task that the row shows."""
-    settle(page)
     expect(rows(page).nth(position)).to_be_attached()
-    frame = page.get_by_test_id("stDataFrame").first
-    frame.click(position={"x": TICK_PIXELS, "y": ROW_PIXELS * (position + 1.5)})
     settle(page)
+    tick(page, position)
     return next(
         text
         for text in rows(page).nth(position).locator("td").all_text_contents()

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
-from tests.ui.stores import MODEL
+from tests.e2e.conftest import REPOSITORY, Serve, run_atlas, settle, shoot, tall
 
 PATIENCE_MILLISECONDS = 600_000
 """How long measuring may take on a busy machine."""
 
-FILES = ("databases.jsonl", "grid_puzzles.jsonl", "security.jsonl")
+FEW = ("databases.jsonl",)
+MORE = ("databases.jsonl", "grid_puzzles.jsonl", "security.jsonl")
 """Of the sample data: all of them would take some minutes to be measured."""
 
 
-@pytest.fixture
-def store(tmp_path) -> Path:
-    """A new store, filled with a part of what `make run` fills it with."""
-    sample, made = tmp_path / "sample", tmp_path / "store"
-    sample.mkdir()
-    for name in FILES:
+@pytest.fixture(scope="module", params=[FEW, pytest.param(MORE, marks=pytest.mark.slow)], ids=["few", "more"])
+def pristine(request, tmp_path_factory) -> Path:
+    """A store filled with a part of what `make run` fills it with."""
+    sample = tmp_path_factory.mktemp("sample")
+    store = tmp_path_factory.mktemp("evaluation") / "store"
+    for name in request.param:
         shutil.copy(REPOSITORY / "sample_data" / name, sample)
-    command = [sys.executable, "-m", "atlas", "--store", str(made), "init", "--sample", str(sample)]
-    subprocess.run(command, cwd=REPOSITORY, check=True, env={**os.environ, "ATLAS_EMBEDDING_MODEL": MODEL})
-    return made
+    run_atlas(store, "init", "--sample", str(sample))
+    return store
+
+
+@pytest.fixture
+def store(pristine: Path, tmp_path) -> Path:
+    """A copy of that store."""
+    return Path(shutil.copytree(pristine, tmp_path / "store"))
 
 
 def in_use(store: Path) -> atlas.RankingWeights:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
 from app import SECTIONS
-from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
-from tests.e2e.conftest import REPOSITORY, Serve, settle, shoot, tall
+from tests.e2e.conftest import REPOSITORY, Serve, choose, dashboard, settle, shoot, tall
+from tests.e2e.scoping import expect_narrowed
 from tests.e2e.tables import click_row, expect_row, rows
-from tests.ui.stores import MODEL, attempt, attempts, make_store
+from tests.ui.stores import attempt, attempts, make_store
 from tests.ui.test_hostile_content import HOSTILE, MARKER, everywhere
 
 WRITER = """
@@ -26,22 +27,31 @@ with atlas.open_memory(sys.argv[1]) as memory:
 
 
 @pytest.fixture(scope="module")
-def kitchen(tmp_path_factory, serve: Serve) -> tuple[str, str]:
-    """A dashboard on a small store with the real embedding model: its address, and the store."""
-    store = tmp_path_factory.mktemp("kitchen")
+def made(tmp_path_factory, encoder) -> Path:
+    """A small store with the real embedding model."""
+    return fill(tmp_path_factory.mktemp("kitchen"), encoder)
+
+
+@pytest.fixture
+def kitchen(made: Path, serve: Serve) -> str:
+    """A dashboard on that store."""
+    return serve(made)
+
+
+def fill(store: Path, encoder: atlas.Embedder) -> Path:
+    """Return a store, in which four attempts are now."""
     steps = [atlas.Step(thought=f"Think {n}", action=f"stir({n})", observation=f"Stirred {n}") for n in range(1, 31)]
     soup = attempt("Cook a soup of potatoes and leek", steps=tuple(steps), source="kitchen", solution="def cook(): ...")
     stew = attempt("Prepare a stew of carrots", source="kitchen", success=False)
     gearbox = attempt("Repair the gearbox of a tractor", source="barn")
     tax = attempt("File the tax return", source="office", success=None)
-    with atlas.open_memory(store, embedder=SentenceTransformerEmbedder(MODEL)) as memory:
+    with atlas.open_memory(store, embedder=encoder) as memory:
         memory.experience.store_many([soup, stew, gearbox, tax])
-    return serve(store), str(store)
+    return store
 
 
 def test_search_open_read_reload_close(page: Page, kitchen):
-    address, _ = kitchen
-    page.goto(address)
+    page.goto(kitchen)
     page.get_by_role("link", name="Experiences").click()
     page.get_by_role("searchbox").fill("vegetable broth")
     page.get_by_role("searchbox").press("Enter")
@@ -63,8 +73,7 @@ def test_search_open_read_reload_close(page: Page, kitchen):
 
 
 def test_a_similar_experience_opens_on_a_click(page: Page, kitchen):
-    address, _ = kitchen
-    page.goto(f"{address}/experiences?scope_by=Words&scope_text=tractor")
+    page.goto(f"{kitchen}/experiences?scope_by=Words&scope_text=tractor")
     click_row(page, "Repair the gearbox")
     page.get_by_role("tab", name="Similar").click()
     click_row(page, "Prepare a stew", table=1)
@@ -73,112 +82,110 @@ def test_a_similar_experience_opens_on_a_click(page: Page, kitchen):
 
 
 def test_the_same_experience_opens_again_after_it_was_closed(page: Page, kitchen):
-    address, _ = kitchen
-    page.goto(f"{address}/experiences")
+    page.goto(f"{kitchen}/experiences")
     for _ in range(2):
         click_row(page, "Repair the gearbox")
         expect(page.get_by_test_id("stText").get_by_text("Repair the gearbox")).to_be_visible()
+        settle(page)
         page.get_by_role("button", name="Close").click()
         expect(page.get_by_role("button", name="Close")).not_to_be_attached()
 
 
 def test_filters_narrow_the_list_and_are_in_the_address(page: Page, kitchen):
-    address, _ = kitchen
-    page.goto(f"{address}/experiences")
+    page.goto(f"{kitchen}/experiences")
     settle(page)
     page.get_by_role("button", name="failed", exact=True).click()
-    expect(page.get_by_text(re.compile("1 of [45] experiences in scope"))).to_be_visible()
+    expect(page.get_by_text("1 of 4 experiences in scope")).to_be_visible()
     expect(page).to_have_url(re.compile("scope_outcomes=failed"))
     page.reload()
     expect(rows(page)).to_have_count(1)
 
 
 def test_a_source_that_is_chosen_while_the_page_is_drawn_is_taken(page: Page, kitchen):
-    address, _ = kitchen
-    page.goto(f"{address}/experiences")
-    with tall(page, 1800):  # so that nothing beside the page scrolls, which closes an open list of choices
-        page.get_by_text("More filters").click()
-        page.get_by_role("combobox", name="Source").click()
-        page.get_by_role("option", name="kitchen").click()
-    expect(page.get_by_text(re.compile("2 of [45] experiences in scope"))).to_be_visible()
+    page.goto(f"{kitchen}/experiences")
+    page.get_by_text("More filters").click()
+    choose(page, page.get_by_role("combobox", name="Source"), "kitchen")
+    expect(page.get_by_text("2 of 4 experiences in scope")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").locator("[data-tag]")).to_have_text(["kitchen"])
+    expect(rows(page)).to_have_count(2)
     expect(page).to_have_url(re.compile("scope_sources=kitchen"))
     page.reload()
+    expect(page.get_by_text("2 of 4 experiences in scope")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").locator("[data-tag]")).to_have_text(["kitchen"])
     expect(rows(page)).to_have_count(2)
 
 
-def test_what_another_process_adds_is_found_after_a_reload(page: Page, kitchen):
-    address, store = kitchen
-    page.goto(f"{address}/experiences?scope_text=plants+need+rain")
+def test_what_another_process_adds_is_found_after_a_reload(page: Page, serve: Serve, encoder, tmp_path):
+    page.goto(f"{serve(fill(tmp_path, encoder))}/experiences?scope_text=plants+need+rain")
     expect(page.get_by_text("Nothing relevant among 4 experiences")).to_be_visible()
     page.get_by_text("Less relevant too").click()
     expect(page.get_by_text("The 4 nearest among 4 experiences, relevant or not")).to_be_visible()
-    subprocess.run([sys.executable, "-c", WRITER, store], cwd=REPOSITORY, check=True)
+    subprocess.run([sys.executable, "-c", WRITER, str(tmp_path)], cwd=REPOSITORY, check=True)
     page.reload()
     expect(page.get_by_text("The 5 nearest among 5 experiences, relevant or not")).to_be_visible()
     expect(rows(page).first).to_contain_text("Water the garden at night")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path, theme):
+def test_an_empty_store_says_what_to_do(page: Page, serve: Serve, tmp_path):
     make_store(tmp_path)
     address = serve(tmp_path)
     for path in ("", "map", "experiences", "evaluation", "curate"):
         page.goto(f"{address}/{path}")
         expect(page.get_by_text(f"atlas --store {tmp_path} import PATH")).to_be_visible()
-        shoot(page, f"{path or 'overview'}-empty-{theme}")
+        shoot(page, f"{path or 'overview'}-empty", themes=True)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_a_large_store_is_browsed_a_page_at_a_time(page: Page, large: str, theme):
-    page.goto(large)
+def test_a_large_store_is_browsed_a_page_at_a_time(page: Page, serve: Serve, tmp_path):
+    make_store(tmp_path, attempts(10_000))
+    page.goto(serve(tmp_path))
     expect(page.get_by_text("10,000").first).to_be_visible()
-    shoot(page, f"overview-large-{theme}")
+    shoot(page, "overview-large", themes=True)
     page.get_by_role("link", name="Experiences").click()
     expect(page.get_by_text("10,000 experiences ·")).to_be_visible()
     expect_row(page, "Task 9999")
     page.get_by_test_id("stPagination").get_by_text("400", exact=True).click()
     expect_row(page, "Task 24:")
-    shoot(page, f"experiences-large-{theme}")
+    shoot(page, "experiences-large", themes=True)
     click_row(page, "Task 24:")
     expect(page.get_by_text("Step 1 of")).to_be_visible()
-    shoot(page, f"experiences-large-opened-{theme}")
+    shoot(page, "experiences-large-opened", themes=True)
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory, serve: Serve) -> str:
-    """A dashboard on 10,000 experiences."""
-    store = tmp_path_factory.mktemp("large")
-    make_store(store, attempts(10_000))
-    return serve(store)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_a_damaged_store_says_what_to_do(page: Page, serve: Serve, tmp_path, theme):
+def test_a_damaged_store_says_what_to_do(page: Page, serve: Serve, tmp_path):
     make_store(tmp_path, attempts(3))
     (tmp_path / "atlas.sqlite").write_bytes(b"garbage" * 10_000)
     page.goto(f"{serve(tmp_path)}/experiences")
     expect(page.get_by_text("This memory cannot be shown.")).to_be_visible()
     expect(page.get_by_text("atlas --store NEW restore FILE")).to_be_visible()
-    shoot(page, f"experiences-damaged-{theme}")
+    shoot(page, "experiences-damaged", themes=True)
 
 
-def test_an_address_opened_first_of_all_is_drawn_by_the_router(page: Page, serve: Serve, tmp_path):
-    make_store(tmp_path, attempts(3))
-    page.goto(f"{serve(tmp_path, ATLAS_READ_ONLY='1')}/experiences")
-    expect(page.get_by_role("heading", name="Experiences")).to_have_count(1)
-    expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(sum(map(len, SECTIONS.values())))
-    expect(page.get_by_text("Read only")).to_be_visible()
+def test_an_address_opened_first_of_all_is_drawn_by_the_router_and_what_is_chosen_meanwhile_is_taken(
+    page: Page, tmp_path
+):
+    make_store(tmp_path, attempts(60))
+    with dashboard(tmp_path, ATLAS_READ_ONLY="1") as address:
+        page.goto(f"{address}/experiences?scope_domains=1")  # the first page that this server draws
+        page.get_by_role("button", name="failed", exact=True).click()
+        page.get_by_role("button", name="unknown", exact=True).click()
+        expect(page.get_by_role("heading", name="Experiences")).to_have_count(1)
+        expect(page.get_by_test_id("stSidebarNavLink")).to_have_count(sum(map(len, SECTIONS.values())))
+        expect(page.get_by_text("Read only")).to_be_visible()
+        page.get_by_role("link", name="History", exact=True).click()
+        expect(page.get_by_role("heading", name="History")).to_be_visible()
+        expect_narrowed(page, "10 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed+unknown")
+        page.get_by_role("button", name="Clear", exact=True).click()
+        expect_narrowed(page, "60 experiences", "")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path, theme):
+def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path):
     *_, opened = make_store(tmp_path, [*map(everywhere, HOSTILE), everywhere("\n\n".join(HOSTILE[:-1]))])
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     address = serve(tmp_path)
     page.goto(address)
     expect_row(page, MARKER)
-    shoot(page, f"overview-hostile-{theme}")
+    shoot(page, "overview-hostile", themes=True)
     page.goto(f"{address}/experiences?id={opened}")
     for tab in ("Result", "Similar", "Background", "Steps"):
         page.get_by_role("tab", name=tab).click()
@@ -188,4 +195,4 @@ def test_hostile_content_does_nothing(page: Page, serve: Serve, tmp_path, theme)
     assert [url for url in asked if "example.invalid" in url] == []
     assert page.locator("main a, main img, main .katex").count() == 0
     with tall(page, 1800):
-        shoot(page, f"experiences-hostile-{theme}")
+        shoot(page, "experiences-hostile", themes=True)

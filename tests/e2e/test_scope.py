@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from atlas.views.map.source import AT_ONCE
 from atlas.views.shared.scope import AWAITED
-from tests.e2e.conftest import Serve, settle, shoot
+from tests.e2e.conftest import Serve, shoot
+from tests.e2e.scoping import expect_narrowed, said
 from tests.e2e.tables import rows
 from tests.ui.stores import attempts, make_store
 
@@ -18,15 +19,20 @@ NARROWED = "scope_outcomes=failed&scope_domains=1"
 
 
 @pytest.fixture(scope="module")
-def sixty(tmp_path_factory, serve: Serve) -> str:
-    """A dashboard on sixty experiences of four domains."""
+def made(tmp_path_factory) -> Path:
+    """Sixty experiences of four domains."""
     store = tmp_path_factory.mktemp("sixty")
     make_store(store, attempts(60))
-    return serve(store)
+    return store
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: str, theme):
+@pytest.fixture
+def sixty(made: Path, serve: Serve) -> str:
+    """A dashboard on those."""
+    return serve(made)
+
+
+def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: str):
     page.goto(f"{sixty}/experiences?{NARROWED}")
     expect_narrowed(page, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
     for name in ("History", "Overview", "Map", "Experiences"):
@@ -34,7 +40,7 @@ def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: s
         expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
         expect_narrowed(page, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
         expect(chips(page)).to_have_count(1)
-        shoot(page, f"scope-{name.lower()}-{theme}")
+        shoot(page, f"scope-{name.lower()}", themes=True)
     expect(rows(page)).to_have_count(5)
     page.reload()
     expect_narrowed(page, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
@@ -42,18 +48,10 @@ def test_it_survives_other_pages_a_reload_and_being_sent_on(page: Page, sixty: s
     other.goto(page.url)
     expect_narrowed(other, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
     expect(rows(other)).to_have_count(5)
-
-
-def test_choices_made_while_pages_are_drawn_are_taken(page: Page, serve: Serve, tmp_path):
-    make_store(tmp_path, attempts(60))
-    page.goto(f"{serve(tmp_path)}/experiences?scope_domains=1")  # the first page that this server draws
-    page.get_by_role("button", name="failed", exact=True).click()
-    page.get_by_role("button", name="unknown", exact=True).click()
-    page.get_by_role("link", name="History", exact=True).click()
-    expect(page.get_by_role("heading", name="History")).to_be_visible()
-    expect_narrowed(page, "10 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed+unknown")
-    page.get_by_role("button", name="Clear", exact=True).click()
-    expect_narrowed(page, "60 experiences", "")
+    other.get_by_role("button", name="Clear", exact=True).click()
+    expect_narrowed(other, "60 experiences", "")
+    other.go_back()
+    expect_narrowed(other, "5 of 60 experiences in scope", "scope_domains=1&scope_outcomes=failed")
 
 
 def test_two_tabs_do_not_share_it(page: Page, sixty: str):
@@ -77,28 +75,26 @@ def test_back_and_forward_take_it_along(page: Page, sixty: str):
     expect(page.get_by_role("heading", name="History")).to_be_visible()
     page.get_by_role("button", name="unknown", exact=True).click()
     expect_narrowed(page, "40 of 60 experiences in scope", "scope_outcomes=failed+unknown")
-    for heading, said, address in (
+    for heading, sentence, address in (
         ("History", "20 of 60 experiences in scope", "scope_outcomes=failed"),
         ("Experiences", "20 of 60 experiences in scope", "scope_outcomes=failed"),
         ("Experiences", "60 experiences", ""),
     ):
         page.go_back()
         expect(page.get_by_role("heading", name=heading)).to_be_visible()
-        expect_narrowed(page, said, address)
+        expect_narrowed(page, sentence, address)
     page.go_forward()
     expect_narrowed(page, "20 of 60 experiences in scope", "scope_outcomes=failed")
 
 
-@pytest.fixture(scope="module")
-def unmapped(tmp_path_factory, serve: Serve) -> str:
+@pytest.fixture
+def unmapped(tmp_path, serve: Serve) -> str:
     """A dashboard on so many experiences that their map is made beside it, once somebody opens the map."""
-    store = tmp_path_factory.mktemp("unmapped")
-    make_store(store, attempts(AT_ONCE + 200))
-    return serve(store)
+    make_store(tmp_path, attempts(AT_ONCE + 200))
+    return serve(tmp_path)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"], indirect=True)
-def test_a_domain_is_awaited_until_the_map_is_made(page: Page, unmapped: str, theme):
+def test_a_domain_is_awaited_until_the_map_is_made_and_then_told(page: Page, unmapped: str):
     page.goto(f"{unmapped}/experiences?scope_domains=1")
     for name in ("Experiences", "Curate"):
         page.get_by_role("link", name=name, exact=True).click()
@@ -109,11 +105,9 @@ def test_a_domain_is_awaited_until_the_map_is_made(page: Page, unmapped: str, th
             "scope_domains=1",
         )
         expect(page.get_by_test_id("stMain").get_by_role("button", name=re.compile("all", re.I))).to_have_count(0)
-        shoot(page, f"scope-awaited-{name.lower()}-{theme}")
+        shoot(page, f"scope-awaited-{name.lower()}", themes=True)
 
-
-def test_a_domain_that_was_awaited_is_told_once_the_map_is_made(page: Page, unmapped: str):
-    page.goto(f"{unmapped}/experiences?scope_domains=1")
+    page.get_by_role("link", name="Experiences", exact=True).click()
     expect(page.get_by_text(AWAITED)).to_be_visible()
     expect(chips(page)).to_have_text(["Domain 1, when the map is made"])
     page.get_by_role("link", name="Open the map").click()
@@ -122,22 +116,7 @@ def test_a_domain_that_was_awaited_is_told_once_the_map_is_made(page: Page, unma
     expect(chips(page)).to_have_count(1)
     page.get_by_role("link", name="Experiences", exact=True).click()
     expect(page.get_by_role("button", name=re.compile("Select all"))).to_be_visible()
-    settle(page)
-    assert said(page) == "scope_domains=1"
-
-
-def expect_narrowed(page: Page, sentence: str, address: str) -> None:
-    """Wait until the scope bar says this of itself, and the address says the scope: `scope_outcomes=failed+unknown`."""
-    expect(page.get_by_test_id("stSidebar").get_by_text(sentence, exact=True)).to_be_visible()
-    settle(page)
-    expect(page.get_by_test_id("stSidebar").get_by_text(sentence, exact=True)).to_be_visible()
-    assert said(page) == address
-
-
-def said(page: Page) -> str:
-    """What the address says of the scope."""
-    asked = parse_qs(urlsplit(page.url).query)
-    return "&".join(f"{key}={'+'.join(asked[key])}" for key in sorted(asked) if key.startswith("scope_"))
+    page.wait_for_url(lambda url: said(url) == "scope_domains=1")
 
 
 def chips(page: Page) -> Locator:

@@ -12,6 +12,10 @@ from pages.components.lists.selection import current_selection
 from pages.components.map.source import live_map
 
 MAPPED = "The map took up what is new"
+QUIET = "Up to date"
+HEIGHT = 56
+"""The notice's height in pixels, two lines: the same with news and without, as the boxes below it must not move."""
+
 _DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
 
 _log = logging.getLogger("atlas.dashboard")
@@ -34,21 +38,31 @@ def refreshing(memory: MemorySystem) -> None:
 
 @st.fragment(run_every=1)
 def draw_live(memory: MemorySystem) -> None:
-    """What was done since this page was drawn, and the offer to show it; for the sidebar. It looks every second."""
+    """Draw what was done since this page was drawn, and the offer to show it; for the sidebar. It looks every second.
+
+    What stands below it never moves: a list of choices that is open there would close under the pointer, and the choice
+    would be lost.
+    """
     drawn: Drawn | None = st.session_state.get(_DRAWN)
     try:
         said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)
     except AtlasError as error:  # the store was closed, moved or damaged meanwhile: the page's next run says so in full
         _log.warning("cannot look for changes: %s", error)
         said = "The store cannot be read now"
-    if not said:
-        return
-    if st.session_state.get(_REFRESHING) and not current_selection().ids:
+    if said and st.session_state.get(_REFRESHING) and not current_selection().ids:
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center", key="live_notice"):
-        st.badge(said, icon=":material/sync:", color="blue")
-        if st.button("Show", key="live_show", type="tertiary"):
-            st.rerun()
+    with st.container(height=HEIGHT, border=False, vertical_alignment="center", key="live_notice"):
+        _draw_notice(said)
+
+
+def _draw_notice(said: str) -> None:
+    if not said:
+        st.caption(QUIET)
+        return
+    news, show = st.columns([4, 1], gap="small", vertical_alignment="center")
+    news.markdown(f":small[:blue[:material/sync: {said}]]")
+    if show.button("Show", key="live_show", type="tertiary"):
+        st.rerun()
 
 
 def _mapped(memory: MemorySystem) -> str:
