@@ -12,8 +12,8 @@ from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Task, Trajectory
 from atlas.evaluation.metrics import SAME
-from atlas.importers.gold import find_corpora
-from atlas.importers.gold.reflexion import in_other_words
+from atlas.importers.corpora import find_corpora
+from atlas.importers.corpora.reflexion import in_other_words
 
 
 def corpora(*paths):

@@ -7,7 +7,7 @@ import pytest
 from atlas.core.settings import Settings
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.measures import evaluate
-from atlas.importers.gold import find_corpora
+from atlas.importers.corpora import find_corpora
 
 
 @pytest.fixture(scope="module")

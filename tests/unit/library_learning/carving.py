@@ -6,11 +6,10 @@ import ast
 
 from atlas.learning.rewrite.executable import sources, standalone
 from atlas.learning.rewrite.shelf import Shelf, settle
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.codec import Decoder, encode
 from atlas.learning.terms.heads import END, EXPRESSION, REST, SYMBOL_SORT, read_head
-from atlas.learning.terms.matching import rewrite
 from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import SYMBOL, Term
 
 

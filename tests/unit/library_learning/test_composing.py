@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from atlas.core.types import CodeConcept
-from atlas.learning.analysis.annotations import fits, typed
+from atlas.learning.annotations import fits, typed
 from atlas.learning.composition import PipelineCompositionStrategy, nothing_found, obstacle
 from atlas.protocols.strategies import CompositionStrategy
 from tests.unit.library_learning.making import concept

@@ -12,13 +12,14 @@ import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput
 from atlas.learning.compression import Compression, compress
-from atlas.learning.rewrite.reuse import held_out, reuse
+from atlas.learning.reuse import held_out, reuse
 from atlas.learning.search.anti_unification import AntiUnificationEngine
-from atlas.learning.search.engines import Corpus, Pattern, Proposal
+from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import Limits
+from atlas.learning.search.sampling import sample
 from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.sampling import sample
 from atlas.learning.terms.terms import Term, read_term
 from tests.unit.library_learning.carving import term_of
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from atlas.core.types import Experience, Outcome, Step
-from atlas.learning.terms import extraction as extracting
-from atlas.learning.terms.extraction import programs_of
+from atlas.learning import extraction as extracting
+from atlas.learning.extraction import programs_of
 from tests.unit.library_learning.making import attempt, task
 
 SOLVE = "def solve(x):\n    return x + 1\n"

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from atlas.importers import Limits, detect
+from atlas.learning.extraction import Extraction, programs_of
 from atlas.learning.sandbox.runner import Sandbox
-from atlas.learning.terms.extraction import Extraction, programs_of
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="programs are run on Linux and macOS only")
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.rewrite.rename import function_of, is_free, parameters_of, renamed, unused
+from atlas.learning.rewrite.rename import renamed
+from atlas.learning.terms.names import function_of, is_free, parameters_of, unused
 
 CODE = "def fn_0(x0, x1):\n    return [x0 for _ in range(x1)] + (fn_0(x0, x1 - 1) if x1 else [])"
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.shelf import settle
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN, read_head
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 from tests.unit.library_learning.carving import carve, learned, shelf_of, term_of
 

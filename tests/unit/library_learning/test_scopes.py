@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from atlas.learning.analysis.scopes import bindings
+from atlas.learning.terms.scopes import bindings
 
 # fmt: off
 PROGRAMS = {

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.primitives.loading import concepts_of
+from atlas.primitives.loader import concepts_of
 
 SHARED = '''
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.gold.records import record
+from atlas.importers.corpora.records import record
 
 _ASKING = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n|\n\s*>>>|\b(?:for example|example)\b", re.IGNORECASE)

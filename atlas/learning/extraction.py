@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.types import Experience, Task, Trajectory
-from atlas.learning.terms.edits import END_OF_EDIT, edited_files
+from atlas.learning.edits import END_OF_EDIT, edited_files
 from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, parsed
 from atlas.learning.terms.programs import Program
 

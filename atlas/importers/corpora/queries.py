@@ -17,9 +17,9 @@ from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
 from atlas.importers.fields import Json, as_list, as_object, required_text
-from atlas.importers.reading import parse_json, read_document
+from atlas.importers.files import parse_json, read_document
+from atlas.importers.keys import document_keys
 from atlas.importers.rows import Limits
-from atlas.importers.sniffing import document_keys
 
 
 def matches(head: bytes) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.rewrite.rename import Function, Renaming
+from atlas.learning.rewrite.rename import Renaming
 from atlas.learning.terms.codec import encode
+from atlas.learning.terms.names import Function
 from atlas.learning.terms.normalisation import stripped
 from atlas.learning.terms.terms import SYMBOL, Term
 

@@ -10,9 +10,9 @@ from atlas.core.errors import ImportFailed
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus
+from atlas.importers.corpora import protea, queries, reflexion, swe_agent, tau_bench
+from atlas.importers.files import read_head
 from atlas.importers.formats.protea import SQLITE_MARK
-from atlas.importers.gold import protea, queries, reflexion, swe_agent, tau_bench
-from atlas.importers.reading import read_head
 from atlas.importers.registry import FORMATS
 from atlas.importers.rows import Item, Limits
 from atlas.importers.run import source_files

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Set
 
-from atlas.learning.analysis.scopes import FUNCTIONS, IMPORTS, imported, own_nodes
+from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported, own_nodes
 
 
 def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:

@@ -13,7 +13,7 @@ from atlas.core.errors import ImportFailed
 from atlas.core.types import Trajectory
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.gold.records import record
+from atlas.importers.corpora.records import record
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:

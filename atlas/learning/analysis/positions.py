@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from atlas.learning.analysis.purity import Purity, names_in
-from atlas.learning.analysis.scopes import COMPREHENSIONS
 from atlas.learning.analysis.variables import Flows, Names, elements
+from atlas.learning.terms.scopes import COMPREHENSIONS
 
 HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
 """What only hands on what its parts give, without looking into it."""

@@ -1,12 +1,27 @@
-"""Finding a pattern in terms."""
+"""Patterns: terms with holes, and where they stand in other terms."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.heads import SYMBOL_SORT
 from atlas.learning.terms.terms import SYMBOL, Term, index_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """An abstraction: a term with holes, and where it may stand."""
+
+    name: str
+    """The head of its calls: `fn_3`."""
+
+    body: Term
+    """Its holes are `#0`, `#1` …; it may call patterns before it."""
+
+    sort: str
+    hole_sorts: tuple[str, ...]
+    """Of each hole: an expression, the rest of a block, or the name of a variable."""
 
 
 def match(pattern: Pattern, term: Term) -> Term | None:

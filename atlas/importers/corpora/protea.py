@@ -11,7 +11,7 @@ from pathlib import Path
 from atlas.core.errors import ImportFailed
 from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
 from atlas.evaluation.metrics import SAME
-from atlas.importers.gold.records import entry
+from atlas.importers.corpora.records import entry
 
 CRASH, REFLECTION = "crash_log", "reflection"
 

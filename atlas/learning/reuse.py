@@ -20,9 +20,9 @@ from atlas.learning.compression import (
 from atlas.learning.rewrite.executable import standalone
 from atlas.learning.rewrite.pruning import Lengths
 from atlas.learning.rewrite.shelf import Shelf, located, without
-from atlas.learning.search.engines import Engine, Pattern
+from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
-from atlas.learning.terms.matching import rewrite
+from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
 

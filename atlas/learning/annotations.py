@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
-from atlas.learning.rewrite.rename import Function, function_of
+from atlas.learning.terms.names import Function, function_of
 from atlas.learning.terms.parsing import parsed
 
 _SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
