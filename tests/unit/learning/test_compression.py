@@ -21,7 +21,7 @@ from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term, read_term
-from tests.unit.library_learning.carving import term_of
+from tests.unit.learning.carving import term_of
 
 PRIME = """
 def {name}({n}):

@@ -13,7 +13,7 @@ from atlas.learning.search import model_engine
 from atlas.learning.search.templates import patterns_of
 from atlas.learning.strategies import LLMCompressionStrategy, Proposal
 from atlas.testing import ScriptedLLM
-from tests.unit.library_learning.test_strategies import PRIME, attempt, attempts
+from tests.unit.learning.test_strategies import PRIME, attempt, attempts
 
 IS_PRIME = PRIME.format(n="candidate").replace("for i in", "for divisor in").replace("% i ", "% divisor ")
 UNNAMED = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}
