@@ -19,7 +19,8 @@ from atlas.core.types import Trajectory
 from atlas.importers import Limits as ReadingLimits
 from atlas.importers import detect
 from atlas.learning.compression import Compression, Verify, compress
-from atlas.learning.rewrite.reuse import held_out
+from atlas.learning.extraction import programs_of
+from atlas.learning.reuse import held_out
 from atlas.learning.sandbox.runner import Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.anti_unification import AntiUnificationEngine
@@ -27,7 +28,6 @@ from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.terms.description_length import n_tokens
-from atlas.learning.terms.extraction import programs_of
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.programs import Program
 from benchmarks.anti_unifying import anti_unify

@@ -14,7 +14,7 @@ from atlas.core.settings import Settings
 from atlas.evaluation.bootstrap import Half
 from atlas.evaluation.report import Report, as_json, as_markdown, as_text
 from atlas.evaluation.tasks import Watch, evaluate_corpora, evaluate_own
-from atlas.importers.gold import find_corpora
+from atlas.importers.corpora import find_corpora
 from atlas.protocols.infra import Progress
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atlas.core.errors import ImportFailed
+from atlas.importers.files import read_head
 from atlas.importers.formats import atlas_jsonl, inspect_ai, protea, reflexion, swe_agent, tau_bench, voyager
-from atlas.importers.reading import read_head
 from atlas.importers.rows import Limits, Row
 
 

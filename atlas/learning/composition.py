@@ -14,10 +14,10 @@ from typing import TypeVar
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.analysis.annotations import Typed, fits, typed
+from atlas.learning.annotations import Typed, fits, typed
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS
-from atlas.learning.rewrite.rename import Function, bound_names, function_of, parameters_of, unused
 from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
+from atlas.learning.terms.names import Function, bound_names, function_of, parameters_of, unused
 from atlas.learning.terms.normalisation import stripped
 from atlas.learning.terms.parsing import parsed
 

@@ -12,18 +12,18 @@ from atlas.core.errors import Cancelled
 from atlas.learning.analysis.functions import Function, program_source
 from atlas.learning.rewrite.executable import sources, standalone
 from atlas.learning.rewrite.pruning import Lengths, prune
-from atlas.learning.rewrite.rename import looks_up_names
 from atlas.learning.rewrite.shelf import Shelf, settle, users
 from atlas.learning.search.anti_unification import AntiUnificationEngine
 from atlas.learning.search.engines import Corpus, Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.sampling import sample
 from atlas.learning.search.stitch import StitchEngine, is_installed
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.description_length import n_tokens
+from atlas.learning.terms.names import looks_up_names
 from atlas.learning.terms.normalisation import normalise
 from atlas.learning.terms.parsing import NotPython, is_runnable
 from atlas.learning.terms.programs import Program
-from atlas.learning.terms.sampling import sample
 from atlas.learning.terms.terms import Term
 
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]

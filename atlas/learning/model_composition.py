@@ -25,8 +25,8 @@ from atlas.learning.composition import (
 )
 from atlas.learning.naming.autodoc import MAX_CODE_CHARACTERS, cut, one_line
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, signature
-from atlas.learning.rewrite.rename import Function, is_free
 from atlas.learning.sandbox.runner import RunLimits
+from atlas.learning.terms.names import Function, is_free
 from atlas.learning.terms.parsing import is_runnable, parsed
 from atlas.protocols.infra import LLMClient
 

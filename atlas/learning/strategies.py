@@ -14,16 +14,17 @@ from atlas.core.errors import Cancelled, InvalidInput
 from atlas.core.types import CodeConcept, Experience, Trajectory
 from atlas.infra.bridge import call, in_thread
 from atlas.learning.compression import Abstraction, Compression, Rewritten, compress
+from atlas.learning.extraction import programs_of
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.naming.documenter import HeuristicDocumenter
-from atlas.learning.rewrite.rename import function_of, identifiers, renamed, unused
+from atlas.learning.rewrite.normal_forms import shape
+from atlas.learning.rewrite.rename import renamed
 from atlas.learning.sandbox.runner import RunLimits, Sandbox
 from atlas.learning.sandbox.verification import Verifier
 from atlas.learning.search.engines import Engine
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.search.model_engine import ModelEngine
-from atlas.learning.terms.extraction import programs_of
-from atlas.learning.terms.normal_forms import shape
+from atlas.learning.terms.names import function_of, identifiers, unused
 from atlas.learning.terms.parsing import parsed
 from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import LLMClient, Progress

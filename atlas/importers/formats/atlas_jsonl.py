@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from atlas.core.exchange import decode_line
-from atlas.importers.reading import Record, lines
+from atlas.importers.files import Record, lines
+from atlas.importers.keys import record_keys
 from atlas.importers.rows import Item, Limits, Row, convert
-from atlas.importers.sniffing import record_keys
 
 
 def matches(path: Path, head: bytes) -> bool:

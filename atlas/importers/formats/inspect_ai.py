@@ -17,12 +17,12 @@ from typing import BinaryIO
 
 from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.types import Trajectory
+from atlas.importers.archive import opened, read_entry
 from atlas.importers.fields import Json, as_object
+from atlas.importers.files import parse_json, read_head, read_span
 from atlas.importers.formats.inspect_samples import Header, trajectory
-from atlas.importers.packed import opened, read_entry
-from atlas.importers.reading import parse_json, read_head, read_span
+from atlas.importers.keys import document_keys
 from atlas.importers.rows import Limits, Row, convert
-from atlas.importers.sniffing import document_keys
 from atlas.importers.spans import Span, spans
 
 ZIP_MARK = b"PK\x03\x04"

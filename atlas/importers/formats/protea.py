@@ -23,8 +23,8 @@ from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.types import JournalEntry, Link
 from atlas.importers.fields import as_object
+from atlas.importers.files import parse_json, read_head
 from atlas.importers.formats.protea_logs import TELLING, entry_id, row_key
-from atlas.importers.reading import parse_json, read_head
 from atlas.importers.rows import Limits, Row, convert, one_line
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of

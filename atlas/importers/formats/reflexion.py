@@ -21,9 +21,9 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory, VerificationSpec
 from atlas.importers.fields import Json, as_label, as_list, as_object, as_text, present, required_text, shown
-from atlas.importers.reading import Record, records
+from atlas.importers.files import Record, records
+from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
-from atlas.importers.sniffing import record_keys
 
 MAX_LIST_CHARACTERS = 2**20
 """Of a text that holds a list; a longer one is taken as one reflection."""

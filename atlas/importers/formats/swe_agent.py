@@ -17,11 +17,11 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.importers.fields import Json, as_list, as_object, as_text, kept, present, required_text
+from atlas.importers.files import parse_json, read_document
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import AGENT, Message
-from atlas.importers.reading import parse_json, read_document
+from atlas.importers.keys import document_keys
 from atlas.importers.rows import Limits, Row, convert
-from atlas.importers.sniffing import document_keys
 
 _TASKS = (
     ("<pr_description>", "</pr_description>"),

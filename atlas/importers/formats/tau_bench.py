@@ -29,11 +29,11 @@ from atlas.importers.fields import (
     required_text,
     without_blobs,
 )
+from atlas.importers.files import Record, records
 from atlas.importers.formats import conversation
 from atlas.importers.formats.conversation import Message
-from atlas.importers.reading import Record, records
+from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
-from atlas.importers.sniffing import record_keys
 
 DOMAINS = ("airline", "retail")
 REWARD_TOLERANCE = 1e-6

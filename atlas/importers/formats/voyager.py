@@ -20,9 +20,9 @@ from typing import BinaryIO
 from atlas.core.errors import ImportFailed
 from atlas.core.types import CodeConcept
 from atlas.importers.fields import as_object, required_text
-from atlas.importers.reading import parse_json, read_head, read_span
+from atlas.importers.files import parse_json, read_head, read_span
+from atlas.importers.keys import member_keys
 from atlas.importers.rows import Limits, Row, convert, one_line
-from atlas.importers.sniffing import member_keys
 from atlas.importers.spans import Span, spans
 
 SKILL = frozenset({"code", "description"})

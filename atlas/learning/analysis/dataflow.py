@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from atlas.learning.analysis.closures import is_used_up
 from atlas.learning.analysis.occurrences import Located, Occurrence, Region, Site
+from atlas.learning.analysis.positions import Position, positions
 from atlas.learning.analysis.purity import Purity
-from atlas.learning.analysis.scopes import BUILTIN, LOCAL, OWN
 from atlas.learning.analysis.surroundings import assigned_before, captured, is_guarded, live_after
 from atlas.learning.analysis.variables import Flow, Flows, Names
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.heads import EXPRESSION, REST, read_head
-from atlas.learning.terms.positions import Position, positions
+from atlas.learning.terms.patterns import Pattern
+from atlas.learning.terms.scopes import BUILTIN, LOCAL, OWN
 from atlas.learning.terms.terms import is_call
 
 

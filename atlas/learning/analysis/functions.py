@@ -12,9 +12,9 @@ from typing import Any
 
 from atlas.learning.analysis.dataflow import Interface, Parameter, imports_of
 from atlas.learning.analysis.occurrences import Occurrence
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from atlas.learning.analysis.purity import Purity
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.codec import Decoder
 from atlas.learning.terms.heads import SYMBOL_SORT, read_head, unescaped
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, Term, index_of, is_call
 
 Site = tuple[str, tuple[int, ...]]

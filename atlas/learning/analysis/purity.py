@@ -18,8 +18,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Set
 
-from atlas.learning.analysis.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
-from atlas.learning.terms.constants import constants
+from atlas.learning.analysis.constants import constants
+from atlas.learning.terms.scopes import BUILTIN, COMPREHENSIONS, IMPORTS
 
 Names = frozenset[str]
 

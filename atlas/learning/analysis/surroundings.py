@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from atlas.learning.analysis.closures import is_used_up
 from atlas.learning.analysis.occurrences import Located, Region
 from atlas.learning.analysis.purity import is_file
-from atlas.learning.analysis.scopes import COMPREHENSIONS, FUNCTIONS
 from atlas.learning.analysis.variables import Flows, Names
+from atlas.learning.terms.scopes import COMPREHENSIONS, FUNCTIONS
 
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from atlas.core.words import words
-from atlas.learning.rewrite.rename import Function, identifiers
+from atlas.learning.terms.names import Function, identifiers
 from atlas.learning.terms.parsing import parsed
 
 MAX_USES = 10

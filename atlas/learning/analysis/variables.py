@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from atlas.learning.analysis.scopes import COMPREHENSIONS
+from atlas.learning.terms.scopes import COMPREHENSIONS
 
 Names = frozenset[str]
 

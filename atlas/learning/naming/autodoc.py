@@ -16,7 +16,8 @@ from atlas.core.errors import AtlasError, InvalidInput
 from atlas.core.types import CodeConcept
 from atlas.learning.analysis.uses import MAX_USES
 from atlas.learning.naming.documenter import MAX_NAME_CHARACTERS, Documentation, derive, documented
-from atlas.learning.rewrite.rename import Function, function_of, identifiers, is_free, parameters_of, renamed
+from atlas.learning.rewrite.rename import renamed
+from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of
 from atlas.learning.terms.parsing import parsed
 from atlas.protocols.infra import LLMClient
 

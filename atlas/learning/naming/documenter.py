@@ -13,15 +13,8 @@ from atlas.core.types import CodeConcept
 from atlas.core.words import words
 from atlas.learning.analysis.uses import Uses, returned_type, uses_of
 from atlas.learning.naming.heuristics import CHANGES, TELLS, VAGUE, Doing, called, changed, doing, ingredients
-from atlas.learning.rewrite.rename import (
-    Function,
-    function_of,
-    identifiers,
-    is_free,
-    parameters_of,
-    renamed,
-    unused,
-)
+from atlas.learning.rewrite.rename import renamed
+from atlas.learning.terms.names import Function, function_of, identifiers, is_free, parameters_of, unused
 
 DERIVED = "Derived from its code and uses, not written by a person or a model."
 MAX_NAME_CHARACTERS = 40

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from atlas.core.words import words
-from atlas.learning.rewrite.rename import Function, parameters_of
+from atlas.learning.terms.names import Function, parameters_of
 
 TELLS, MAKES, CHANGES = "tells", "makes", "changes"
 

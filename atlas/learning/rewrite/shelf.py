@@ -9,8 +9,9 @@ from dataclasses import replace
 from atlas.learning.analysis.dataflow import Judgement, by_pattern, judge
 from atlas.learning.analysis.functions import Function, name_holes
 from atlas.learning.analysis.occurrences import Located, Occurrence, Site, expand
-from atlas.learning.search.engines import EngineFailed, Pattern
+from atlas.learning.search.engines import EngineFailed
 from atlas.learning.search.limits import IsCancelled
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import Term, filled, is_call
 
 

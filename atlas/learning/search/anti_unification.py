@@ -8,14 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from atlas.core.errors import Cancelled
-from atlas.learning.search.engines import (
-    Corpus,
-    Pattern,
-    Proposal,
-)
+from atlas.learning.search.engines import Corpus, Proposal
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import CALL_COST, EXPRESSION, SYMBOL_SORT, cost_of
-from atlas.learning.terms.matching import match, rewrite
+from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
 
 MAX_BUCKET = 60

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from atlas.core.errors import AtlasError
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import Term
 
 
@@ -22,21 +23,6 @@ class Corpus:
     terms: tuple[Term, ...]
     tasks: tuple[str, ...]
     """Of each term. Those of one task are alternatives: the cheapest of them counts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
-    """An abstraction: a term with holes, and where it may stand."""
-
-    name: str
-    """The head of its calls: `fn_3`."""
-
-    body: Term
-    """Its holes are `#0`, `#1` …; it may call patterns before it."""
-
-    sort: str
-    hole_sorts: tuple[str, ...]
-    """Of each hole: an expression, the rest of a block, or the name of a variable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

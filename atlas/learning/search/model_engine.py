@@ -15,12 +15,12 @@ from typing import Any
 
 from atlas.core.errors import Cancelled, InvalidInput, LLMError, LLMReplyInvalid
 from atlas.infra.bridge import run
-from atlas.learning.search.engines import Corpus, Pattern, Proposal, nothing_found
+from atlas.learning.search.engines import Corpus, Proposal, nothing_found
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.search.sampling import kinds
 from atlas.learning.search.templates import patterns_of
 from atlas.learning.terms.codec import decode
-from atlas.learning.terms.matching import rewrite
-from atlas.learning.terms.sampling import kinds
+from atlas.learning.terms.patterns import Pattern, rewrite
 from atlas.learning.terms.terms import CALL, Term
 from atlas.llm.structured_output import as_data, ask, model_name
 from atlas.protocols.infra import LLMClient

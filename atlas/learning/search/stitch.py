@@ -16,15 +16,10 @@ from typing import Any
 
 from atlas.core.errors import Cancelled
 from atlas.learning.search import stitch_worker
-from atlas.learning.search.engines import (
-    Corpus,
-    EngineFailed,
-    Pattern,
-    Proposal,
-    nothing_found,
-)
+from atlas.learning.search.engines import Corpus, EngineFailed, Proposal, nothing_found
 from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
 from atlas.learning.terms.heads import BLOCK, CALL_COST, EXPRESSION, MODULE, REST, STATEMENT, cost_of, read_head
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.search.engines import Pattern
 from atlas.learning.terms.codec import encode
 from atlas.learning.terms.heads import BLOCK, DO, END, EXPRESSION, REST, STATEMENT, SYMBOL_SORT, THEN
 from atlas.learning.terms.normalisation import normalise
+from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.terms import HOLE, SYMBOL, Term
 
 DEFINED, READ, RETURN = "d:FunctionDef/", "e:Name/sym", "s:Return/"

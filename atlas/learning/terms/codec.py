@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from atlas.core.errors import InvalidInput
-from atlas.learning.analysis.scopes import LOCAL, bindings
 from atlas.learning.terms.heads import (
     BLOCK,
     DEFINITION,
@@ -27,6 +26,7 @@ from atlas.learning.terms.heads import (
     read_head,
     unescaped,
 )
+from atlas.learning.terms.scopes import LOCAL, bindings
 from atlas.learning.terms.terms import SYMBOL, Term
 
 DEFINING = (

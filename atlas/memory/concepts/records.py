@@ -16,8 +16,8 @@ from atlas.core.concept_codec import LISTS, decode_concept, encode_concept
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Usage
 from atlas.core.types import CodeConcept
-from atlas.learning.rewrite.rename import bound_names
-from atlas.learning.terms import normal_forms
+from atlas.learning.rewrite import normal_forms
+from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import NotPython, parse
 from atlas.memory.base.columns import Entry
 from atlas.memory.experience.extraction import lineage

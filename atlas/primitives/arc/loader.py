@@ -9,7 +9,7 @@ from atlas.primitives.arc import grids as arc_grids
 from atlas.primitives.arc import objects as arc_objects
 from atlas.primitives.arc import patterns as arc_patterns
 from atlas.primitives.arc import transforms as arc_transforms
-from atlas.primitives.loading import concepts_of
+from atlas.primitives.loader import concepts_of
 
 
 class ARCPrimitiveLoader:

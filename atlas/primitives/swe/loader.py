@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from atlas.core.types import CodeConcept
-from atlas.primitives.loading import concepts_of
+from atlas.primitives.loader import concepts_of
 from atlas.primitives.swe import commands as swe_commands
 from atlas.primitives.swe import git as swe_git
 from atlas.primitives.swe import patches as swe_patches

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept
-from atlas.learning.analysis.annotations import typed
+from atlas.learning.annotations import typed
 from atlas.learning.composition import obstacle
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import Example, example_view

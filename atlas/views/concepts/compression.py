@@ -11,10 +11,10 @@ from typing import Any
 from atlas.core.settings import Settings
 from atlas.jobs.compression import CompressPrograms, add_found, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.learning.extraction import programs_of
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import Learned, Rewriting
-from atlas.learning.terms.extraction import programs_of
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.concepts.memory import COLLECTION

@@ -1,0 +1,92 @@
+"""Protea's log: a reflection finds the crash of its generation, among all crashes and in the whole log."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora.records import entry
+
+CRASH, REFLECTION = "crash_log", "reflection"
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One line of a log."""
+
+    id: str
+    generation: int
+    kind: str
+    """`observation`, `crash_log`, `reflection`, `directive` or `task`."""
+
+    text: str
+
+    @property
+    def task_id(self) -> str:
+        """What the entries of one generation are about."""
+        return f"protea/{self.generation}"
+
+
+def read_log(path: Path) -> list[LogEntry]:
+    """The entries of a Protea memory; none where the file is another database. It is read only.
+
+    Raises:
+        ImportFailed: The database cannot be read.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            names = {name for _, name, *_ in connection.execute("PRAGMA table_info(memory)")}
+            if not {"id", "generation", "entry_type", "content"} <= names:
+                return []
+            rows = connection.execute("SELECT id, generation, entry_type, content FROM memory ORDER BY id").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise ImportFailed(f"{path.name} is a SQLite file that cannot be read: {error}") from error
+    return [LogEntry(f"protea#{number}", generation, kind, text) for number, generation, kind, text in rows]
+
+
+def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
+    """The crashes alone, and the whole log; none where no reflection has a crash in its generation."""
+    crashes = [line for line in log if line.kind == CRASH]
+    crashed = {line.generation for line in crashes}
+    asked = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
+    if not asked:
+        return ()
+    about = "A reflection → the crash log of the same generation, among all "
+    return (
+        _corpus("Protea, crashes", f"{about}crash logs.", asked, crashes),
+        _corpus(
+            "Protea, whole log",
+            f"{about}entries of other generations; those of its own, such as other reflections on that crash, would be "
+            "right in their way and are left out.",
+            asked,
+            log,
+        ),
+    )
+
+
+def _corpus(name: str, about: str, asked: Sequence[LogEntry], held: Sequence[LogEntry]) -> JudgedCorpus:
+    queries = tuple(
+        JudgedQuery(
+            text=line.text,
+            grades={other.id: SAME for other in held if (other.kind, other.generation) == (CRASH, line.generation)},
+            group=line.task_id,
+            without=frozenset(other.id for other in held if _is_left_out(other, line)),
+        )
+        for line in asked
+    )
+    return JudgedCorpus(
+        name=name,
+        trajectories=tuple(entry(line.id, line.task_id, line.text) for line in held),
+        tasks=(RetrievalTask(name=name, about=about, queries=queries),),
+    )
+
+
+def _is_left_out(other: LogEntry, asked: LogEntry) -> bool:
+    """Whether an entry is of the same generation, but not its crash, or says just what is asked."""
+    return (other.generation == asked.generation and other.kind != CRASH) or other.text == asked.text

@@ -1,0 +1,79 @@
+"""Queries that people have judged: a JSON file beside the attempts, in ATLAS's own JSONL, that it is about.
+
+    {"about": "…", "nonsense": ["…"],
+     "queries": [{"id": "q1", "kind": "symptom", "query": "…", "grades": {"a task's id": 3}}]}
+
+A task's grade, from 0 to 3 as in `atlas.evaluation.metrics`, is that of every attempt at it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed, InvalidInput
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.fields import Json, as_list, as_object, required_text
+from atlas.importers.files import parse_json, read_document
+from atlas.importers.keys import document_keys
+from atlas.importers.rows import Limits
+
+
+def matches(head: bytes) -> bool:
+    """Whether the file is one object with queries and what they are about."""
+    return {"about", "queries"} <= document_keys(head)
+
+
+def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
+    """The attempts, with the file's queries about them.
+
+    Raises:
+        ImportFailed: The file is not as it should be, or judges a task that none of the attempts is at.
+    """
+    of_task: dict[str, list[str]] = defaultdict(list)
+    for attempt in attempts:
+        of_task[attempt.task.id].append(attempt.id)
+    try:
+        judged = as_object(parse_json(read_document(path, limits)), "the file")
+        queries = [
+            _query(row, f"queries[{n}]", of_task) for n, row in enumerate(as_list(judged.get("queries"), "queries"))
+        ]
+        nonsense = [_text(text, f"nonsense[{n}]") for n, text in enumerate(as_list(judged.get("nonsense"), "nonsense"))]
+    except InvalidInput as error:
+        raise ImportFailed(f"{path.name}: {error}") from error
+    task = RetrievalTask(
+        name=f"judged queries, {path.parent.resolve().name}",
+        about="A query written by hand → the attempts at the tasks that were judged to help, by grade.",
+        queries=tuple(queries),
+        nonsense=tuple(nonsense),
+    )
+    return JudgedCorpus(name=path.parent.resolve().name, trajectories=tuple(attempts), tasks=(task,))
+
+
+def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> JudgedQuery:
+    row = as_object(value, name)
+    grades = as_object(row.get("grades"), f"{name}.grades")
+    for task_id, grade in grades.items():
+        if task_id not in of_task:
+            raise InvalidInput(f"{name}.grades names the task {task_id!r}, but no attempt beside the file is at it")
+        if isinstance(grade, bool) or grade not in range(SAME + 1):
+            raise InvalidInput(f"{name}.grades gives {task_id!r} the grade {grade!r}; it should be 0, 1, 2 or 3")
+    return JudgedQuery(
+        text=required_text(row, "query", f"{name}.query"),
+        grades={attempt_id: grade for task_id, grade in grades.items() for attempt_id in of_task[task_id]},
+        group=_main_task(grades, name),
+    )
+
+
+def _main_task(grades: Json, name: str) -> str:
+    """The task that a query is mostly about, so that queries about one task are of one half."""
+    if not grades:
+        raise InvalidInput(f"{name}.grades is empty; a query about nothing belongs among the nonsense")
+    return min(grades, key=lambda task_id: (-grades[task_id], task_id))
+
+
+def _text(value: object, name: str) -> str:
+    return required_text({"text": value}, "text", name)

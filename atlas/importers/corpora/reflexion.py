@@ -1,0 +1,85 @@
+"""Reflexion's programming logs: a reflection finds the attempts at its problem, and so does its first sentence."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora.records import record
+
+_ASKING = re.compile(r"^write (?:a|an) (?:python )?function (?:to|that|which) ", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n\s*\n|\n\s*>>>|\b(?:for example|example)\b", re.IGNORECASE)
+_CODE = re.compile(
+    r"""
+    [`'"]\w+[`'"]                     # quoted names
+    | \b\w*_\w*\b | \b[a-z]+[A-Z]\w*  # snake_case, camelCase
+    | \b\w*\d\w*\b | \b[b-zB-HJ-Z]\b # names with digits, single letters but for `a` and `I`
+    | \[[^\]]*\] | [`<>=*]            # literals, operators
+    """,
+    re.VERBOSE,
+)
+"""What is code in the middle of prose."""
+
+
+def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
+    """The attempts at programming problems of all logs; a record holds the problem and the solution, no reflection."""
+    of_problem: dict[str, list[str]] = defaultdict(list)
+    records = []
+    for attempt in attempts:
+        made = record(attempt, f"{attempt.task.id}#{len(of_problem[attempt.task.id])}", attempt.task.description)
+        of_problem[attempt.task.id].append(made.id)
+        records.append(made)
+    problems = {made.task.id: made.task.description for made in records}
+    return JudgedCorpus(
+        name="Reflexion attempts",
+        trajectories=tuple(records),
+        tasks=(_reflections(attempts, of_problem), _other_words(problems, of_problem)),
+    )
+
+
+def is_programming(attempt: Trajectory) -> bool:
+    """Whether it is an attempt at a programming problem; household tasks have no text to be found by."""
+    return bool(attempt.task.context.get("prompt"))
+
+
+def in_other_words(description: str) -> str:
+    """A problem's first sentence without signature, examples, names of code and what every problem says."""
+    prose = description.rpartition("\n\ndef ")[0] or description
+    sentence = " ".join(_SENTENCE_END.split(prose.strip(), maxsplit=1)[0].split())
+    words = " ".join(_CODE.sub(" ", _ASKING.sub("", sentence)).split())
+    return words or sentence
+
+
+def _reflections(attempts: Sequence[Trajectory], of_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
+    return RetrievalTask(
+        name="Reflexion, reflection",
+        about="The first reflection on a failed attempt → the attempts at that problem in all logs, described by the "
+        "problem and holding their solutions, but no reflections.",
+        queries=tuple(
+            JudgedQuery(
+                text=attempt.steps[0].thought,
+                grades=dict.fromkeys(of_problem[attempt.task.id], SAME),
+                group=attempt.task.id,
+            )
+            for attempt in attempts
+            if attempt.steps and attempt.steps[0].thought
+        ),
+    )
+
+
+def _other_words(problems: Mapping[str, str], of_problem: Mapping[str, Sequence[str]]) -> RetrievalTask:
+    return RetrievalTask(
+        name="Reflexion, sentence",
+        about="A problem's first sentence without signature, examples and names → the attempts at it in all logs. Its "
+        "words are the record's own, so this is near to a test of finding a quotation.",
+        queries=tuple(
+            JudgedQuery(
+                text=in_other_words(description), grades=dict.fromkeys(of_problem[task_id], SAME), group=task_id
+            )
+            for task_id, description in problems.items()
+        ),
+    )

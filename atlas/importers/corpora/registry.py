@@ -1,0 +1,91 @@
+"""From files and directories to the corpora that can be evaluated on."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from atlas.core.errors import ImportFailed
+from atlas.core.settings import Settings
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus
+from atlas.importers.corpora import protea, queries, reflexion, swe_agent, tau_bench
+from atlas.importers.files import read_head
+from atlas.importers.formats.protea import SQLITE_MARK
+from atlas.importers.registry import FORMATS
+from atlas.importers.rows import Item, Limits
+from atlas.importers.run import source_files
+
+JUDGED, LOG = "judged queries", "Protea log"
+
+LOOKED_FOR = (
+    "τ-bench runs, Reflexion's programming logs, SWE-agent trajectories with several runs of one issue, a Protea log "
+    "with crashes and reflections, or a JSON file with `about` and `queries` beside attempts in ATLAS JSONL"
+)
+
+
+def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus]:
+    """What can be evaluated on among files and the files under directories; other files are passed over.
+
+    Raises:
+        ImportFailed: There is nothing of the kind under one of the paths, or a file of a known kind has a row that
+            cannot be read: figures over a part of the data would look like figures over all of it.
+    """
+    limits = Limits.of(settings)
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path in paths:
+        kinds = {file.path: _kind(file.path, limits) for file in source_files([path])}
+        if not any(kinds.values()):
+            raise ImportFailed(f"{path} holds nothing to evaluate on; looked for {LOOKED_FOR}")
+        for file, kind in kinds.items():
+            found[kind] += [file] if file.resolve() not in map(Path.resolve, found[kind]) else []
+    corpora = _corpora(found, limits)
+    if not any(task.queries for corpus in corpora for task in corpus.tasks):
+        raise ImportFailed(f"there is no query in what was found; looked for {LOOKED_FOR}")
+    return corpora
+
+
+def _corpora(found: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]:
+    attempts = [attempt for attempt in _read("reflexion", found, limits) if reflexion.is_programming(attempt)]
+    runs = _read("swe-agent", found, limits)
+    made = [tau_bench.corpus(_trajectories("tau-bench", path, limits)) for path in found["tau-bench"]]
+    made += [reflexion.corpus(attempts)] if attempts else []
+    made += [corpus for path in found[LOG] for corpus in protea.corpora(protea.read_log(path))]
+    made += [swe_agent.corpus(runs)] if runs else []
+    made += [queries.corpus(path, _attempts_beside(path, limits), limits) for path in found[JUDGED]]
+    return made
+
+
+def _kind(path: Path, limits: Limits) -> str:
+    """The kind of a file that can be evaluated on, or empty."""
+    try:
+        head = read_head(path, limits)
+    except (ImportFailed, OSError):
+        return ""
+    if head.startswith(SQLITE_MARK):
+        return LOG if protea.corpora(protea.read_log(path)) else ""
+    if queries.matches(head):
+        return JUDGED
+    names = ("tau-bench", "reflexion", "swe-agent")
+    return next((name for name in names if FORMATS[name].matches(path, head)), "")
+
+
+def _read(format: str, found: dict[str, list[Path]], limits: Limits) -> list[Trajectory]:
+    return [trajectory for path in found[format] for trajectory in _trajectories(format, path, limits)]
+
+
+def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:
+    return [_checked(path, row.item, row.position, row.reason) for row in FORMATS[format].read(path, limits)]
+
+
+def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
+    """The attempts in the ATLAS JSONL files of the same directory."""
+    files = sorted(path.parent.glob("*.jsonl"))
+    return [attempt for file in files for attempt in _trajectories("atlas", file, limits)]
+
+
+def _checked(path: Path, item: Item | None, position: int, reason: str) -> Trajectory:
+    if isinstance(item, Trajectory):
+        return item
+    raise ImportFailed(f"{path.name}, row {position}: {reason or 'holds something else than an attempt'}")

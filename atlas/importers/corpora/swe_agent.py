@@ -1,0 +1,37 @@
+"""SWE-agent: an issue finds the runs on it; challenges that were run once are there to distract."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora.records import record
+
+
+def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
+    """The runs, each described by its issue, with the submitted patch as its solution."""
+    of_issue: dict[str, list[str]] = defaultdict(list)
+    records = []
+    for run in runs:
+        made = record(run, f"{run.task.id}#{len(of_issue[run.task.id])}", run.task.description)
+        of_issue[run.task.id].append(made.id)
+        records.append(made)
+    task = RetrievalTask(
+        name="SWE-agent, issue",
+        about="An issue → the other runs on that repository, the run itself left out. All runs on a repository are on "
+        "one issue and carry its text word for word, so anything that works finds them.",
+        queries=tuple(
+            JudgedQuery(
+                text=run.task.description,
+                grades={other: SAME for other in of_issue[run.task.id] if other != run.id},
+                group=run.task.id,
+                without=frozenset({run.id}),
+            )
+            for run in records
+            if len(of_issue[run.task.id]) > 1
+        ),
+    )
+    return JudgedCorpus(name="SWE-agent runs", trajectories=tuple(records), tasks=(task,))

@@ -1,0 +1,73 @@
+"""τ-bench: a customer's first message finds the other trials of the same task, and so does the task's instruction.
+
+Source:
+    https://github.com/sierra-research/tau-bench
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from atlas.core.errors import ImportFailed
+from atlas.core.types import Trajectory
+from atlas.evaluation.measures import JudgedCorpus, JudgedQuery, RetrievalTask
+from atlas.evaluation.metrics import SAME
+from atlas.importers.corpora.records import record
+
+
+def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
+    """The runs, each described by what its customer says first, with the agent's final action as its solution.
+
+    Raises:
+        ImportFailed: A run does not begin with a message of its customer.
+    """
+    trials: dict[str, list[str]] = defaultdict(list)
+    records = []
+    for run in runs:
+        made = record(run, f"{run.task.id}#{len(trials[run.task.id])}", _first_message(run))
+        trials[run.task.id].append(made.id)
+        records.append(made)
+    instructions = {run.task.id: run.task.description for run in runs}
+    name = " ".join(["τ-bench", *dict.fromkeys(run.task.domain for run in runs if run.task.domain)])
+    return JudgedCorpus(
+        name=name,
+        trajectories=tuple(records),
+        tasks=(_first_messages(name, records, trials), _instructions(name, instructions, trials)),
+    )
+
+
+def _first_messages(name: str, records: Sequence[Trajectory], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
+    return RetrievalTask(
+        name=f"{name}, first message",
+        about="A customer's first message → the other trials of the same task, described by their first messages; "
+        "the run itself is left out.",
+        queries=tuple(
+            JudgedQuery(
+                text=run.task.description,
+                grades={other: SAME for other in trials[run.task.id] if other != run.id},
+                group=run.task.id,
+                without=frozenset({run.id}),
+            )
+            for run in records
+        ),
+    )
+
+
+def _instructions(name: str, instructions: Mapping[str, str], trials: Mapping[str, Sequence[str]]) -> RetrievalTask:
+    return RetrievalTask(
+        name=f"{name}, instruction",
+        about="The instruction of the simulated customer → the trials of that task, described by their first messages.",
+        queries=tuple(
+            JudgedQuery(text=instruction, grades=dict.fromkeys(trials[task_id], SAME), group=task_id)
+            for task_id, instruction in instructions.items()
+        ),
+    )
+
+
+def _first_message(run: Trajectory) -> str:
+    """What stands before the agent's first message, which the importer makes a step without an action."""
+    opening = run.steps[0] if run.steps else None
+    if opening is None or opening.action or not opening.observation.strip():
+        raise ImportFailed(f"a run of {run.task.id} does not begin with a message of its customer; leave it out")
+    return opening.observation

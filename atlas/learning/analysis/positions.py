@@ -1,0 +1,186 @@
+"""In which order and how often the holes of an abstraction are evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from atlas.learning.analysis.purity import Purity, names_in
+from atlas.learning.analysis.variables import Flows, Names, elements
+from atlas.learning.terms.scopes import COMPREHENSIONS
+
+HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
+"""What only hands on what its parts give, without looking into it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """One place where a hole stands."""
+
+    is_lazy: bool
+    """Evaluated not at all or several times, or at a time that only the code around it knows."""
+
+    effects: bool
+    """Whether anything before it may change what it evaluates to."""
+
+    bound: Names
+    """The variables that the abstraction has surely given a value before."""
+
+    looked: Names = frozenset()
+    """The names whose objects something before it has looked into: a change of these would come too early."""
+
+    may_raise: bool = False
+    """Whether anything before it may raise an exception."""
+
+
+def positions(
+    nodes: Iterable[ast.AST], holes: Mapping[int, int], flows: Flows, purity: Purity
+) -> dict[int, list[Position]]:
+    """Where each hole stands, in the order of evaluation.
+
+    Args:
+        holes: The number of each hole, by the `id` of its node.
+    """
+    walk = _Walk(holes, flows, purity)
+    walk.all(nodes)
+    return walk.found
+
+
+class _Walk:
+    def __init__(self, holes: Mapping[int, int], flows: Flows, purity: Purity) -> None:
+        self._holes = holes
+        self._flows = flows
+        self._purity = purity
+        self._now = Position(is_lazy=False, effects=False, bound=frozenset())
+        self.found: dict[int, list[Position]] = {}
+
+    def all(self, nodes: Iterable[ast.AST | None]) -> None:
+        for node in nodes:
+            if node is not None:
+                self._visit(node)
+
+    def _visit(self, node: ast.AST) -> None:
+        if id(node) in self._holes:
+            self.found.setdefault(self._holes[id(node)], []).append(self._now)
+        elif isinstance(node, ast.stmt):
+            self._statement(node)
+        else:
+            self._expression(node)
+
+    def _lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
+        """What is bound inside is not outside; what it may have done is."""
+        before = self._now
+        self._now = replace(before, is_lazy=True, bound=before.bound | bound)
+        self.all(nodes)
+        self._now = replace(
+            self._now,
+            is_lazy=before.is_lazy,
+            bound=before.bound,
+        )
+
+    def _looking(self, *nodes: ast.AST) -> None:
+        """Evaluate these, and look into what they give."""
+        self.all(nodes)
+        self._now = replace(self._now, looked=self._now.looked | names_in(*nodes), may_raise=True)
+
+    def _statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.If():
+                self._looking(node.test)
+                self._lazily(node.body)
+                self._lazily(node.orelse)
+            case ast.For():
+                self._looking(node.iter)
+                self._lazily([node.target, *node.body], self._flows.bound(node.target))
+                self._lazily(node.orelse)
+            case ast.While():
+                self._lazily([node.test, *node.body])
+                self._lazily(node.orelse)
+            case ast.With():
+                self._looking(*node.items)
+                self._lazily(node.body)
+                self._now = replace(self._now, effects=True)
+            case ast.Try():
+                self._lazily([*node.body, *node.handlers, *node.orelse, *node.finalbody])
+            case _:
+                self._simple(node)
+        self._after(node)
+
+    def _simple(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign():
+                self.all([node.value, *node.targets])
+            case ast.AugAssign():  # what it changes in place may have other names as well
+                self.all(ast.iter_child_nodes(node))
+                self._now = replace(self._now, effects=True)
+            case ast.Assert():
+                self._looking(node.test)
+                self._lazily([node.msg])
+            case _:
+                self.all(ast.iter_child_nodes(node))
+
+    def _after(self, node: ast.stmt) -> None:
+        """What follows a statement that may leave is evaluated only where it did not."""
+        leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
+        bound = self._now.bound | self._flows.of_node(node).written
+        self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
+        if not self._purity.is_pure(node):
+            self._now = replace(self._now, effects=True)
+        if not _only_names(node):
+            self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
+
+    def _expression(self, node: ast.AST) -> None:
+        self._parts(node)
+        if not self._purity.is_pure(node):
+            self._now = replace(self._now, effects=True)
+        if not isinstance(node, HANDING):
+            self._now = replace(self._now, looked=self._now.looked | names_in(node), may_raise=True)
+
+    def _parts(self, node: ast.AST) -> None:
+        match node:
+            case ast.IfExp():
+                self._looking(node.test)
+                self._lazily([node.body, node.orelse])
+            case ast.BoolOp():
+                self._looking(node.values[0])
+                self._lazily(node.values[1:])
+            case ast.Compare():
+                self.all([node.left, *node.comparators[:1]])
+                self._lazily(node.comparators[1:])
+            case ast.Call(func=ast.Attribute(value=value)) if id(node.func) not in self._holes:
+                self.all([value, *node.args, *node.keywords])  # naming a method is not looking yet
+            case ast.Lambda():
+                self.all([node.args])
+                self._lazily([node.body], self._flows.bound(node.args))
+            case _ if isinstance(node, COMPREHENSIONS):
+                self._comprehension(node)
+            case _:
+                self.all(_in_order(node))
+
+    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+        self._looking(node.generators[0].iter)
+        bound: Names = frozenset()
+        for number, generator in enumerate(node.generators):
+            if number:
+                self._lazily([generator.iter], bound)
+            bound |= self._flows.bound(generator.target)
+            self._lazily([generator.target, *generator.ifs], bound)
+        self._lazily(elements(node), bound)
+
+
+def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
+    """The parts of an expression, where all are evaluated, as they are."""
+    match node:
+        case ast.Dict():
+            return [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
+        case ast.arguments():
+            return [*node.defaults, *node.kw_defaults]
+    return ast.iter_child_nodes(node)
+
+
+def _only_names(node: ast.stmt) -> bool:
+    """Whether a statement does nothing with what its expressions give but hand it on."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(target, ast.Name) for target in node.targets)
+    return isinstance(node, (ast.Expr, ast.Return, ast.Pass))

@@ -1,0 +1,139 @@
+"""Types as signatures write them, and whether a value of one may be passed where another is expected."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from atlas.core.types import CodeConcept
+from atlas.learning.terms.names import Function, function_of
+from atlas.learning.terms.parsing import parsed
+
+_SAME = {"List": "list", "Dict": "dict", "Tuple": "tuple", "Set": "set", "FrozenSet": "frozenset", "Text": "str"}
+_WIDER = {
+    "bool": ("int", "float", "complex"),
+    "int": ("float", "complex"),
+    "float": ("complex",),
+    "list": ("Sequence", "Iterable", "Collection", "Sized", "Container", "Reversible", "MutableSequence"),
+    "tuple": ("Sequence", "Iterable", "Collection", "Sized", "Container", "Reversible"),
+    "str": ("Iterable", "Sized", "Container"),
+    "dict": ("Mapping", "MutableMapping", "Iterable", "Collection", "Sized", "Container"),
+    "set": ("Iterable", "Collection", "Sized", "Container", "AbstractSet"),
+    "frozenset": ("Iterable", "Collection", "Sized", "Container", "AbstractSet"),
+    "Sequence": ("Iterable", "Collection", "Sized", "Container", "Reversible"),
+    "Iterator": ("Iterable",),
+    "Generator": ("Iterator", "Iterable"),
+}
+_TELLS_NOTHING = ("Any", "object")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter that has no default."""
+
+    name: str
+    type: ast.expr | None
+    """None where the signature says nothing."""
+
+    is_keyword: bool = False
+    """Whether it can be passed by name only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typed:
+    """What a concept's function takes and returns."""
+
+    concept: CodeConcept
+    parameters: tuple[Parameter, ...]
+    returns: ast.expr | None
+    """None where the signature says nothing, or that there is nothing."""
+
+
+def typed(concept: CodeConcept) -> Typed:
+    """What a concept's signature says, or, where there is none, its code.
+
+    Raises:
+        InvalidInput: The code does not parse, or defines no function.
+    """
+    function = _signed(concept.signature, concept.name) or function_of(concept.code, concept.name)
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    required = positional[: len(positional) - len(given.defaults)]
+    named = [arg for arg, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None]
+    parameters = (
+        *(Parameter(name=arg.arg, type=_read(arg.annotation)) for arg in required),
+        *(Parameter(name=arg.arg, type=_read(arg.annotation), is_keyword=True) for arg in named),
+    )
+    returns = _read(function.returns)
+    is_nothing = returns is not None and ast.unparse(returns) == "None"
+    return Typed(concept=concept, parameters=parameters, returns=None if is_nothing else returns)
+
+
+def _signed(signature: str, name: str) -> Function | None:
+    tree = parsed(f"def {signature.strip().removeprefix('def ').removesuffix(':')}: ...") if signature else None
+    function = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+    return function if isinstance(function, Function) and function.name == name else None
+
+
+def _read(annotation: ast.expr | None) -> ast.expr | None:
+    """An annotation, out of its quotation marks."""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        tree = parsed(annotation.value)
+        inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
+        return inner.value if isinstance(inner, ast.Expr) else None
+    return annotation
+
+
+def fits(given: ast.expr | None, expected: ast.expr | None) -> bool:
+    """Whether a value of one type may be passed where another is expected; not where either says nothing.
+
+    Names are compared as they are written, so that an alias fits itself; a container without its contents fits any.
+    """
+    if given is None or expected is None:
+        return False
+    if len(members := _members(given)) > 1:
+        return all(fits(member, expected) for member in members)
+    if len(members := _members(expected)) > 1:
+        return any(fits(given, member) for member in members)
+    of, into = _origin(given), _origin(expected)
+    if of in _TELLS_NOTHING or into in _TELLS_NOTHING:
+        return False
+    if of != into and into not in _WIDER.get(of, ()):
+        return False
+    held, wanted = _contents(given), _contents(expected)
+    if not held or not wanted:
+        return True
+    return len(held) == len(wanted) and all(map(_holds, held, wanted)) if of == into else _holds(held[0], wanted[0])
+
+
+def _holds(given: ast.expr, expected: ast.expr) -> bool:
+    is_open = _origin(expected) in _TELLS_NOTHING or _origin(given) in _TELLS_NOTHING
+    return is_open or ast.dump(given) == ast.dump(expected) or fits(given, expected)
+
+
+def _members(annotation: ast.expr) -> list[ast.expr]:
+    """The members of a union; the type itself where it is none."""
+    match annotation:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return [*_members(left), *_members(right)]
+        case ast.Subscript(value=value, slice=inner) if _name(value) == "Optional":
+            return [*_members(inner), ast.Constant(None)]
+        case ast.Subscript(value=value, slice=ast.Tuple(elts=members)) if _name(value) == "Union":
+            return [one for member in members for one in _members(member)]
+    return [annotation]
+
+
+def _origin(annotation: ast.expr) -> str:
+    return _name(annotation.value if isinstance(annotation, ast.Subscript) else annotation)
+
+
+def _name(node: ast.expr) -> str:
+    name = node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+    return _SAME.get(name, name)
+
+
+def _contents(annotation: ast.expr) -> list[ast.expr]:
+    if not isinstance(annotation, ast.Subscript):
+        return []
+    inner = annotation.slice
+    return inner.elts if isinstance(inner, ast.Tuple) else [inner]

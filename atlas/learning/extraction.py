@@ -1,0 +1,215 @@
+"""Programs out of attempts: the Python that succeeded, whole, with the tests that its task came with.
+
+One program an attempt. It is the solution where that is Python: as it stands, in a fenced block, or as what completes
+the task's prompt. Where it is not, it is the last whole program among the steps: an action, a fenced block in one, a
+file that was written from one, or a file that edits have built up. A program defines a function; one that defines
+none but does something counts where there is nothing better. A patch is no program: the files around it are not
+there.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from atlas.core.types import Experience, Task, Trajectory
+from atlas.learning.edits import END_OF_EDIT, edited_files
+from atlas.learning.terms.parsing import MAX_CHARACTERS, is_runnable, parsed
+from atlas.learning.terms.programs import Program
+
+Attempt = Trajectory | Experience
+
+NOT_SUCCESSFUL = "the attempt did not succeed"
+UNKNOWN = "nobody said whether the attempt succeeded"
+OTHER_LANGUAGE = "written in another language than Python"
+NO_CODE = "there is no solution in it"
+PATCH = "a patch, without the files that it changes"
+NOT_PYTHON = "no part of it parses as a whole Python program"
+NO_STATEMENT = "the Python in it defines and does nothing"
+TOO_LONG = f"longer than {MAX_CHARACTERS:,} characters"
+REPEATED = "the same program for the same task as another"
+
+_PYTHON = ("", "py", "python", "python3")
+_FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*([\w+#.-]*)")
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_PATCH = re.compile(r"^(diff --git |--- \S+.*\n\+\+\+ )", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """The programs that attempts hold."""
+
+    programs: tuple[Program, ...]
+    """In the order of their attempts."""
+
+    dropped: Mapping[str, int]
+    """How many attempts gave none, by the reason why; most first."""
+
+
+def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Extraction:
+    """The Python programs of the attempts that succeeded.
+
+    Args:
+        unknown_too: Also of those where nobody said how they ended.
+    """
+    programs: dict[tuple[str, str], Program] = {}
+    dropped: Counter[str] = Counter()
+    for attempt in attempts:
+        found = _program(attempt, unknown_too)
+        if isinstance(found, str):
+            dropped[found] += 1
+        elif (found.task_id, found.source) in programs:
+            dropped[REPEATED] += 1
+        else:
+            programs[found.task_id, found.source] = found
+    return Extraction(programs=tuple(programs.values()), dropped=dict(dropped.most_common()))
+
+
+def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
+    """The program, or why there is none."""
+    if attempt.outcome.success is False:
+        return NOT_SUCCESSFUL
+    if attempt.outcome.success is None and not unknown_too:
+        return UNKNOWN
+    task = attempt.task
+    if str(task.context.get("language") or "").lower() not in _PYTHON:
+        return OTHER_LANGUAGE
+    source = _source(attempt)
+    if source is None:
+        return _why_none(attempt)
+    return Program(
+        id=attempt.id, task_id=task.id, description=task.description, source=source, tests=tests_of(task, source)
+    )
+
+
+def tests_of(task: Task, source: str) -> str:
+    """The task's tests as Python that follows a program and raises where it is wrong; empty where there are none.
+
+    They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
+    in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
+    with the context's `entry_point` follows.
+    """
+    given: list[Any] = [task.context.get(name) for name in ("test", "tests", "test_list")]
+    tests = next((text for text in map(_joined, [*given, task.verification.parameters.get("tests")]) if text), "")
+    tree = parsed(tests)
+    if tree is None or not tree.body:
+        return ""
+    setup = _joined(task.context.get("test_setup_code"))
+    entry_point = str(task.context.get("entry_point") or "")
+    if _defines_check(tree) and entry_point.isidentifier():
+        tests = f"{tests.rstrip()}\n\ncheck({entry_point})\n"
+    return f"{setup}\n{tests}" if setup and parsed(setup) is not None else tests
+
+
+def _joined(given: Any) -> str:
+    if isinstance(given, list | tuple) and all(isinstance(line, str) for line in given):
+        return "\n".join(given)
+    return given if isinstance(given, str) and given.strip() else ""
+
+
+def _defines_check(tree: ast.Module) -> bool:
+    """Whether tests define `check` and leave it to others to call it."""
+    is_defined = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return is_defined and "check" not in called
+
+
+def _solution(attempt: Attempt) -> str:
+    given = attempt.solution_output if isinstance(attempt, Experience) else attempt.metadata.get("solution")
+    return given if isinstance(given, str) else ""
+
+
+def _source(attempt: Attempt) -> str | None:
+    prompt = attempt.task.context.get("prompt")
+    solution = _solution(attempt)
+    sources = [
+        source for text in _pieces(solution, prompt if isinstance(prompt, str) else "") if (source := _whole(text))
+    ]
+    if not sources:
+        sources = [source for text in _in_steps(attempt) if (source := _whole(text))]
+    defining = (source for source in sources if _defines(source))
+    return next(defining, sources[0] if sources else None)
+
+
+def _pieces(text: str, prompt: str = "") -> Iterator[str]:
+    """What of a text may be a program, most likely first."""
+    if not text.strip():
+        return
+    if prompt and not is_runnable(text):
+        yield f"{prompt}{text}"
+        yield f"{prompt.rstrip()}\n{textwrap.indent(textwrap.dedent(text), '    ')}"
+    yield from _heredoc(text)
+    yield text
+    yield from reversed([block for label, block in _fenced(text) if label in _PYTHON])
+
+
+def _heredoc(text: str) -> Iterator[str]:
+    """What a shell's command passes as a document, which is to be read before the command: that may parse as well."""
+    command, _, rest = text.lstrip().partition("\n")
+    if opened := _HEREDOC.search(command):
+        lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
+        yield "\n".join(lines)
+
+
+def _fenced(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a text, each after its label in small letters; one that is never closed is none."""
+    blocks: list[tuple[str, str]] = []
+    label, mark, lines = "", "", list[str]()
+    for line in text.split("\n"):
+        fence = _FENCE.match(line)
+        if not mark and fence:
+            mark, label, lines = fence[1], fence[2].lower(), []
+        elif mark and line.strip() == mark:
+            blocks.append((label, "\n".join(lines)))
+            mark = ""
+        else:
+            lines.append(line)
+    return blocks
+
+
+def _in_steps(attempt: Attempt) -> Iterator[str]:
+    """What of the steps may be a program, the last first."""
+    yield from reversed(edited_files(attempt.steps))
+    for step in reversed(attempt.steps):
+        if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
+            yield from _pieces(step.action)
+
+
+def _whole(text: str) -> str | None:
+    """The text as a program without blank lines around it; None where it is no Python, or does nothing."""
+    if len(text) > MAX_CHARACTERS:
+        return None
+    source = textwrap.dedent(text).strip("\r\n") + "\n"
+    tree = parsed(source)
+    return source if tree is not None and any(map(_does_something, tree.body)) and is_runnable(source) else None
+
+
+def _does_something(statement: ast.stmt) -> bool:
+    """Not so of prose and commands that happen to parse: a name, a number, a call, `reply: "…"`."""
+    is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
+    return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
+
+
+def _defines(source: str) -> bool:
+    tree = parsed(source)
+    return tree is not None and any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(tree))
+
+
+def _why_none(attempt: Attempt) -> str:
+    solution = _solution(attempt)
+    said = [solution, *(step.action for step in attempt.steps)]
+    labels = [label for text in said for label, _ in _fenced(text)]
+    checks = {
+        NO_CODE: not any(text.strip() for text in said),
+        TOO_LONG: len(solution) > MAX_CHARACTERS,
+        PATCH: _PATCH.search(solution) is not None,
+        OTHER_LANGUAGE: bool(labels) and not any(label in _PYTHON for label in labels),
+        NO_STATEMENT: bool(solution.strip()) and is_runnable(solution),
+    }
+    return next((reason for reason, holds in checks.items() if holds), NOT_PYTHON)

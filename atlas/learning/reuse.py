@@ -1,0 +1,171 @@
+"""A learned library in programs that it was not learned from: the figure that says whether it is worth having."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from atlas.learning.analysis.dataflow import fits
+from atlas.learning.compression import (
+    Compression,
+    Library,
+    Rewritten,
+    Verify,
+    compress,
+    read_programs,
+    written,
+)
+from atlas.learning.rewrite.executable import standalone
+from atlas.learning.rewrite.pruning import Lengths
+from atlas.learning.rewrite.shelf import Shelf, located, without
+from atlas.learning.search.engines import Engine
+from atlas.learning.search.limits import IsCancelled, Limits, StageProgress
+from atlas.learning.terms.patterns import Pattern, rewrite
+from atlas.learning.terms.programs import Program
+from atlas.learning.terms.terms import Term
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reuse:
+    """What a library does for programs that it has not seen."""
+
+    n_programs: int
+    n_functions: int
+    """In the library."""
+
+    used: Mapping[str, int]
+    """How many of the programs need each function that any needs, by name."""
+
+    tokens_before: int
+    tokens_after: int
+    """Of the programs; the library is not counted, for it was there before."""
+
+    rewritten: Mapping[str, Rewritten]
+    n_refused: int
+    """Programs that did something else with the functions, and were left as they were."""
+
+    @property
+    def ratio(self) -> float:
+        """How many times shorter the programs are; 1 where no function fits."""
+        return self.tokens_before / self.tokens_after if self.tokens_after else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """A library learned from the programs of half of the tasks, and what it does for the others."""
+
+    learned: Compression
+    reuse: Reuse
+
+
+def held_out(
+    programs: Sequence[Program],
+    *,
+    engine: Engine | None = None,
+    limits: Limits | None = None,
+    verify: Verify | None = None,
+    progress: StageProgress | None = None,
+    cancelled: IsCancelled | None = None,
+    seed: int = 0,
+) -> HeldOut:
+    """Learn from one half, rewrite the other. All programs of a task are in the same half.
+
+    Raises:
+        Cancelled: `cancelled` said so.
+        EngineFailed: The search ended without an answer.
+    """
+    tasks = sorted({program.task_id for program in programs})
+    random.Random(seed).shuffle(tasks)
+    seen = set(tasks[: (len(tasks) + 1) // 2])
+    learned = compress(
+        [program for program in programs if program.task_id in seen],
+        engine=engine,
+        limits=limits,
+        verify=verify,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    unseen = [program for program in programs if program.task_id not in seen]
+    return HeldOut(learned=learned, reuse=reuse(learned.library, unseen, limits=limits, verify=verify))
+
+
+def reuse(
+    library: Library, programs: Sequence[Program], *, limits: Limits | None = None, verify: Verify | None = None
+) -> Reuse:
+    """Rewrite programs with a library, wherever one of its functions stands in them and makes them shorter."""
+    originals = read_programs(programs, limits or Limits(), Counter())
+    names = {program.id for program in programs if _prefix(library) in program.source}
+    originals = {name: term for name, term in originals.items() if name not in names}
+    shelf = Shelf(originals, _called(originals, library), library.shelf.patterns.values())
+    lengths = Lengths(shelf, library.functions)
+    whole = _whole(library.shelf)
+    for name, term in shelf.programs.items():
+        for pattern in (whole[head] for head in sorted(term.calls)):
+            _shorten(name, pattern, shelf, lengths)
+    n_refused = _verify(shelf, library, {program.id: program for program in programs}, verify)
+    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+    used = Counter(library.functions[each].name for name in rewritten for each in shelf.functions_of(name))
+    return Reuse(
+        n_programs=len(originals),
+        n_functions=len(library.shelf.patterns),
+        used=dict(used),
+        tokens_before=sum(lengths.of(name, term) for name, term in originals.items()),
+        tokens_after=sum(lengths.of(name) for name in originals),
+        rewritten={name: written(name, shelf, library.functions) for name in rewritten},
+        n_refused=n_refused,
+    )
+
+
+def _prefix(library: Library) -> str:
+    """What the functions' names begin with; a program that uses it cannot be told from one that calls them."""
+    return next((function.name.rstrip("0123456789") for function in library.functions.values()), "\0")
+
+
+def _called(originals: Mapping[str, Term], library: Library) -> dict[str, Term]:
+    """The programs with every call that the functions allow."""
+    whole = _whole(library.shelf)
+    largest = sorted(whole.values(), key=lambda pattern: -pattern.body.size)
+    shelf = Shelf(originals, {name: rewrite(term, largest) for name, term in originals.items()}, whole.values())
+    while True:
+        occurrences, programs = located(shelf)
+        wrong = [
+            occurrence.site
+            for name, found in occurrences.items()
+            for occurrence in found
+            if not fits(library.functions[name].interface, occurrence, programs[occurrence.program])
+        ]
+        if not wrong:
+            return shelf.programs
+        shelf.inline_sites(wrong)
+
+
+def _whole(shelf: Shelf) -> dict[str, Pattern]:
+    """The patterns without calls of each other."""
+    whole: dict[str, Pattern] = {}
+    for name, pattern in shelf.patterns.items():
+        body = pattern.body
+        for other in reversed(whole.values()):
+            body = without(body, other)
+        whole[name] = replace(pattern, body=body)
+    return whole
+
+
+def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> None:
+    """Take out the calls of a pattern where they make a program no shorter."""
+    other = without(shelf.programs[name], pattern)
+    if lengths.of(name, other) <= lengths.of(name):
+        shelf.put(name, other)
+
+
+def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
+    """Put back the programs that do something else; how many."""
+    rewritten = [name for name, term in shelf.programs.items() if term.calls]
+    if verify is None or not rewritten:
+        return 0
+    verdicts = verify([(programs[name], standalone(name, shelf, library.functions)) for name in rewritten])
+    wrong = [name for name in rewritten if verdicts.get(name) is False]
+    for name in wrong:
+        shelf.put(name, shelf.originals[name])
+    return len(wrong)

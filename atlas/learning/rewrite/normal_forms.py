@@ -1,0 +1,52 @@
+"""What two pieces of code have in common that do the same in the same way, whatever they are called."""
+
+from __future__ import annotations
+
+import ast
+
+from atlas.core.errors import InvalidInput
+from atlas.learning.rewrite.rename import Renaming
+from atlas.learning.terms.codec import encode
+from atlas.learning.terms.names import Function
+from atlas.learning.terms.normalisation import stripped
+from atlas.learning.terms.terms import SYMBOL, Term
+
+ITS_NAME = "_"
+
+
+def normal_form(source: str) -> str:
+    """Equal for code that differs in layout, comments, docstrings, annotations, or in its one function's name alone.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested.
+    """
+    return ast.dump(_nameless(source))
+
+
+def shape(source: str) -> str:
+    """`normal_form`, equal also for code that calls its local variables and parameters otherwise.
+
+    Raises:
+        NotPython: It does not parse, is too long or too deeply nested.
+    """
+    try:
+        term = encode(_nameless(source))
+    except (InvalidInput, RecursionError):
+        return normal_form(source)
+    names: dict[str, str] = {}
+    for part in term.walk():
+        if part.head.startswith(SYMBOL):
+            names.setdefault(part.head, f"{SYMBOL}{len(names)}")
+    return str(_called(term, names))
+
+
+def _nameless(source: str) -> ast.Module:
+    module = stripped(source)
+    functions = [node for node in module.body if isinstance(node, Function)]
+    if len(functions) == 1:
+        Renaming({functions[0].name: ITS_NAME}).visit(module)
+    return module
+
+
+def _called(term: Term, names: dict[str, str]) -> Term:
+    return Term(names.get(term.head, term.head), [_called(child, names) for child in term.children])

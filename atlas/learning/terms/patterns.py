@@ -1,0 +1,59 @@
+"""Patterns: terms with holes, and where they stand in other terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.learning.terms.heads import SYMBOL_SORT
+from atlas.learning.terms.terms import SYMBOL, Term, index_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """An abstraction: a term with holes, and where it may stand."""
+
+    name: str
+    """The head of its calls: `fn_3`."""
+
+    body: Term
+    """Its holes are `#0`, `#1` …; it may call patterns before it."""
+
+    sort: str
+    hole_sorts: tuple[str, ...]
+    """Of each hole: an expression, the rest of a block, or the name of a variable."""
+
+
+def match(pattern: Pattern, term: Term) -> Term | None:
+    """The call that stands for a term, or None where the pattern is another one."""
+    found: list[Term | None] = [None] * len(pattern.hole_sorts)
+    if not _matches(pattern.body, term, pattern.hole_sorts, found):
+        return None
+    return Term(pattern.name, [argument for argument in found if argument is not None])
+
+
+def _matches(body: Term, term: Term, sorts: Sequence[str], found: list[Term | None]) -> bool:
+    index = index_of(body.head)
+    if index is not None:
+        if found[index] is None and _is_of(sorts[index], term):
+            found[index] = term
+        return found[index] == term
+    if body.head != term.head or len(body.children) != len(term.children):
+        return False
+    return all(_matches(*pair, sorts, found) for pair in zip(body.children, term.children, strict=True))
+
+
+def _is_of(sort: str, term: Term) -> bool:
+    if sort == SYMBOL_SORT:
+        return term.head.startswith(SYMBOL)
+    return term.head.startswith((f"{sort}:", "fn_"))
+
+
+def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
+    """A term that calls patterns wherever one stands in it, from the top down, the first that fits."""
+    for pattern in patterns:
+        if pattern.body.head == term.head and (call := match(pattern, term)) is not None:
+            return Term(call.head, [rewrite(argument, patterns) for argument in call.children])
+    if not term.children:
+        return term
+    return Term(term.head, [rewrite(child, patterns) for child in term.children])
