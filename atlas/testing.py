@@ -16,7 +16,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
 from atlas.protocols.infra import Where
 
 

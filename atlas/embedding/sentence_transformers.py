@@ -16,8 +16,7 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.cutting import Cutter
-from atlas.embedding.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_direction
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.protocols.infra import Embedder, Progress
 
 __all__ = [

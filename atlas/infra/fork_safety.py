@@ -16,7 +16,7 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from atlas.infra.places import gone
+from atlas.infra.directories import gone
 
 
 class ForkAware(Protocol):
