@@ -53,7 +53,7 @@ def encode_documents(embedder: WholeEmbedder, texts: Sequence[str]) -> list[Vect
 
 
 def encode_whole(embedder: WholeEmbedder, texts: Sequence[str]) -> Vectors:
-    """Return one vector for each text, however long; shape (n, dim)."""
+    """Return one vector for each text, however long, in shape (n, dim)."""
     vectors = [own[0] for own in encode_documents(embedder, texts)]
     return np.stack(vectors) if vectors else np.zeros((0, embedder.dimension), np.float32)
 
