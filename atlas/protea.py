@@ -23,23 +23,23 @@ from atlas.protocols.infra import Clock, Embedder
 logger = logging.getLogger(__name__)
 
 ROW = "protea_row"
-"""The key of an entry's metadata with its number in Protea's table, which imported entries have as well."""
+"""Key of an entry's metadata for its number in Protea's table, which imported entries have as well."""
 
 CLEARED = "protea_cleared"
-"""What the store keeps once it was cleared: its entries are not those of Protea's file any more."""
+"""Key in the store that says it was cleared, so its entries are no longer those of Protea's file."""
 
 LAST = "protea_last"
-"""What the store keeps once it was cleared: the last number that was given before, as the entries may come back."""
+"""Key in the store for the last number given before it was cleared, because the entries may come back."""
 
 MORE_FOUND = 10
-"""How many times as many entries are looked for as are wanted, since not all of them hold every keyword."""
+"""Factor by which more entries are looked for than are wanted, since not all of them hold every keyword."""
 
 
 class MemoryStore:
     """The memory of an agent, with the methods, the order of arguments and the whole numbers as ids that Protea has.
 
-    Nothing is kept out, as an agent of that kind expects what it adds to be there. What else a journal can do is to be
-    had of `memory.journal`.
+    Its gates let everything in, because an agent of that kind expects to find what it adds. The other methods of a
+    journal are those of `memory.journal`.
     """
 
     def __init__(
@@ -50,17 +50,19 @@ class MemoryStore:
         settings: Settings | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Open a memory, creating it where there is none.
+        """Open a memory, creating it if there is none.
 
         Args:
-            db_path: The store directory. Where a file of Protea's own is, the store lies beside it with `.atlas` after
-                its name, and as long as that is empty, what the file holds comes in first. The file stays as it is, but
-                gets the table `memory` where another part of the agent made it without.
+            db_path: The store directory. If this is a file of Protea's own, the store lies beside it with `.atlas`
+                after its name. As long as that is empty, the file's entries come in first. The file stays as it is,
+                but gets the table `memory` if another part of the agent made the file without it.
             embedder: As for `open_memory`, like the others.
+            settings: See there.
+            clock: See there.
 
         Raises:
-            ImportFailed: The file is no SQLite file, or what it holds cannot be read.
-            StoreError: The store cannot be opened; the message says what to do.
+            ImportFailed: The file is not an SQLite file, or its content cannot be read.
+            StoreError: The store cannot be opened. The message says what to do.
         """
         given = Path(db_path)
         is_file = given.is_file()
@@ -82,10 +84,10 @@ class MemoryStore:
         metadata: Mapping[str, Any] | None = None,
         importance: float | None = None,
     ) -> int:
-        """Write an entry, of whatever type; its id, which is one more than the last.
+        """Write an entry of any type and return its id, which is one more than the last.
 
         Raises:
-            InvalidInput: It says nothing, or a value cannot be kept.
+            InvalidInput: It has no text, or a value cannot be kept.
         """
         if entry_type not in [known.name for known in self._journal.types]:
             middling = self._journal.types.of(entry_type)
@@ -97,18 +99,20 @@ class MemoryStore:
         return number
 
     def get_recent(self, limit: int = 10) -> list[dict[str, Any]]:
-        """The latest entries of all types, newest first."""
+        """Return the latest entries of all types, newest first."""
         return [_row(entry) for entry in self._journal.recent(limit)]
 
     def get_by_type(self, entry_type: str, limit: int = 10) -> list[dict[str, Any]]:
-        """The latest entries of a type, newest first."""
+        """Return the latest entries of a type, newest first."""
         return [_row(entry) for entry in self._journal.recent(limit, [entry_type])]
 
     def search(self, keywords: Sequence[str], limit: int = 10) -> list[dict[str, Any]]:
-        """The entries that hold all keywords, in either case, newest first; the last of them may be a beginning.
+        """Return the entries that hold all keywords, newest first. Case does not count.
+
+        The last keyword may be the beginning of a word.
 
         Raises:
-            InvalidInput: The keywords are one text.
+            InvalidInput: The keywords are a single text.
         """
         check_names(keywords, "keywords", "heartbeat")
         words = " ".join(keywords)
@@ -119,17 +123,17 @@ class MemoryStore:
         return sorted(rows, key=lambda row: (row["timestamp"], row["id"]), reverse=True)[:limit]
 
     def get_context_for_evolution(self, limit: int = 10) -> list[dict[str, Any]]:
-        """What the agent should know before it changes itself: so many of each type, the most urgent first."""
+        """Return what the agent should know before it changes itself: so many of each type, the most urgent first."""
         return [_row(entry) for entry in self._journal.context_for_evolution(limit)]
 
     def count(self) -> int:
-        """How many entries there are, also those that were forgotten."""
+        """Return the number of entries, forgotten ones included."""
         return len(self._journal)
 
     def clear(self) -> None:
-        """Delete all entries, as one operation, which `memory.undo` takes back; numbers go on.
+        """Delete all entries as one operation, which `memory.undo` takes back. Numbers go on.
 
-        What a file of Protea's holds stays there, and does not come in again.
+        The content of a file of Protea's stays there, and does not come in again.
         """
         with self._numbering.held():
             self._journal.collection.keep(CLEARED, "yes")
@@ -137,7 +141,7 @@ class MemoryStore:
             self._journal.within("delete", "cleared").delete(self._journal.ids())
 
     def close(self) -> None:
-        """Write what is left to write, and let go of the store."""
+        """Write what is left to write, and close the store."""
         self.memory.close()
 
     def __enter__(self) -> Self:
@@ -166,7 +170,7 @@ class MemoryStore:
 
 
 def _row(entry: JournalEntry) -> dict[str, Any]:
-    """An entry as Protea gives it; one that got no number, such as a summary, has the id 0."""
+    """Return an entry as Protea gives it. One without a number, such as a summary, has the id 0."""
     row = as_protea(entry)
     number = row["metadata"].get(ROW)
     own = {key: value for key, value in row["metadata"].items() if not _is_ours(key)}

@@ -1,4 +1,4 @@
-"""Fakes for tests of code that uses ATLAS: scripted, deterministic, and no slower than they must be."""
+"""Fakes for tests of code that uses ATLAS: scripted, deterministic and fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.filters import matches, parse_where
 from atlas.core.hits import QueryResult
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, in_characters, mean_direction, spread
 from atlas.protocols.infra import Where
 
 
@@ -24,7 +24,7 @@ class HashEmbedder:
     """An embedder without a model: texts that share words are near each other."""
 
     def __init__(self, dimension: int = 64, model_name: str = "hash", *, window_words: int | None = None) -> None:
-        """Where `window_words` is set, it embeds no more than that many words of a text, as a model does."""
+        """Make one that, with `window_words`, embeds no more than that many words of a text, as a model does."""
         self.dimension = dimension
         self.model_name = model_name
         self.window_words = window_words
@@ -32,22 +32,22 @@ class HashEmbedder:
         """Every text that it embedded, in order."""
 
     def encode(self, text: str) -> Vector:
-        """The vector of one text."""
+        """Return the vector of one text."""
         vector: Vector = self.encode_batch([text])[0]
         return vector
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """The vectors of several texts."""
+        """Return the vectors of several texts."""
         self.texts.extend(texts)
         return np.stack([self._embed(text) for text in texts]) if texts else np.zeros((0, self.dimension), np.float32)
 
     def encode_query(self, text: str) -> Vector:
-        """The vector of a question of any length."""
+        """Return the vector of a question of any length."""
         spans = self._spans(text, MAX_QUERY_WINDOWS)
         return mean_direction(self.encode_batch([text[start:end] for start, end in spans]))
 
     def windows(self, text: str) -> list[Span]:
-        """The text in pieces of at most `window_words` words; see `SentenceTransformerEmbedder.windows`."""
+        """Return the spans of at most `window_words` words, as `SentenceTransformerEmbedder.windows` does."""
         return self._spans(text, MAX_WINDOWS)
 
     def _spans(self, text: str, max_windows: int) -> list[Span]:
@@ -66,7 +66,7 @@ class HashEmbedder:
 
 
 class ScriptedLLM:
-    """A language model that gives the answers it was told to, in order, and keeps what it was asked.
+    """A language model that gives scripted answers in order, and keeps what it was asked.
 
     An answer that is an error is raised.
     """
@@ -81,7 +81,7 @@ class ScriptedLLM:
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """The next answer; an `AssertionError` when they have run out."""
+        """Return the next answer, or raise `AssertionError` when they have run out."""
         self.prompts.append(prompt)
         self.systems.append(system)
         assert self._answers, f"expected no further question, but was asked: {prompt[:200]!r}"
@@ -92,7 +92,7 @@ class ScriptedLLM:
 
 
 class ScriptedReranker:
-    """A reranker that gives documents the scores it was told, and keeps what it was asked."""
+    """A reranker with scripted scores of documents, which keeps what it was asked."""
 
     def __init__(self, scores: Mapping[str, float]) -> None:
         self._scores = dict(scores)
@@ -100,7 +100,7 @@ class ScriptedReranker:
         """Each query with its documents, in order."""
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
-        """The documents' scores; an `AssertionError` for one that it was told nothing of."""
+        """Return the documents' scores, or raise `AssertionError` for one that has none."""
         self.asked.append((query, list(documents)))
         unknown = [document for document in documents if document not in self._scores]
         assert not unknown, f"expected documents that have a score, but was asked of: {unknown[0][:200]!r}"
@@ -114,7 +114,7 @@ class FixedClock:
         self._at = at
 
     def now(self) -> datetime:
-        """Where it stands."""
+        """Return the time at which it stands."""
         return self._at
 
     def advance(self, by: timedelta) -> None:
@@ -135,7 +135,7 @@ class MemoryVectorStore:
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records."""
+        """Add new records."""
         _check_lengths(ids, embeddings, metadatas, documents)
         for record_id in ids:
             if record_id in self._rows or ids.count(record_id) > 1:
@@ -162,21 +162,21 @@ class MemoryVectorStore:
             self._rows.pop(record_id, None)
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """The records found, in the order of `ids`."""
+        """Return the records found, in the order of `ids`."""
         return [copy.deepcopy(self._rows[record_id]) for record_id in ids if record_id in self._rows]
 
     async def count(self, where: Where | None = None) -> int:
-        """How many records pass a filter."""
+        """Return the number of records that pass a filter."""
         return len(self._passing(where))
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """The k records whose best window is nearest."""
+        """Return the k records whose best window is nearest."""
         vector = self._checked(embedding)[0]
         scored = [(float((np.atleast_2d(row["embedding"]) @ vector).max()), row) for row in self._passing(where)]
         return _result([(1.0 - value, row) for value, row in sorted(scored, key=lambda pair: -pair[0])[: max(k, 0)]])
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """The records that share most words; a count of them, where a real store has BM25."""
+        """Return the records that share most words, by a plain count of them, where a real store has BM25."""
         words = set(re.findall(r"\w+", text.lower()))
         scored = [(len(words & set(re.findall(r"\w+", _searchable(row)))), row) for row in self._passing(where)]
         found = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
@@ -191,7 +191,7 @@ class MemoryVectorStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Records in order."""
+        """Return records in order."""
         rows = self._passing(where)
         if order_by:
             present = [row for row in rows if row["metadata"].get(order_by) is not None]
@@ -219,7 +219,7 @@ class MemoryVectorStore:
             }
 
     def _checked(self, embedding: npt.ArrayLike) -> Vectors:
-        """An embedding as windows of unit length, shape (n_windows, dim)."""
+        """Return an embedding as windows of unit length, shape (n_windows, dim)."""
         with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
             windows = np.atleast_2d(np.asarray(embedding, np.float32))
             lengths = np.linalg.norm(windows, axis=-1, keepdims=True)

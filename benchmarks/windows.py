@@ -12,7 +12,7 @@ import numpy as np
 import atlas
 from atlas.core.settings import Settings
 from atlas.core.types import Vectors
-from atlas.embedding.passages import best_passage, encode_documents
+from atlas.embedding.chunking import best_passage, encode_documents
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import HashEmbedder

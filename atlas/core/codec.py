@@ -16,10 +16,10 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import Experience, Outcome, Step, Task, Trajectory, VerificationSpec
 
 MAX_DEPTH = 100
-"""How deep values may nest; deeper ones are refused, as recursive readers of them would fail."""
+"""Deepest nesting of a value. Deeper ones are refused, because recursive readers of them would fail."""
 
 MAX_INTEGER_BITS = 4_096
-"""Larger integers are refused: Python does not print them, and few readers of JSON take them."""
+"""Largest integer in bits. Python does not print larger ones, and few readers of JSON take them."""
 
 STATISTICS = ("usage_count", "n_succeeded", "success_rate")
 """Fields of concepts and strategies that follow from what the store knows of their uses, and are not encoded."""
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 
 
 def to_text(value: Any) -> str:
-    """Canonical JSON: sorted keys, no spaces, no NaN.
+    """Return canonical JSON: sorted keys, no spaces, no NaN.
 
     Raises:
         InvalidInput: Something in the value is not JSON (NaN, a lone surrogate, a set, too deep …).
@@ -38,12 +38,12 @@ def to_text(value: Any) -> str:
 
 
 def dump(value: Any) -> str:
-    """`to_text`, for a value that was checked."""
+    """Return `to_text` of a value that was checked."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def check_text(text: str, where: str) -> None:
-    """Raise `InvalidInput`, naming the place, unless the ledger can hold a text, and so could find it."""
+    """Raise `InvalidInput`, naming the place, for a text that the ledger cannot hold and so could not find."""
     if not isinstance(text, str):
         raise InvalidInput(f"{where} should be a text, but is {text!r:.80}")
     problem = _text_problem(text)
@@ -68,7 +68,10 @@ class _Fault:
 
 
 def _find_fault(value: Any, depth: int) -> _Fault | None:
-    """What is wrong with a value; the place is put together on the way back, as nearly every value is right."""
+    """Return what is wrong with a value, or None.
+
+    The place is put together on the way back, because nearly every value is right.
+    """
     if depth > MAX_DEPTH:
         return _Fault(f"nests more than {MAX_DEPTH} levels deep; flatten it")
     if isinstance(value, dict | list | tuple):
@@ -109,7 +112,7 @@ def _text_problem(text: str) -> str:
 
 
 def encode_trajectory(trajectory: Trajectory) -> Json:
-    """A trajectory as JSON values; `decode_trajectory` gives it back equal."""
+    """Return a trajectory as JSON values that `decode_trajectory` turns into an equal one."""
     encoded = {
         **_encode_attempt(trajectory),
         "id": trajectory.id,
@@ -121,7 +124,7 @@ def encode_trajectory(trajectory: Trajectory) -> Json:
 
 
 def decode_trajectory(encoded: Json) -> Trajectory:
-    """The trajectory that `encode_trajectory` encoded.
+    """Return the trajectory that `encode_trajectory` encoded.
 
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
@@ -140,7 +143,7 @@ def decode_trajectory(encoded: Json) -> Trajectory:
 
 
 def encode_experience(experience: Experience) -> Json:
-    """An experience as JSON values; `decode_experience` gives it back equal."""
+    """Return an experience as JSON values that `decode_experience` turns into an equal one."""
     encoded = {
         **_encode_attempt(experience),
         **{name: getattr(experience, name) for name in _EXPERIENCE_TEXTS},
@@ -152,7 +155,7 @@ def encode_experience(experience: Experience) -> Json:
 
 
 def decode_experience(encoded: Json) -> Experience:
-    """The experience that `encode_experience` encoded.
+    """Return the experience that `encode_experience` encoded.
 
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
@@ -181,7 +184,10 @@ _EXPERIENCE_TEXTS = ("id", "trajectory_summary", "embedding_text", "solution_out
 
 
 def _encode_attempt(attempt: Trajectory | Experience) -> Json:
-    """What trajectories and experiences share. By hand, as `dataclasses.asdict` copies deeply and is far slower."""
+    """Return the fields that trajectories and experiences share.
+
+    By hand, because `dataclasses.asdict` copies deeply and is far slower.
+    """
     task, outcome = attempt.task, attempt.outcome
     return {
         "task": {
@@ -271,7 +277,7 @@ def check_object(value: Any, name: str) -> None:
 
 
 def text_fields(encoded: Json, noun: str, kind: type[Any], required: Sequence[str], optional: Sequence[str]) -> Json:
-    """The fields that are texts of an encoded dataclass, by name; those of `optional` where they are there.
+    """Return the text fields of an encoded dataclass by name, those of `optional` if they are there.
 
     Args:
         noun: What it is called in errors.
@@ -290,7 +296,7 @@ def text_fields(encoded: Json, noun: str, kind: type[Any], required: Sequence[st
 
 
 def object_field(encoded: Json, name: str, default: Json | None = None) -> Json:
-    """A field that is an object; the default where it is missing, or `InvalidInput` where there is none."""
+    """Return a field that is an object, or the default. Raise `InvalidInput` if it is missing without one."""
     value = encoded.get(name, default)
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{name} should be an object, but is {'missing' if value is None else type(value).__name__}")
@@ -298,7 +304,7 @@ def object_field(encoded: Json, name: str, default: Json | None = None) -> Json:
 
 
 def text_field(encoded: Json, name: str, default: str | None = None) -> str:
-    """A field that is a text; the default where it is missing, or `InvalidInput` where there is none."""
+    """Return a field that is a text, or the default. Raise `InvalidInput` if it is missing without one."""
     value = encoded.get(name, default)
     if not isinstance(value, str):
         raise InvalidInput(f"{name} should be a text, but is {'missing' if value is None else type(value).__name__}")
@@ -306,14 +312,14 @@ def text_field(encoded: Json, name: str, default: str | None = None) -> str:
 
 
 def plain_list(value: Any, name: str) -> Sequence[Any]:
-    """A list; `InvalidInput` for anything else, a text among it."""
+    """Return a list, or raise `InvalidInput` for anything else, a text included."""
     if not isinstance(value, list | tuple):
         raise InvalidInput(f"{name} should be a list, but is of type {type(value).__name__}")
     return value
 
 
 def text_list(value: Any, name: str) -> list[str]:
-    """A list of texts; `InvalidInput` for anything else."""
+    """Return a list of texts, or raise `InvalidInput` for anything else."""
     texts = list(plain_list(value, name))
     if not all(isinstance(text, str) for text in texts):
         raise InvalidInput(f"{name} should hold texts alone")
@@ -321,7 +327,7 @@ def text_list(value: Any, name: str) -> list[str]:
 
 
 def encode_instant(instant: datetime | None) -> str | None:
-    """A time as ISO 8601 in UTC; `InvalidInput` without a time zone."""
+    """Return a time as ISO 8601 in UTC, or raise `InvalidInput` if it has no time zone."""
     if instant is not None and instant.tzinfo is None:
         raise InvalidInput(f"the time {instant} has no time zone; use datetime.now(UTC) or replace(tzinfo=UTC)")
     try:
@@ -331,7 +337,7 @@ def encode_instant(instant: datetime | None) -> str | None:
 
 
 def decode_instant(value: Any, name: str) -> datetime | None:
-    """The time that an ISO 8601 text names, in UTC where it names no zone; None for None."""
+    """Return the time that an ISO 8601 text names, in UTC if it names no zone, or None for None."""
     if value is None:
         return None
     try:

@@ -23,7 +23,7 @@ LISTS = ("calls", "found_in", "composed_of")
 
 
 def encode_concept(concept: CodeConcept) -> Json:
-    """A concept as JSON values, without its statistics; `decode_concept` gives the rest back equal."""
+    """Return a concept without its statistics as JSON values. `decode_concept` gives the rest back equal."""
     encoded: Json = {name: getattr(concept, name) for name in (*REQUIRED, *OPTIONAL)}
     encoded |= {name: list(getattr(concept, name)) for name in LISTS}
     encoded |= {
@@ -36,7 +36,7 @@ def encode_concept(concept: CodeConcept) -> Json:
 
 
 def decode_concept(encoded: Json) -> CodeConcept:
-    """The concept that `encode_concept` encoded.
+    """Return the concept that `encode_concept` encoded.
 
     Raises:
         InvalidInput: A field is missing, unknown or of the wrong type; the message names it.

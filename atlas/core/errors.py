@@ -43,15 +43,15 @@ class StoreError(AtlasError):
 
 
 class StoreUnavailable(StoreError, OSError):
-    """The store cannot be reached or written right now; it is unchanged."""
+    """A store that cannot be reached or written right now. It is unchanged."""
 
 
 class StoreDamaged(StoreError):
-    """The ledger cannot be read. Nothing was overwritten."""
+    """A ledger that cannot be read. Nothing was overwritten."""
 
 
 class SchemaTooNew(StoreError):
-    """The store was written by a newer version of ATLAS."""
+    """A store that a newer version of ATLAS wrote."""
 
 
 class ReadOnlyStore(StoreError):
@@ -59,19 +59,19 @@ class ReadOnlyStore(StoreError):
 
 
 class EmbeddingModelMismatch(StoreError):
-    """The embedder is not the one that the store's vectors were made with."""
+    """An embedder that is not the one that the store's vectors were made with."""
 
 
 class UndoRefused(AtlasError):
-    """An operation that cannot be undone; the message says why."""
+    """An operation that cannot be undone. The message says why."""
 
 
 class PlanOutdated(AtlasError):
-    """The store has changed since the plan was made; make a new one."""
+    """A plan that was made before the store changed. Make a new one."""
 
 
 class EmbeddingUnavailable(AtlasError):
-    """The embedding model's weights cannot be loaded."""
+    """An embedding model whose weights cannot be loaded."""
 
 
 class LLMError(AtlasError):
@@ -79,24 +79,24 @@ class LLMError(AtlasError):
 
 
 class LLMUnavailable(LLMError):
-    """No language model answers: there is no key, calls are forbidden, or the service refuses or cannot be reached."""
+    """No answer from a language model: no key, calls are forbidden, or the service refuses or is out of reach."""
 
 
 class LLMBudgetExceeded(LLMError):
-    """The next question would take more tokens than the operation may; it was not asked."""
+    """A question that would take more tokens than the operation may. It was not asked."""
 
 
 class LLMReplyInvalid(LLMError):
-    """A reply that is not what was asked for; the message says how."""
+    """A reply that is not what was asked for. The message says how."""
 
 
 class ImportFailed(AtlasError):
-    """A file that cannot be imported; the message names the file, and the row where there is one."""
+    """A file that cannot be imported. The message names the file, and the row if there is one."""
 
 
 class Cancelled(AtlasError):
-    """Whoever asked for this work has stopped it; nothing was changed."""
+    """Work that was stopped by whoever asked for it. Nothing was changed."""
 
 
 class BlockingCall(AtlasError, RuntimeError):
-    """A sync method was called from the event loop that would have to run its body."""
+    """A sync method called from the event loop that would have to run its body."""

@@ -1,6 +1,6 @@
-"""One experience, strategy or concept with everything that is known of it, as one line of JSON and back, without loss.
+"""One experience, strategy or concept as one line of JSON with everything that is known of it, and back without loss.
 
-`atlas export` writes such lines and `atlas import` reads them, so a store can be moved, diffed and kept elsewhere.
+`atlas export` writes such lines and `atlas import` reads them, so a store can be moved, compared and kept elsewhere.
 """
 
 from __future__ import annotations
@@ -20,64 +20,64 @@ from atlas.core.strategy_codec import decode_strategy, encode_strategy
 from atlas.core.types import CodeConcept, Experience, Strategy, Trajectory, Vectors
 
 LENGTH_TOLERANCE = 1e-2
-"""How far from 1 the length of an imported vector may be; a zero vector is taken as well."""
+"""Largest difference from 1 in the length of an imported vector. A zero vector is accepted as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedExperience:
-    """An experience, what was said and done with it since, and, where wanted, its vectors."""
+    """An experience, its marks and uses, and, if wanted, its vectors."""
 
     experience: Experience
     marks: Marks
     usage: Usage
     vectors: Vectors | None = None
     embedding_model: str = ""
-    """The model that made the vectors; empty where there are none."""
+    """The model that made the vectors, or empty if there are none."""
 
     content_hash: str = ""
-    """Of the attempt as it was first read, which edits do not change; empty where it is that of the experience."""
+    """Hash of the attempt as it was first read, which edits do not change. Empty if it is that of the experience."""
 
     stored_at: datetime | None = None
-    """When it was first stored; None where nobody knows."""
+    """Time when it was first stored, or None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedStrategy:
-    """A strategy, what was said of it, and every recorded attempt that it was used for."""
+    """A strategy, its marks, and every recorded attempt that it was used for."""
 
     strategy: Strategy
-    """Its own statistics are left out: they follow from the attempts."""
+    """Without its own statistics, which follow from the attempts."""
 
     marks: Marks
     usage: Usage
     uses: tuple[Use, ...] = ()
-    """Oldest first; those of strategies that were merged into it are among them, as its own."""
+    """Oldest first, including those of strategies that were merged into it."""
 
     stored_at: datetime | None = None
-    """When it was first stored; None where nobody knows."""
+    """Time when it was first stored, or None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedConcept:
-    """A concept with its lineage, what was said of it, and every recorded attempt that it was used for."""
+    """A concept with its lineage, its marks, and every recorded attempt that it was used for."""
 
     concept: CodeConcept
-    """Its own statistics are left out: `usage` has them."""
+    """Without its own statistics, which follow from `usage`."""
 
     marks: Marks
     usage: Usage
     uses: tuple[Use, ...] = ()
-    """Oldest first; those of concepts that were merged into it are among them, as its own."""
+    """Oldest first, including those of concepts that were merged into it."""
 
     stored_at: datetime | None = None
-    """When it was first stored; None where nobody knows."""
+    """Time when it was first stored, or None if unknown."""
 
 
 Exported = ExportedExperience | ExportedStrategy | ExportedConcept
 
 
 def encode_line(exported: Exported) -> str:
-    """It as one JSON object on one line, without the line break; `decode_line` gives it back equal.
+    """Return it as one JSON object on one line, without the line break. `decode_line` gives it back equal.
 
     Raises:
         InvalidInput: Something in it is not JSON, such as NaN or a lone surrogate; the message names the field.
@@ -109,7 +109,7 @@ def _encode_content(exported: Exported) -> Json:
 
 
 def decode_line(obj: Json) -> Exported | Trajectory:
-    """What a line holds: what `encode_line` wrote, or `{"kind": "trajectory", "trajectory": {…}}`.
+    """Return what `encode_line` wrote, or the trajectory of `{"kind": "trajectory", "trajectory": {…}}`.
 
     Raises:
         InvalidInput: A field is missing, of the wrong type or impossible; the message names it.

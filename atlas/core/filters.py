@@ -1,6 +1,6 @@
-"""Filters (`where`): one parser for every store, and what a filter means, in Python.
+"""Filters (`where`): one parser for every store, and their meaning in Python.
 
-The SQL form lies in `atlas.storage.sqlite.filters`; a contract test holds that both agree.
+The SQL form lies in `atlas.storage.sqlite.filters`, and a contract test holds that both agree.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput
 
 MAX_DEPTH = 20
-"""How deep filters may nest; the parser of SQLite gives up not far beyond."""
+"""Deepest nesting of a filter. SQLite's parser gives up not far beyond."""
 
 COMPARISONS = ("$eq", "$in", "$gt", "$gte", "$lt", "$lte")
 
@@ -25,7 +25,7 @@ Scalar = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """One key against a value, or against several for `$in`."""
+    """A comparison of one key with a value, or with several for `$in`."""
 
     key: str
     operator: str
@@ -34,7 +34,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Combine:
-    """All (`$and`) or any (`$or`) of several filters; all of none is true, any of none is false."""
+    """All (`$and`) or any (`$or`) of several filters. All of none is true, any of none is false."""
 
     operator: str
     parts: tuple[Filter, ...]
@@ -44,7 +44,7 @@ Filter = Compare | Combine
 
 
 def parse_where(where: Mapping[str, Any] | None) -> Filter:
-    """The filter as a tree.
+    """Return the filter as a tree.
 
     Raises:
         InvalidInput: An unknown operator, a value that cannot be compared, or filters nested too deep.
@@ -93,7 +93,7 @@ def _check_scalar(key: str, value: Any) -> Scalar:
 
 
 def matches(tree: Filter, metadata: Mapping[str, Any]) -> bool:
-    """Whether a record with this metadata passes. Numbers compare with numbers, texts with texts."""
+    """Return whether a record with this metadata passes. Numbers compare with numbers, texts with texts."""
     if isinstance(tree, Combine):
         results = (matches(part, metadata) for part in tree.parts)
         return all(results) if tree.operator == "$and" else any(results)

@@ -1,4 +1,4 @@
-"""What a search found, and why."""
+"""Hits of a search, and why each was found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN_RELEVANCE = 0.5
 class Hit(Generic[T]):
     """One retrieved memory and why it was retrieved.
 
-    A memory of somebody else's, plugged into a memory system, does not say why. Its hits have no `signals`, 0 for
+    A memory of another library, plugged into a memory system, does not say why. Its hits have no `signals`, 0 for
     `similarity`, `meaning` and `words`, and `UNKNOWN_RELEVANCE`.
     """
 
@@ -31,27 +31,27 @@ class Hit(Generic[T]):
     """The same on the store's own scale: 0 for texts that have nothing to do with each other, 1 for neighbours."""
 
     words: float
-    """Share of what the query's words tell that the memory holds, in [0, 1]; rare words tell most."""
+    """Share of the query's words, in [0, 1], that the memory holds. Rare words count more."""
 
     relevance: float
-    """How likely it has to do with the query at all, in [0, 1], whatever else was found; comparable across models."""
+    """Estimated chance that it has to do with the query at all, in [0, 1], comparable across models."""
 
     signals: Mapping[str, float]
-    """Each signal's contribution to `rank_value`, by name; they add up to it.
+    """Contribution of each signal to `rank_value`, by name. They add up to it.
 
-    `diversity`, where that was asked for, takes away; `reranker`, where there is one, is missing where it did not look.
+    `diversity`, if asked for, is negative. `reranker`, if there is one, is missing for hits that it did not see.
     """
 
     outcomes: Mapping[str, int]
-    """How many of the attempts that it stands for `succeeded`, `failed` or are `unknown`: one, or several alike."""
+    """Number of attempts that it stands for, one or several alike, by `succeeded`, `failed` and `unknown`."""
 
     @property
     def rank_value(self) -> float:
-        """What hits are ordered by, highest first."""
+        """Value that hits are ordered by, highest first."""
         return sum(self.signals.values())
 
     def of(self, item: U) -> Hit[U]:
-        """The same hit, of what its item stands for."""
+        """Return the same hit with another item."""
         return Hit(
             item=item,
             similarity=self.similarity,
@@ -65,24 +65,24 @@ class Hit(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval(Generic[T]):
-    """What was retrieved for a query: empty where nothing has to do with it."""
+    """Hits for a query: none if nothing has to do with it."""
 
     hits: list[Hit[T]]
     """Best first."""
 
     n_hidden: int
-    """How many would have been among the hits, but are less relevant than the threshold."""
+    """Number of records left out because their relevance is below the threshold."""
 
     threshold: float
-    """The relevance that a hit has at least, in [0, 1]."""
+    """Lowest relevance of a hit, in [0, 1]."""
 
     problems: tuple[str, ...] = ()
-    """What went wrong without costing the answer, each as a sentence: a reranker that failed."""
+    """Failures that did not cost the answer, each as a sentence, such as that of a reranker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryQueryResult:
-    """What the memories of a system hold for a task; a memory that is missing, or failed, has no part in it."""
+    """Hits of each memory of a system for a task. A memory that is missing, or failed, has none."""
 
     experience_hits: tuple[Hit[Experience], ...] = ()
     """Best first, as in each of these."""
@@ -91,30 +91,29 @@ class MemoryQueryResult:
     strategy_hits: tuple[Hit[Strategy], ...] = ()
     journal_hits: tuple[Hit[JournalEntry], ...] = ()
     n_hidden: Mapping[str, int] = field(default_factory=dict)
-    """How many were not relevant enough to be among the hits, by memory: `experience`, `concepts`, `strategies`,
-    `journal`."""
+    """Number of records that were not relevant enough, by memory: `experience`, `concepts`, `strategies`, `journal`."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
-    """What went wrong, by memory; the parts of the others are whole."""
+    """Messages of the memories that failed, by memory. The hits of the others are complete."""
 
     @property
     def experiences(self) -> list[Experience]:
-        """Attempts at tasks that are like it."""
+        """Attempts at similar tasks."""
         return [hit.item for hit in self.experience_hits]
 
     @property
     def concepts(self) -> list[CodeConcept]:
-        """Code that may serve it."""
+        """Code that may serve the task."""
         return [hit.item for hit in self.concept_hits]
 
     @property
     def strategies(self) -> list[Strategy]:
-        """What to do in situations that are like it."""
+        """Strategies for similar situations."""
         return [hit.item for hit in self.strategy_hits]
 
     @property
     def journal_entries(self) -> list[JournalEntry]:
-        """What was noted that has to do with it."""
+        """Journal entries about the task."""
         return [hit.item for hit in self.journal_hits]
 
     @property
@@ -130,11 +129,11 @@ class MemoryQueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryResult:
-    """What a vector store found, best first; the four lists have one length."""
+    """Records that a vector store found, best first. The four lists have one length."""
 
     ids: list[str]
     distances: list[float]
-    """1 − similarity for a vector query; 1 / (1 + BM25) for a text query: lower is closer."""
+    """1 − similarity for a vector query, 1 / (1 + BM25) for a text query. Lower is closer."""
 
     metadatas: list[dict[str, Any]]
     documents: list[str]
@@ -142,11 +141,11 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What a query might mean, by vector and by words, in no order; the four lists have one length."""
+    """Records that may answer a query, by vector and by words, in no order. The four lists have one length."""
 
     ids: list[str]
     similarities: list[float]
-    """Cosine of the query with the record's best window, in [-1, 1]; 0 where there was no vector."""
+    """Cosine of the query with the record's best window, in [-1, 1], or 0 without a vector."""
 
     words: list[float]
     """BM25 of the query's words in the record: 0 where it holds none of them, or where there was no text."""
@@ -155,7 +154,7 @@ class Candidates:
     """Without content."""
 
     word_information: float
-    """The value that `words` would near in a record which holds all that was asked, often; never below any of them.
+    """Least upper bound of `words`, neared by a record that holds all words of the query often.
 
     A word that no record holds counts as the rarest would. 0 where the text has no words.
     """

@@ -19,16 +19,16 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import JournalEntry, Link
 
 TIERS = ("hot", "warm", "cold", "archived")
-"""How far an entry is on the way to being forgotten, the first the nearest."""
+"""Stages of an entry on the way to being forgotten."""
 
 MOST_GENERATIONS = 2**53
-"""The farthest generation: beyond, charts and filters do not hold a number exactly, and no agent gets there."""
+"""Largest generation. Charts and filters do not hold a larger number exactly, and no agent gets there."""
 
 LINK_TYPES = ("caused_by", "fixed_by", "related", "summarises", "refers_to")
 
 
 def encode_entry(entry: JournalEntry) -> Json:
-    """An entry as JSON values; `decode_entry` gives it back equal."""
+    """Return an entry as JSON values that `decode_entry` turns into an equal one."""
     encoded: Json = {
         "id": entry.id,
         "entry_type": entry.entry_type,
@@ -45,7 +45,7 @@ def encode_entry(entry: JournalEntry) -> Json:
 
 
 def decode_entry(encoded: Json) -> JournalEntry:
-    """The entry that `encode_entry` encoded.
+    """Return the entry that `encode_entry` encoded.
 
     Raises:
         InvalidInput: A field is missing or of the wrong type; the message names it.
@@ -67,10 +67,10 @@ def decode_entry(encoded: Json) -> JournalEntry:
 
 
 def checked_entry(entry: JournalEntry) -> JournalEntry:
-    """The entry, if it is one that can be kept and found.
+    """Return the entry, if it is one that can be kept and found.
 
     Raises:
-        InvalidInput: It says nothing, or its type, generation, importance, tier or a link is none.
+        InvalidInput: It has no text, or its type, generation, importance, tier or a link is not valid.
     """
     check_given(entry.entry_type, entry.content, entry.metadata, entry.links)
     _check_said("id", entry.id)
@@ -92,9 +92,10 @@ def checked_entry(entry: JournalEntry) -> JournalEntry:
 
 
 def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> None:
-    """Raise `InvalidInput` unless these are of the kinds that an entry is made of, whatever a caller passed.
+    """Raise `InvalidInput` unless these have the types that an entry is made of, whatever a caller passed.
 
     Args:
+        entry_type: A text.
         links: Each a `Link`, or a type and an id.
     """
     _check_said("entry_type", entry_type)
@@ -109,7 +110,7 @@ def check_given(entry_type: Any, content: Any, metadata: Any, links: Any) -> Non
 
 
 def check_names(names: Any, what: str, example: str) -> None:
-    """Raise `InvalidInput` unless these are names: a text alone would be taken for its letters, and find nothing."""
+    """Raise `InvalidInput` unless these are names. A single text would be read as its letters, and find nothing."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"{what} should be several names such as [{example!r}], but is {names!r}"[:300])
 
@@ -122,7 +123,7 @@ def check_importance(importance: Any) -> None:
 
 
 def check_link_type(link_type: str) -> None:
-    """Raise `InvalidInput` for a type of link that there is not."""
+    """Raise `InvalidInput` for an unknown type of link."""
     if link_type not in LINK_TYPES:
         raise InvalidInput(f"a link should be of type {', '.join(LINK_TYPES)}, but is of {link_type!r}")
 

@@ -1,4 +1,4 @@
-"""What happened to records since they were stored: marks, uses, and operations that can be undone."""
+"""Marks and uses of records, and operations that can be undone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """What people have said about a record since it was stored."""
+    """Tags, note, pin and the like that people gave a record since it was stored."""
 
     tags: tuple[str, ...] = ()
     pinned: bool = False
@@ -17,20 +17,20 @@ class Marks:
 
     note: str = ""
     buried: bool = False
-    """A buried record is left out of searches, unless they ask for it, but is kept, listed and counted."""
+    """A buried record is kept, listed and counted, but searches leave it out unless they ask for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What agents have done with a record since it was stored."""
+    """Uses and retrievals of a record since it was stored."""
 
     n_uses: int = 0
-    """Tasks that it was used for and whose outcome was recorded."""
+    """Number of tasks that it was used for and whose outcome was recorded."""
 
     n_successes: int = 0
     last_used_at: datetime | None = None
     n_retrieved: int = 0
-    """Searches that returned it."""
+    """Number of searches that returned it."""
 
     last_retrieved_at: datetime | None = None
 
@@ -40,14 +40,14 @@ class Use:
     """One attempt at a task that a record was used for, and how it went."""
 
     record_id: str
-    """The one that was used; another one where that was merged since."""
+    """The record that was used, or the one that it was merged into."""
 
     success: bool
     task_id: str
-    """Empty where nobody said."""
+    """The task, or empty if not given."""
 
     trajectory_id: str
-    """The attempt; empty where nobody said."""
+    """The attempt, or empty if not given."""
 
     at: datetime
     actor: str
@@ -57,7 +57,7 @@ NO_MARKS = Marks()
 NO_USAGE = Usage()
 
 UNTRIED_RATE = 0.5
-"""The success rate of what nobody has tried."""
+"""Success rate of a record that nobody has tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +69,12 @@ class Operation:
     """`store`, `import`, `edit`, `delete`, `prune`, `merge`, `mark`, `restore`, `undo` or `purge`."""
 
     actor: str
-    """Who did it."""
+    """Person or program that did it."""
 
     created_at: datetime
     reason: str
     counts: Mapping[str, int]
-    """How many records were `added`, `changed` or `removed`, and how many `marked`."""
+    """Number of records `added`, `changed`, `removed` and `marked`."""
 
     undoes: str | None = None
     """The operation that this one took back."""
@@ -85,7 +85,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordChange:
-    """What an operation did to one record, or to its marks."""
+    """Effect of an operation on one record, or on its marks."""
 
     collection: str
     record_id: str
@@ -94,10 +94,10 @@ class RecordChange:
     """`record` or `marks`."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`; `purged` where the record was purged, which left nothing to tell."""
+    """`added`, `changed`, `removed` or `marked`, or `purged` if the record was purged, which leaves no details."""
 
     fields: tuple[tuple[str, str, str], ...] = ()
-    """Name, text before and text after of each field that differs; none for what was added or removed."""
+    """Name, text before and text after of each field that differs. Empty for a record added or removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ class TrashedRecord:
     """The operation that deleted it."""
 
     kind: str
-    """What that operation was, such as `delete`, `prune`, `merge` or `undo`."""
+    """Kind of that operation, such as `delete`, `prune`, `merge` or `undo`."""
 
     actor: str
     reason: str

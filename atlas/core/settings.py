@@ -14,52 +14,52 @@ from atlas.core.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingWeights:
-    """What decides the order of hits: relevance, made of meaning and words, and small nudges among about equals.
+    """Weights that order hits: relevance, made of meaning and words, and small nudges among hits of similar relevance.
 
     Two hits whose meaning and words together differ by more than `nudges` are never swapped.
     """
 
     meaning: float = 0.45
-    """Times how near the texts are, from 0 for texts that have nothing to do with each other to 1 for neighbours."""
+    """Weight of similarity in meaning: 0 for texts that have nothing to do with each other, 1 for neighbours."""
 
     words: float = 0.55
-    """Times the share of what the query's words tell that the memory holds, to the power 0.7: the first tell most."""
+    """Weight of the share of the query's words that the memory holds, rare words counting more, to the power 0.7."""
 
     success: float = 0.02
-    """Added in full for a success, halved where the outcome is unknown, nothing for a failure."""
+    """Added in full for a success and by half for an unknown outcome. Nothing is added for a failure."""
 
     use: float = 0.01
-    """Times the share of tasks it helped with; half of it where it was never used."""
+    """Weight of the share of tasks that it helped with, or of a half if it was never used."""
 
     recency: float = 0.005
-    """Times a weight that halves every `recency_half_life_days`."""
+    """Weight of recency, which halves every `recency_half_life_days`."""
 
     recency_half_life_days: float = 90.0
 
     pin: float = 0.005
-    """Added for what a person has pinned."""
+    """Added for a pinned record."""
 
     importance: float = 0.02
-    """Times the importance of a journal's entry, in [0, 1], in place of `success`: an entry is no attempt."""
+    """Weight of a journal entry's importance, in [0, 1], in place of `success`: an entry is no attempt."""
 
     threshold: float = 0.25
-    """The relevance below which `retrieve` hides a hit, in [0, 1]; 0 hides nothing."""
+    """Relevance below which `retrieve` hides a hit, in [0, 1]. At 0 it hides nothing."""
 
     @property
     def nudges(self) -> float:
-        """The most that success, or importance in its place, use, recency and pin can add together."""
+        """Largest sum of success (or importance in its place), use, recency and pin."""
         return max(self.success, self.importance) + self.use + self.recency + self.pin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Options, read once where a store is opened and passed down; never global."""
+    """Options, read once where a store is opened and passed down. They are never global."""
 
     store: Path = Path(".atlas")
     """ATLAS_STORE: the store directory."""
 
     embedding_model: str = ""
-    """ATLAS_EMBEDDING_MODEL: a model's name; empty means the store's own, or the default for a new store."""
+    """ATLAS_EMBEDDING_MODEL: a model's name. Empty means the store's own, or the default for a new store."""
 
     device: str = "auto"
     """ATLAS_DEVICE: `auto`, `cpu`, `cuda` or `mps`."""
@@ -68,60 +68,62 @@ class Settings:
     """ATLAS_BATCH_SIZE: texts embedded at once."""
 
     hub_timeout_seconds: float = 3.0
-    """ATLAS_HUB_TIMEOUT_SECONDS: how long a new store waits for the model hub before it uses the bundled model."""
+    """ATLAS_HUB_TIMEOUT_SECONDS: longest wait of a new store for the model hub before it uses the bundled model."""
 
     read_only: bool = False
     """ATLAS_READ_ONLY: 1 opens stores for reading only."""
 
     actor: str = field(default_factory=lambda: os.environ.get("USER") or _login())
-    """ATLAS_ACTOR: who the history says did it."""
+    """ATLAS_ACTOR: name of who did it, for the history."""
 
     busy_timeout_seconds: float = 60.0
-    """ATLAS_BUSY_TIMEOUT_SECONDS: how long a write waits for other writers."""
+    """ATLAS_BUSY_TIMEOUT_SECONDS: longest wait of a write for other writers."""
 
     exact_max_rows: int = 25_000
-    """ATLAS_EXACT_MAX_ROWS: vectors up to which a query scans them all in memory instead of asking the index."""
+    """ATLAS_EXACT_MAX_ROWS: number of vectors up to which a query scans all in memory instead of asking the index."""
 
     index_lag_rows: int = 5_000
-    """ATLAS_INDEX_LAG_ROWS: written records that the index may be behind before a writer catches it up."""
+    """ATLAS_INDEX_LAG_ROWS: number of records that the index may be behind before a writer catches it up."""
 
     max_import_megabytes: int = 2_048
-    """ATLAS_MAX_IMPORT_MEGABYTES: size of a file, unpacked, above which an import refuses it."""
+    """ATLAS_MAX_IMPORT_MEGABYTES: size of an unpacked file above which an import refuses it."""
 
     keep_noise: bool | None = None
-    """ATLAS_KEEP_NOISE: 1 has the journal take entries that tell nothing, 0 keeps them out; else as the store says."""
+    """ATLAS_KEEP_NOISE: 1 lets the journal take empty talk, 0 keeps it out. By default as the store says."""
 
     keep_repetitions: bool | None = None
-    """ATLAS_KEEP_REPETITIONS: 1 has the journal take entries that say what one of the latest of their type says, 0
-    keeps them out; else as the store says."""
+    """ATLAS_KEEP_REPETITIONS: 1 lets the journal take entries that repeat a recent one of their type, 0 keeps them out.
+
+    By default as the store says.
+    """
 
     llm_model: str = "claude-haiku-5-5"
     """ATLAS_LLM_MODEL: the language model that is asked. Its key is ANTHROPIC_API_KEY."""
 
     llm_base_url: str = ""
-    """ATLAS_LLM_BASE_URL: a server that speaks the Messages API; empty means the SDK's own (ANTHROPIC_BASE_URL)."""
+    """ATLAS_LLM_BASE_URL: a server that speaks the Messages API. Empty means the SDK's own (ANTHROPIC_BASE_URL)."""
 
     llm_timeout_seconds: float = 120.0
-    """ATLAS_LLM_TIMEOUT_SECONDS: how long one reply may take."""
+    """ATLAS_LLM_TIMEOUT_SECONDS: longest wait for one reply."""
 
     llm_retries: int = 3
-    """ATLAS_LLM_RETRIES: how often a question is asked again where the service is overloaded or fails."""
+    """ATLAS_LLM_RETRIES: number of times a question is repeated if the service is overloaded or fails."""
 
     llm_thinking_tokens: int = 4_096
-    """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as its reply, above that of the answer."""
+    """ATLAS_LLM_THINKING_TOKENS: room for a model's thinking, which counts as part of its reply, beside the answer."""
 
     llm_budget_tokens: int = 200_000
     """ATLAS_LLM_BUDGET_TOKENS: tokens, read and written, that one operation may take."""
 
     llm_forbidden: bool = field(default_factory=lambda: _parse_flag("ATLAS_LLM_FORBIDDEN", os.environ))
-    """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself; tests set it."""
+    """ATLAS_LLM_FORBIDDEN: 1 forbids asking any model that this machine does not serve itself. Tests set it."""
 
     ranking: RankingWeights | None = None
-    """Weights of every search; None for those of the profile that the store uses."""
+    """Weights of every search, or None for those of the profile that the store uses."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
-        """Settings as the ATLAS_* variables give them.
+        """Return the settings that the ATLAS_* variables give.
 
         Raises:
             InvalidInput: A variable's value is not of its option's type.

@@ -9,12 +9,12 @@ from datetime import date
 from operator import itemgetter
 
 Z_95 = 1.959964
-"""Standard deviations of a normal distribution that hold 95 % of it."""
+"""Standard deviations of a normal distribution that hold 95 % of it, to either side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A range that holds a share with 95 % confidence; both ends in [0, 1]."""
+    """A range that holds a share with 95 % confidence. Both ends are in [0, 1]."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuccessRate:
-    """How many attempts succeeded, failed, or ended nobody knows how; the last are in no rate."""
+    """Number of attempts that succeeded, that failed, and whose outcome is unknown. The last count in no rate."""
 
     n_succeeded: int = 0
     n_failed: int = 0
@@ -30,7 +30,7 @@ class SuccessRate:
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> SuccessRate:
-        """From numbers of attempts by outcome."""
+        """Return the rate for numbers of attempts by outcome."""
         return cls(
             n_succeeded=counts.get("succeeded", 0),
             n_failed=counts.get("failed", 0),
@@ -49,17 +49,17 @@ class SuccessRate:
 
     @property
     def share(self) -> float | None:
-        """Successes among the known outcomes, in [0, 1]; None where none is known."""
+        """Successes among the known outcomes, in [0, 1], or None if none is known."""
         return self.n_succeeded / self.n_known if self.n_known else None
 
     @property
     def interval(self) -> Interval | None:
-        """Where the share would lie with more attempts of the kind; None where no outcome is known."""
+        """95 % interval of the share, or None if no outcome is known."""
         return wilson_interval(self.n_succeeded, self.n_known) if self.n_known else None
 
 
 def wilson_interval(n_succeeded: int, n: int) -> Interval:
-    """The 95 % interval of a share; honest for few attempts, and never outside [0, 1].
+    """Return the 95 % interval of a share. It is honest for few attempts, and never outside [0, 1].
 
     Args:
         n_succeeded: At most `n`.
@@ -76,7 +76,7 @@ def wilson_interval(n_succeeded: int, n: int) -> Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What one day brought, and all that there was at its end."""
+    """Attempts of one day, and of all days up to it."""
 
     on: date
     added: SuccessRate
@@ -85,7 +85,7 @@ class Day:
 
 
 def growth(days: Mapping[str, Mapping[str, int]]) -> tuple[Day, ...]:
-    """The days on which something came, in order; the others are left out, for there may be centuries of them.
+    """Return the days that brought attempts, in order. The others are left out, because there may be centuries of them.
 
     Args:
         days: Numbers of attempts by outcome, by day as `2026-01-31`.

@@ -23,7 +23,7 @@ OPTIONAL = ("title", "rationale")
 
 
 def encode_strategy(strategy: Strategy) -> Json:
-    """A strategy as JSON values, without its statistics; `decode_strategy` gives the rest back equal."""
+    """Return a strategy without its statistics as JSON values. `decode_strategy` gives the rest back equal."""
     encoded: Json = {name: getattr(strategy, name) for name in (*REQUIRED, *OPTIONAL)}
     encoded |= {
         "parameters": [dict(parameter) for parameter in strategy.parameters],
@@ -36,7 +36,7 @@ def encode_strategy(strategy: Strategy) -> Json:
 
 
 def decode_strategy(encoded: Json) -> Strategy:
-    """The strategy that `encode_strategy` encoded.
+    """Return the strategy that `encode_strategy` encoded.
 
     Raises:
         InvalidInput: A field is missing, unknown or of the wrong type; the message names it.
@@ -52,7 +52,7 @@ def decode_strategy(encoded: Json) -> Strategy:
 
 
 def check_parameters(value: Any) -> tuple[dict[str, str], ...]:
-    """Parameters of a strategy, each with a name; `InvalidInput` where they are something else."""
+    """Return the parameters of a strategy, each with a name, or raise `InvalidInput` if they are something else."""
     return tuple(_parameter(given) for given in plain_list(value, "parameters"))
 
 

@@ -19,16 +19,16 @@ Vector = npt.NDArray[np.float32]
 
 
 def new_id() -> str:
-    """A fresh id for a record or an operation: 32 hexadecimal digits."""
+    """Return a fresh id for a record or an operation: 32 hexadecimal digits."""
     return uuid4().hex
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationSpec:
-    """How it is decided whether an attempt succeeded."""
+    """Method by which an attempt is judged to have succeeded."""
 
     method: str = ""
-    """For example `tests`, `reward`, `exact_match`; empty where nobody said."""
+    """For example `tests`, `reward` or `exact_match`. Empty if not given."""
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -41,11 +41,11 @@ class Task:
     """The same for every attempt at the same task."""
 
     domain: str
-    """What the task's source calls its field; empty where it says nothing. Never embedded on its own."""
+    """Name that the task's source gives its field, or empty. It is never embedded on its own."""
 
     description: str
     context: Mapping[str, Any] = field(default_factory=dict)
-    """What was given with the task; values that JSON can hold."""
+    """Further input that came with the task, in values that JSON can hold."""
 
     verification: VerificationSpec = field(default_factory=VerificationSpec)
 
@@ -65,7 +65,7 @@ class Outcome:
     """How an attempt ended."""
 
     success: bool | None
-    """None where the source does not say; unknown is never counted as a failure."""
+    """None if the source does not say. An unknown outcome is never counted as a failure."""
 
     partial_score: float | None = None
     """In [0, 1], or None."""
@@ -88,17 +88,17 @@ class Trajectory:
     outcome: Outcome
     agent_id: str = ""
     timestamp: datetime | None = None
-    """When it ended, with a time zone; None where the source does not say."""
+    """Time when it ended, with a time zone, or None if the source does not say."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """What the source says of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
+    """Facts that the source gives of the attempt, such as `source`, `trial`, `model`, `solution`, `feedback`."""
 
     id: str = field(default_factory=new_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experience:
-    """What is remembered of one attempt."""
+    """The memory of one attempt."""
 
     id: str
     task: Task
@@ -108,7 +108,7 @@ class Experience:
     """The text whose embedding finds this experience."""
 
     created_at: datetime
-    """When the attempt ended, or, where its source does not say, when it was stored."""
+    """Time when the attempt ended, or, if its source does not say, when it was stored."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     solution_output: str = ""
@@ -139,7 +139,7 @@ class CodeConcept:
 
     id: str = field(default_factory=new_id)
     name: str
-    """An identifier that people understand; of Python code, the name of the function that it defines."""
+    """An identifier that people understand. For Python code, the name of the function that it defines."""
 
     description: str
     code: str
@@ -151,14 +151,14 @@ class CodeConcept:
 
     usage_count: int = 0
     success_rate: float = 0.0
-    """Of the uses whose outcome is known; 0 before there are any."""
+    """Share of successes among the uses with a known outcome, or 0 before there are any."""
 
     source: str = "imported"
     """`primitive`, `learned`, `composed` or `imported`."""
 
     language: str = "python"
     guidance: str = ""
-    """When to use it."""
+    """Advice on when to use it."""
 
     calls: tuple[str, ...] = ()
     """Ids of the concepts whose functions its code calls."""
@@ -171,14 +171,14 @@ class CodeConcept:
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     created_at: datetime | None = None
-    """When it was added; None before."""
+    """Time when it was added, or None before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """A way to go about tasks of a kind: when it applies, and what to do then.
+    """A way to go about tasks of a kind: the situation it applies to, and what to do then.
 
-    Whether it is retired is no part of it: that follows from its outcomes, or from what a person marked.
+    Whether it is retired is not part of it: that follows from its outcomes, or from what a person marked.
     """
 
     id: str = field(default_factory=new_id)
@@ -186,38 +186,40 @@ class Strategy:
     """A line to know it by."""
 
     situation: str
-    """When to apply it, stated for any task of the kind, with `{name}` where tasks differ."""
+    """Situation it applies to, stated for any task of the kind, with `{name}` where tasks differ."""
 
     suggestion: str
-    """What to do."""
+    """Advice on what to do."""
 
     parameters: tuple[Mapping[str, str], ...] = ()
-    """What differs between the tasks: `name`, `type`, and `description` or an `example`."""
+    """Values that differ between the tasks: `name`, `type`, and `description` or an `example`."""
 
     rationale: str = ""
-    """Why it should work, and what says so."""
+    """Reason why it should work, and the evidence for that."""
 
     usage_count: int = 0
     n_succeeded: int = 0
-    """Of its uses."""
+    """Number of uses that succeeded."""
 
     success_rate: float = 0.5
-    """As its bank's updater estimates it, in [0, 1]; 0.5 before it was used. May lie outside the interval that the
-    counts give, as updaters weigh late outcomes more."""
+    """Rate that its bank's updater estimates, in [0, 1]: 0.5 before it was used.
+
+    It may lie outside the interval that the counts give, because updaters weigh late outcomes more.
+    """
 
     sources: tuple[str, ...] = ()
     """Ids of the trajectories that it was abstracted from."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    """`derived_by` says what abstracted it: `template`, for no model, or the name of a language model."""
+    """Further facts. `derived_by` is `template`, or the name of the language model that abstracted it."""
 
     created_at: datetime | None = None
-    """When it was written; None before."""
+    """Time when it was written, or None before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an entry of a journal says of its relation to another one."""
+    """Relation of a journal entry to another one."""
 
     type: str
     """`caused_by`, `fixed_by`, `related`, `summarises` or `refers_to`."""
@@ -231,21 +233,21 @@ class JournalEntry:
 
     id: str = field(default_factory=new_id)
     entry_type: str
-    """`observation`, `crash_log`, `reflection`, `directive`, `task`, or one that its journal was told of."""
+    """`observation`, `crash_log`, `reflection`, `directive`, `task`, or a type of the journal's own."""
 
     content: str
     generation: int
-    """Of the agent that wrote it; 0 where it does not count any."""
+    """Generation of the agent that wrote it, or 0 if it does not count any."""
 
     created_at: datetime | None = None
-    """When it was written; None before."""
+    """Time when it was written, or None before."""
 
     importance: float = 0.5
-    """In [0, 1]; what has come of it since is not in it."""
+    """Importance in [0, 1] at the time of writing. Later uses are not part of it."""
 
     metadata: Mapping[str, Any] = field(default_factory=dict)
     tier: str = "hot"
-    """`hot`, `warm`, `cold` or `archived`: how far it is on the way to being forgotten."""
+    """`hot`, `warm`, `cold` or `archived`: its stage on the way to being forgotten."""
 
     links: tuple[Link, ...] = ()
-    """To other entries, by which it can be reached from those too."""
+    """Links to other entries, by which it can be reached from those too."""

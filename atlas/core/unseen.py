@@ -1,4 +1,4 @@
-"""Characters of a text that nobody sees, written out as Python writes them, so that a reader knows of them."""
+"""Invisible characters of a text, written out as Python writes them, so that a reader knows of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _UNSEEN = re.compile(
     r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     r"\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
 )
-"""What orders a terminal about, ends a line, turns the direction of what follows it, or is there but not seen."""
+"""Characters that control a terminal, end a line, change the direction of text, or cannot be seen."""
 
 NON_JOINER, JOINER, AS_EMOJI, KEYCAP = "\u200c", "\u200d", "\ufe0f", "\u20e3"
 
@@ -21,15 +21,15 @@ _VIRAMA = 9
 
 
 def written_out(line: str) -> str:
-    """Return one line with every unseen character as its escape in Python, unless what stands beside it needs it.
+    """Return one line with every invisible character as its Python escape, unless its neighbours need it.
 
-    That is a joiner or non-joiner between letters or, as the first, between emoji, and what chooses a sign's emoji.
+    A joiner or non-joiner is kept between letters, a joiner between emoji too, and so is the selector of an emoji form.
     """
     return _UNSEEN.sub(_seen, line)
 
 
 def has_unseen(text: str) -> bool:
-    """Whether a text holds a character that nobody sees, needed or not."""
+    """Return whether a text holds an invisible character, needed or not."""
     return _UNSEEN.search(text) is not None
 
 

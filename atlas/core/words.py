@@ -32,7 +32,7 @@ STOP_WORDS = frozenset(
 
 
 def words(text: str) -> set[str]:
-    """The words of a text that may name something: no stop words, and nothing with a digit in it, as ids have."""
+    """Return the words of a text that may name its subject: no stop words, and no word with a digit, as ids have."""
     found = set()
     for token in _WORD.findall(text):
         if any(character.isdigit() for character in token):

@@ -1,1 +1,1 @@
-"""Texts as vectors: the model, how long texts are cut for it, and what it was asked before."""
+"""Texts as vectors: the model, the windows of long texts, and an embedder that remembers its vectors."""

@@ -1,4 +1,4 @@
-"""An embedder that embeds each text once, for runs that ask for the same texts again and again."""
+"""An embedder that embeds each text once, for runs that ask for the same texts repeatedly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.protocols.infra import Embedder
 
 
 class RememberingEmbedder:
-    """Another embedder, with every vector that it has made; they are held until it goes."""
+    """Another embedder, with every vector that it has made. They are held as long as it lives."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = whole_embedder(embedder)
@@ -26,19 +26,19 @@ class RememberingEmbedder:
         return self._embedder.dimension
 
     def encode(self, text: str) -> Vector:
-        """The vector of one document."""
+        """Return the vector of one document."""
         vector: Vector = self.encode_batch([text])[0]
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """The vector of a question."""
+        """Return the vector of a question."""
         if text not in self._queries:
             encode = getattr(self._embedder, "encode_query", self.encode)
             self._queries[text] = encode(text)
         return self._queries[text]
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """The vectors of several documents."""
+        """Return the vectors of several documents."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
         if missing:
             self._documents.update(zip(missing, self._embedder.encode_batch(missing), strict=True))
@@ -46,5 +46,5 @@ class RememberingEmbedder:
         return np.stack(vectors) if vectors else np.zeros((0, self.dimension), np.float32)
 
     def __getattr__(self, name: str) -> Any:
-        """What else the embedder offers, such as its checksum."""
+        """Return any other member of the embedder, such as its checksum."""
         return getattr(self._embedder, name)

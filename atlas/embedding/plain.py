@@ -1,4 +1,4 @@
-"""Any object with `encode` as an embedder: what it lacks of the other members is made up for."""
+"""Any object with `encode` as an embedder: the other members that it lacks are made up for."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.infra.offering import offered, offers
+from atlas.infra.duck_typing import offered, offers
 from atlas.protocols.infra import Embedder, WholeEmbedder
 
 MEMBERS = ("model_name", "dimension", "encode_batch")
 """Members of a `WholeEmbedder` beside `encode`."""
 
 OPTIONAL = ("windows", "count_tokens", "checksum")
-"""What an embedder may offer besides, and nothing makes up for."""
+"""Members that an embedder may have besides, and that nothing makes up for."""
 
 MEASURED = "dimension"
 """A text that is embedded to see how long the vectors are."""
 
 
 def whole_embedder(given: Embedder) -> WholeEmbedder:
-    """Return an embedder with every member: itself where it has them, else one that makes up for those it lacks.
+    """Return an embedder with every member: itself if it has them, else one that makes up for those it lacks.
 
     Raises:
         InvalidInput: It has no `encode`, or one that has to be awaited.
@@ -41,10 +41,10 @@ def whole_embedder(given: Embedder) -> WholeEmbedder:
 
 
 class PlainEmbedder:
-    """An embedder over an object of which `encode` alone is needed; whatever else it has is used.
+    """An embedder over an object that needs `encode` alone. It uses whatever else the object has.
 
-    Its vectors become of unit length. A store is bound to its `model_name`, or, where it has none, to the name of its
-    class, so that of two models of one class only the dimension tells which is which.
+    Its vectors are scaled to unit length. A store is bound to its `model_name`, or, if it has none, to the name of its
+    class. Then only the dimension tells two models of one class apart.
     """
 
     def __init__(self, encoder: Embedder) -> None:
@@ -61,7 +61,7 @@ class PlainEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Length of its vectors, for which a text is embedded where nothing says it."""
+        """Length of its vectors. A text is embedded to find it, if nothing says it."""
         return int(offered(self._encoder, "dimension") or len(self.encode(MEASURED)))
 
     def encode(self, text: str) -> Vector:
@@ -76,12 +76,15 @@ class PlainEmbedder:
         return _unit(together(texts)) if together else np.stack([self.encode(text) for text in texts])
 
     def encode_query(self, text: str) -> Vector:
-        """Return the vector of a question: the encoder's own way, where it has one."""
+        """Return the vector of a question, by the encoder's own way if it has one."""
         return _vector((offered(self._encoder, "encode_query") or self._encoder.encode)(text))
 
 
 def _unit(vectors: npt.ArrayLike) -> Vectors:
-    """Return vectors as rows of unit length; one without a direction stays as it is, for the store to refuse."""
+    """Return vectors as rows of unit length.
+
+    A row without a direction stays as it is, for the store to refuse.
+    """
     rows = np.atleast_2d(np.asarray(vectors, np.float32))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     lengths[lengths == 0] = 1.0

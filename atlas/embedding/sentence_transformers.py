@@ -16,8 +16,7 @@ import numpy as np
 
 from atlas.core.errors import EmbeddingUnavailable
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.cutting import Cutter
-from atlas.embedding.windows import MAX_QUERY_WINDOWS, MAX_WINDOWS, Span, mean_direction
+from atlas.embedding.chunking import MAX_QUERY_WINDOWS, MAX_WINDOWS, Cutter, Span, mean_direction
 from atlas.protocols.infra import Embedder, Progress
 
 __all__ = [
@@ -41,7 +40,7 @@ _DIMENSIONS = {BUNDLED: 384, PREFERRED: 768, "BAAI/bge-small-en-v1.5": 384, "BAA
 _TEXTS_BETWEEN_PROGRESS = 512
 
 _SURELY_FITS = 100
-"""Characters of ASCII that fit every model's window, as none makes more than one word piece of each."""
+"""Number of ASCII characters that fit every model's window, since none makes more than one word piece of each."""
 
 
 class SentenceTransformerEmbedder:
@@ -61,22 +60,22 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of its vectors; known without loading for the common models."""
+        """Length of its vectors, known without loading for the common models."""
         known = _DIMENSIONS.get(self.model_name)
         return known if known is not None else int(self._loaded().get_embedding_dimension())
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the weights, where it is known in advance."""
+        """SHA-256 of the weights, if it is known in advance."""
         return _BUNDLED_SHA256 if self.model_name == BUNDLED else ""
 
     def encode(self, text: str) -> Vector:
-        """The vector of one document, shape (dim,)."""
+        """Return the vector of one document, shape (dim,)."""
         vector: Vector = self.encode_batch([text])[0]
         return vector
 
     def encode_query(self, text: str) -> Vector:
-        """The vector of a question, with the model's query instruction where it has one.
+        """Return the vector of a question, with the model's query instruction if it has one.
 
         That of a question longer than the model's window is the mean direction of at most `MAX_QUERY_WINDOWS` windows.
         """
@@ -85,11 +84,11 @@ class SentenceTransformerEmbedder:
         return mean_direction(self.encode_batch([instruction + text[start:end] for start, end in spans]))
 
     def windows(self, text: str) -> list[Span]:
-        """Pieces of a text, in characters, each of which the model reads whole; together they are the text.
+        """Return spans of characters that cover a text, each of which the model reads whole.
 
         Neighbours overlap by about a quarter. A text that needs more than `MAX_WINDOWS` has so many spread evenly over
-        it, with gaps between them. One piece for a text that fits, and for every text where the model's tokenizer, not
-        being one of the package `tokenizers`, cannot tell where its word pieces stand.
+        it, with gaps between them. A text that fits has one. So has every text if the model's tokenizer is not one of
+        the package `tokenizers`, and cannot tell where its word pieces are.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -97,7 +96,7 @@ class SentenceTransformerEmbedder:
         return self._spans(text, "", MAX_WINDOWS)
 
     def count_tokens(self, text: str) -> int | None:
-        """How many word pieces a text has, however long it is; None where the model's tokenizer cannot tell.
+        """Return the number of word pieces in a text of any length, or None if the tokenizer cannot tell.
 
         Raises:
             EmbeddingUnavailable: The model, whose tokenizer is needed, cannot be loaded.
@@ -106,7 +105,7 @@ class SentenceTransformerEmbedder:
         return cutter.n_pieces(text) if cutter else None
 
     def encode_batch(self, texts: list[str], on_progress: Progress | None = None) -> Vectors:
-        """The vectors of several documents, shape (n, dim).
+        """Return the vectors of several documents, shape (n, dim).
 
         Raises:
             EmbeddingUnavailable: The weights cannot be loaded.
@@ -128,7 +127,7 @@ class SentenceTransformerEmbedder:
         return cutter.spans(text, instruction=instruction, max_windows=max_windows) if cutter else [(0, len(text))]
 
     def _loaded_cutter(self) -> Cutter | None:
-        """None for a model without a window, or without a tokenizer that tells where its pieces stand in the text."""
+        """Return None for a model without a window, or whose tokenizer does not tell where its pieces are."""
         model = self._loaded()
         tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
         if self._cutter is None and tokenizer is not None and model.max_seq_length is not None:
@@ -176,10 +175,11 @@ class ModelChoice:
 
 
 def choose_model(wanted: str = "", *, timeout_seconds: float = 3.0, announce: Callable[[str], None]) -> ModelChoice:
-    """The model for a new store: the wanted one, else bge-base where its weights are or can be fetched, else MiniLM.
+    """Return the model for a new store: the wanted one, else bge-base if its weights can be had, else MiniLM.
 
     Args:
-        timeout_seconds: How long the model hub has to answer before the bundled model is used.
+        wanted: A model's name, or empty.
+        timeout_seconds: Longest wait for the model hub before the bundled model is used.
         announce: Told before anything that takes long.
     """
     if wanted:
@@ -200,13 +200,13 @@ def choose_model(wanted: str = "", *, timeout_seconds: float = 3.0, announce: Ca
 
 
 def canonical_name(model: str) -> str:
-    """One name for each model, however it is spelt."""
+    """Return one name for each model, however it is spelt."""
     name = model.removeprefix("sentence-transformers/")
     return name if name == BUNDLED else model
 
 
 def bundled_weights() -> Path:
-    """The directory of the bundled model.
+    """Return the directory of the bundled model.
 
     Raises:
         EmbeddingUnavailable: The package is missing, or its weights are not the known ones.

@@ -1,1 +1,1 @@
-"""How well retrieval works: tasks with known answers, metrics, intervals, baselines, ablation and reports."""
+"""Quality of retrieval: tasks with known answers, metrics, intervals, baselines, ablation and reports."""

@@ -1,8 +1,8 @@
-"""Ablation: what each memory contributes, by replaying a stream of attempts into memories with parts taken away.
+"""Ablation: the contribution of each memory, by replaying attempts into memories with parts taken away.
 
-Before an attempt is stored, its task is asked for, so that what is found can only be what came before. Nothing acts on
-what is found: the attempts went as they went. So this measures what an agent would have been shown, and not what would
-have become of it.
+Each attempt's task is asked for before the attempt is stored, so only earlier attempts can be found. Nothing acts on
+what is found: the attempts went as they went. So this measures what an agent would have been shown, and not how it
+would have done with that.
 """
 
 from __future__ import annotations
@@ -30,71 +30,77 @@ CONFIGURATIONS: Mapping[str, frozenset[str]] = {
     **{f"no-{name}": frozenset(MEMORIES) - {name} for name in MEMORIES},
     "no-memory": frozenset(),
 }
-"""The memories that each has, by its name."""
+"""Memories of each configuration, by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationRow:
-    """What one configuration would have shown."""
+    """Figures of one configuration."""
 
     name: str
     memories: tuple[str, ...]
     hit_1: Estimate | None
-    """Share of the attempts at a task that was tried before for which a memory's first hit is of that task; None where
-    no task was tried twice."""
+    """Share of the attempts at a task tried before for which a memory's first hit is of that task.
+
+    None if no task was tried twice.
+    """
 
     hit_k: Estimate | None
-    """The same, of a memory's first `K`."""
+    """The same for the first `K` hits of a memory."""
 
     chance_1: float
-    """`hit_1` if each memory gave what it held in a random order: of several, one alone has to hit. 0 where no task was
-    tried twice."""
+    """`hit_1` if each memory returned its records in random order. With several memories, one has to hit.
+
+    0 if no task was tried twice.
+    """
 
     chance_k: float
 
     agreement: Estimate | None
-    """Mean share of the outcomes of the experiences that were retrieved that are as the attempt then ended; None where
-    none was retrieved. Strategies come from successes alone, so that they foretell nothing."""
+    """Mean share of the retrieved outcomes that agree with how the attempt then ended.
+
+    None if none was retrieved. Strategies come from successes alone, so they predict nothing.
+    """
 
     n_foretold: int
-    """Attempts with a known outcome for which an outcome was retrieved."""
+    """Number of attempts with a known outcome for which an outcome was retrieved."""
 
     base_agreement: float | None
-    """What of all earlier attempts would agree with the same attempts: the mark that retrieval has to pass."""
+    """The same share among all earlier attempts: the mark that retrieval has to pass."""
 
     tokens: Estimate
-    """Of the prompt's block."""
+    """Tokens of the prompt's block."""
 
     n_shown: int
-    """Attempts for which the block was not empty."""
+    """Number of attempts for which the block was not empty."""
 
     n_held: Mapping[str, int]
-    """What each memory held in the end."""
+    """Number of records in each memory at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ablation:
-    """What a replay found."""
+    """The result of a replay."""
 
     model: str
     """The embedding model."""
 
     counted_with: str
-    """What counted the tokens."""
+    """Name of the tokenizer that counted."""
 
     n_attempts: int
     n_tasks: int
     n_repeated: int
-    """Attempts at a task that was tried before."""
+    """Number of attempts at a task that was tried before."""
 
     n_verbatim: int
-    """Those of them whose task is told word for word as before: finding it is no test of meaning."""
+    """Number of those whose task has the same text as before. Finding it is no test of meaning."""
 
     success_rate: float | None
-    """Among the known outcomes; None where none is known."""
+    """Share of successes among the known outcomes, or None if none is known."""
 
     is_timed: bool
-    """Whether all attempts say when they were made; else they were replayed in the order in which they were read."""
+    """True if all attempts have a time. Otherwise they were replayed in the order in which they were read."""
 
     budget_tokens: int
     k: int
@@ -113,14 +119,17 @@ def ablate(
     limit: int | None = None,
     on_progress: Progress | None = None,
 ) -> Ablation:
-    """Replay attempts, each into one memory system a configuration, in stores that go again.
+    """Replay attempts, each into one memory system a configuration, in temporary stores.
 
     Args:
+        trajectories: The attempts.
+        embedder: For all stores.
         configurations: Names in `CONFIGURATIONS`.
-        settings: Of the stores; where they lie is ignored.
+        settings: Of the stores, but for their directory, which is ignored.
+        budget_tokens: Most tokens of the prompt's block.
         seed: Of the intervals.
-        limit: The first so many in time are replayed; all of them where it is None.
-        on_progress: Told after each attempt of each configuration.
+        limit: Number of attempts to replay, first in time. By default all.
+        on_progress: Called after each attempt of each configuration.
 
     Raises:
         InvalidInput: There is no attempt, or no configuration of a name.
@@ -183,19 +192,19 @@ def _row(name: str, replayed: Sequence[Replayed], held: Mapping[str, int], seed:
 
 
 def _chance(replayed: Sequence[Replayed], k: int) -> float:
-    """Mean chance that one of k records of any memory, drawn at random from each, comes from the same task."""
+    """Return the mean chance that one of k records, drawn at random from each memory, comes from the same task."""
     missed = [math.prod(1.0 - expected_hit(ranking, k) for ranking in one.held) for one in replayed]
     return 1.0 - sum(missed) / len(missed) if missed else 0.0
 
 
 def _agreed(one: Replayed, foretold: Sequence[float]) -> float:
-    """The mean share of success that was foretold, of what happened: of the success, or of the failure."""
+    """Return the mean predicted share of the outcome that came about, success or failure."""
     mean = sum(foretold) / len(foretold)
     return mean if one.trajectory.outcome.success else 1.0 - mean
 
 
 def _estimates(values: list[list[float]], replayed: Sequence[Replayed], seed: int) -> list[Estimate]:
-    """The mean of each column with its interval over tasks; none where there is no row."""
+    """Return the mean of each column with its interval over tasks, or nothing if there is no row."""
     if not values:
         return []
     table: Values = np.array(values, np.float64)

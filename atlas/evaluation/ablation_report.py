@@ -1,4 +1,4 @@
-"""What an ablation found, as text for a terminal, as Markdown and as JSON."""
+"""The report of an ablation as text for a terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ NONE = "–"
 
 
 def as_json(ablation: Ablation) -> str:
-    """All that is known, as one JSON object."""
+    """Return everything known as one JSON object."""
     return json.dumps(asdict(ablation), ensure_ascii=False, indent=1)
 
 
 def as_text(ablation: Ablation) -> str:
-    """The report as aligned columns."""
+    """Return the report as aligned columns."""
     return "\n".join([_head(ablation), "", *aligned(_grid(ablation)), "", *notes(ablation)])
 
 
 def as_markdown(ablation: Ablation) -> str:
-    """The report as a table."""
+    """Return the report as a table."""
     return "\n".join([_head(ablation), "", *table(_grid(ablation)), "", *(f"- {note}" for note in notes(ablation))])
 
 
 def notes(ablation: Ablation) -> list[str]:
-    """How to read the figures, and what they cannot say."""
+    """Return how to read the figures, and what they cannot say."""
     said = [
         f"hit@k: of the {ablation.n_repeated:,} attempts at a task that was tried before, those for which one of a "
         "memory's first k hits comes from that task; chance beside it is what random orders of all that each memory "

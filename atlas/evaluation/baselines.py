@@ -12,11 +12,11 @@ import numpy.typing as npt
 from atlas.evaluation.measures import Ranking, plain_words
 
 K1, B = 1.2, 0.75
-"""How soon repeating a word stops to matter, and how much long texts are held back: the usual values."""
+"""BM25's usual values for how soon repeating a word stops to matter, and how much long texts are held back."""
 
 
 class PlainBM25:
-    """A retriever that ranks texts by the words that they share with the query; no stemming, no stop words.
+    """A retriever that ranks texts by the words that they share with the query, without stemming or stop words.
 
     Source:
         Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009; inverse document frequency as in
@@ -39,7 +39,7 @@ class PlainBM25:
         self._postings = {word: np.array(pairs, np.int64) for word, pairs in postings.items()}
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """The texts that share a word with the query, the highest value first; equal ones as they came."""
+        """Return the texts that share a word with the query, highest value first, ties in their given order."""
         values = self._values(text)
         order = (self._ids[position] for position in np.argsort(-values, kind="stable") if values[position] > 0)
         return Ranking(tuple(record_id for record_id in order if record_id not in without)[:depth])

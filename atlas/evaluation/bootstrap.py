@@ -1,4 +1,4 @@
-"""Which queries are for choosing and which for reporting, and how sure a mean over queries is."""
+"""The split of tasks into a half to choose on and one to report on, and intervals of means over queries."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Half = Literal["dev", "test", "both"]
 """The half to choose on, the half to report on, or all."""
 
 SPLIT_SEED = 4
-"""Fixed before anything was tuned; another one would let what was tuned on into what is reported."""
+"""Seed of the split, fixed before anything was tuned. Another one would report on tasks that were tuned on."""
 
 MIN_GROUPS = 5
-"""Groups under which resampling them says nothing."""
+"""Number of groups below which resampling them says nothing."""
 
 N_RESAMPLES = 2_000
 
@@ -29,26 +29,26 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over queries, and how sure it is."""
+    """A mean over queries, with its uncertainty."""
 
     mean: float
     interval: Interval | None
-    """Where it would lie in 95 % of samples of other tasks of the kind; None under `MIN_GROUPS` tasks."""
+    """95 % interval over samples of other tasks of the kind, or None under `MIN_GROUPS` tasks."""
 
 
 def is_test(group: str, seed: int = SPLIT_SEED) -> bool:
-    """Whether a task's queries are reported on rather than chosen on: about half of all tasks, the same ones always."""
+    """Return whether a task's queries are reported on, not chosen on: about half of all tasks, always the same."""
     digest = hashlib.blake2b(f"{seed}:{group}".encode("utf-8", "replace"), digest_size=8).digest()
     return bool(digest[-1] & 1)
 
 
 def is_in(half: Half, group: str) -> bool:
-    """Whether a task's queries belong to a half."""
+    """Return whether a task's queries belong to a half."""
     return half == "both" or is_test(group) == (half == "test")
 
 
 def estimates(values: Values, groups: Sequence[str], *, seed: int) -> list[Estimate]:
-    """The mean of each column with its percentile bootstrap interval.
+    """Return the mean of each column with its percentile bootstrap interval.
 
     Queries of one task are not independent, so tasks are drawn with replacement and bring all their queries.
 

@@ -1,4 +1,4 @@
-"""A store that looks each question up once, for runs that rank the same candidates again and again."""
+"""A store that looks up each question once, for runs that rank the same candidates repeatedly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atlas.storage.collection import CollectionParts
 from atlas.storage.ledger_collection import LedgerCollection
 
 FEW = overfetch(1)
-"""Candidates of a question up to which they are kept: those of many would take gigabytes."""
+"""Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""
 
 
 class RememberingStore(LedgerCollection):
-    """A collection as it was when it was first asked; what it has found is held until it goes."""
+    """A collection as it was when it was first asked. Its answers are held as long as it lives."""
 
     def __init__(self, parts: CollectionParts) -> None:
         super().__init__(parts)
@@ -33,7 +33,7 @@ class RememberingStore(LedgerCollection):
         *,
         with_buried: bool = True,
     ) -> Candidates:
-        """What might be meant; one text has one vector here, so the text is what is remembered."""
+        """Return the candidates for a text, remembered by the text because it always has the same vector here."""
         if text is None or where is not None or n > FEW:
             return super().candidates(embedding, text, n, where, with_buried=with_buried)
         asked = (embedding is not None, text, n, with_buried)
@@ -42,7 +42,7 @@ class RememberingStore(LedgerCollection):
         return self._found[asked]
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """The records found, in the order of `ids`."""
+        """Return the records found, in the order of `ids`."""
         missing = [record_id for record_id in ids if record_id not in self._rows]
         self._rows.update({row["id"]: row for row in (super().get(missing) if missing else [])})
         return [self._rows[record_id] for record_id in ids if record_id in self._rows]

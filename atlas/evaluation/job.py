@@ -17,19 +17,19 @@ from atlas.protocols.infra import Progress
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateOwn(MemoryJob):
-    """Try all ways to search a store, its profiles among them, on its own attempts; saved as an `EvaluationFile`."""
+    """A trial of all ways to search a store, profiles included, on its own attempts, saved as an `EvaluationFile`."""
 
     seed: int = 0
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
+        """Evaluate the store and save the result."""
         with self.opened(on_progress) as memory:
             found = evaluated_now(memory, seed=self.seed, on_progress=on_progress)
             EvaluationFile(Path(self.out), memory.experience.collection_name).save(found)
 
 
 def evaluated_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -> OwnEvaluation:
-    """What can be measured on a store now.
+    """Return what can be measured on a store now.
 
     Raises:
         NotFound: There is nothing to compare with.
@@ -53,6 +53,6 @@ def evaluated_now(memory: MemorySystem, *, seed: int, on_progress: OnProgress) -
 
 
 def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
-    """The weights of each profile that can be used, by its name."""
+    """Return the weights of each profile that can be used, by its name."""
     every = memory.storage.profiles.every()
     return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}

@@ -1,4 +1,4 @@
-"""How well a store is searched that nobody has judged: its own attempts are the queries, and the answers too."""
+"""Evaluation of a store without judgements: its own attempts are the queries, and the answers too."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from atlas.evaluation.metrics import SAME
 from atlas.protocols.infra import Progress
 
 MAX_QUERIES = 500
-"""Attempts of a large store that are asked for, drawn at random."""
+"""Most attempts of a store that are asked for. Those of a larger one are drawn at random."""
 
 LOOKED_AT = 4
-"""Records whose outcomes are held against the actual one: as many as a search gives an agent by default."""
+"""Number of records whose outcomes are compared with the actual one: as many as a search returns by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What evaluating needs of a record."""
+    """The fields of a record that an evaluation needs."""
 
     id: str
     task_id: str
@@ -32,7 +32,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeDifference:
-    """How much more accurate one retriever's outcomes are than another's, and how much farther off."""
+    """Differences in accuracy and Brier score between the outcomes of two retrievers."""
 
     accuracy: Estimate
     brier: Estimate
@@ -40,25 +40,25 @@ class OutcomeDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeRow:
-    """How well the outcomes of what one retriever found foretell how an attempt went."""
+    """Quality of predicting how an attempt went by the outcomes of what one retriever found."""
 
     name: str
     accuracy: Estimate
-    """Share of the attempts that ended as most of those found did; an even split counts half."""
+    """Share of the attempts that ended as most of those found did. An even split counts half."""
 
     brier: Estimate
-    """Mean squared distance of the share of successes among those found from the outcome; 0 is best."""
+    """Mean squared distance of the share of successes among those found from the outcome. 0 is best."""
 
     n_guessed: int
-    """Attempts for which nothing with a known outcome was found; the base rate stands in."""
+    """Number of attempts for which nothing with a known outcome was found. The base rate stands in."""
 
     differences: Mapping[str, OutcomeDifference] = field(default_factory=dict)
-    """From each row that it is compared with: the mean over the same attempts of its value − that one's."""
+    """Differences from each row that it is compared with: mean over the same attempts of its value − that one's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeAgreement:
-    """Whether attempts end as those that are found for them did."""
+    """Agreement of the outcomes of attempts with those of what is found for them."""
 
     n_attempts: int
     n_groups: int
@@ -69,21 +69,23 @@ class OutcomeAgreement:
 
     @property
     def base_accuracy(self) -> float:
-        """Accuracy of always saying what is more frequent."""
+        """Accuracy of always predicting the more frequent outcome."""
         return max(self.base_rate, 1.0 - self.base_rate)
 
     @property
     def base_brier(self) -> float:
-        """Brier score of always saying the base rate."""
+        """Brier score of always predicting the base rate."""
         return self.base_rate * (1.0 - self.base_rate)
 
 
 def leave_one_out(attempts: Sequence[Attempt], *, half: Half, seed: int, limit: int = MAX_QUERIES) -> RetrievalTask:
-    """Each attempt at a task that was tried more than once, taken out and asked for: the others should be found.
+    """Return a task whose queries are the attempts at tasks tried more than once, each to find the others at its task.
 
     Args:
-        half: Which tasks to draw from.
-        seed: Of the draw, where there are more than `limit`.
+        attempts: All attempts of the store.
+        half: The tasks to draw from.
+        seed: Of the draw, if there are more than `limit`.
+        limit: Most queries.
     """
     by_task: dict[str, list[str]] = defaultdict(list)
     for attempt in attempts:
@@ -113,12 +115,17 @@ def outcome_agreement(
     limit: int = MAX_QUERIES,
     on_progress: Progress | None = None,
 ) -> OutcomeAgreement | None:
-    """Foretell each attempt's outcome from those of the others that are found for its task; None where none is known.
+    """Predict each attempt's outcome from those of the others that are found for its task.
+
+    None if no outcome is known.
 
     Args:
-        half: Which tasks to draw from.
+        attempts: All attempts of the store.
+        retrievers: The rows of the report.
+        half: The tasks to draw from.
         seed: Of the draw, and of the intervals.
-        on_progress: Told after each retriever.
+        limit: Most attempts.
+        on_progress: Called after each retriever.
     """
     outcomes = {attempt.id: attempt.success for attempt in attempts if attempt.success is not None}
     drawn = _drawn([attempt for attempt in attempts if attempt.id in outcomes], half, seed, limit)
@@ -138,12 +145,12 @@ def outcome_agreement(
 
 @dataclass(frozen=True, slots=True)
 class _Foretold:
-    """What one retriever's answers foretold."""
+    """Predictions from one retriever's answers."""
 
     name: str
     against: Sequence[str]
     values: Values
-    """A row an attempt: whether it was foretold rightly, and the squared distance."""
+    """A row an attempt: 1 for a right prediction, and the squared distance."""
 
     n_guessed: int
 
@@ -180,14 +187,14 @@ def _difference(values: Values, groups: Sequence[str], seed: int) -> OutcomeDiff
 
 
 def _share(retriever: Retriever, attempt: Attempt, outcomes: Mapping[str, bool]) -> float | None:
-    """Share of successes among the outcomes of what is found for an attempt's task."""
+    """Return the share of successes among the outcomes of what is found for an attempt's task."""
     ranking = retriever.rank(attempt.text, frozenset({attempt.id}), LOOKED_AT)
     known = [outcomes[record_id] for record_id in ranking.ids if record_id in outcomes]
     return sum(known) / len(known) if known else None
 
 
 def _drawn(attempts: Sequence[Attempt], half: Half, seed: int, limit: int) -> list[Attempt]:
-    """At most so many of the attempts of a half, in their order."""
+    """Return at most so many of the attempts of a half, in their order."""
     eligible = [attempt for attempt in attempts if is_in(half, _group(attempt))]
     if len(eligible) <= limit:
         return eligible

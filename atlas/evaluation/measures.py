@@ -1,4 +1,4 @@
-"""Retrieval tasks with known answers, and how well each way to retrieve does at them."""
+"""Retrieval tasks with known answers, and the measures of each way to retrieve on them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class JudgedQuery:
 
     text: str
     grades: Mapping[str, int]
-    """Grade by record id, as in `atlas.evaluation.metrics`; what is not there has 0."""
+    """Grade by record id, as in `atlas.evaluation.metrics`. A record that is not there has 0."""
 
     group: str
-    """The task that it is about: decides its half, and is what is resampled."""
+    """The task that it is about, which decides its half and is the unit of resampling."""
 
     without: frozenset[str] = frozenset()
     """Records that are taken out for this query, such as the attempt that it was taken from."""
@@ -37,11 +37,11 @@ class RetrievalTask:
 
     name: str
     about: str
-    """One sentence: what the query is, and what counts as relevant."""
+    """One sentence on what the query is, and what counts as relevant."""
 
     queries: tuple[JudgedQuery, ...]
     nonsense: tuple[str, ...] = ()
-    """Queries that are about nothing in the records; the right answer is that nothing is relevant."""
+    """Queries that are about nothing in the records, so the right answer is that nothing is relevant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,26 +62,26 @@ class JudgedCorpus:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What was retrieved for a query."""
+    """Ids retrieved for a query."""
 
     ids: tuple[str, ...]
     """The best first, each once."""
 
     is_nothing: bool | None = None
-    """Whether it was said that nothing is relevant; None from what never says so."""
+    """True if the retriever said that nothing is relevant. None if it never says so."""
 
 
 class Retriever(Protocol):
-    """A way to retrieve: one row of the report."""
+    """A way to retrieve, which is one row of the report."""
 
     @property
     def name(self) -> str:
-        """What the report calls it."""
+        """Name of the row in the report."""
         ...
 
     @property
     def about(self) -> str:
-        """One sentence: how it ranks, and what was tuned for it on what."""
+        """One sentence on how it ranks, and what was tuned for it on what."""
         ...
 
     @property
@@ -90,56 +90,56 @@ class Retriever(Protocol):
         ...
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """The best records for a query, at most `depth`, none of them among `without`, nothing collapsed."""
+        """Return the best records for a query, at most `depth`, none of them among `without`, nothing collapsed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowResult:
-    """How well one way to retrieve did."""
+    """Measures of one way to retrieve."""
 
     name: str
     estimates: Mapping[str, Estimate]
-    """By metric."""
+    """Estimates by metric."""
 
     differences: Mapping[str, Mapping[str, Estimate]]
-    """From each row that it is compared with, by metric: the mean over the same queries of its value − that one's."""
+    """Differences from each compared row, by metric: mean over the same queries of its value − that one's."""
 
     silent: float | None
-    """Share of the queries to which it wrongly said that nothing is relevant; None from what never says so."""
+    """Share of the queries to which it wrongly said that nothing is relevant. None if it never says so."""
 
     nonsense_told: float | None
-    """Share of the nonsense to which it rightly said so; None from what never says so, or without nonsense."""
+    """Share of the nonsense to which it rightly said so. None if it never says so, or without nonsense."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """How well all of them did at one task."""
+    """Measures of all retrievers on one task."""
 
     name: str
     about: str
     n_records: int
     n_queries: int
-    """Queries of this half that something stored is relevant to; only they are measured."""
+    """Number of queries of this half with a relevant record. Only they are measured."""
 
     n_unanswerable: int
-    """Queries of this half that nothing stored is relevant to."""
+    """Number of queries of this half without a relevant record."""
 
     n_groups: int
-    """Tasks that the queries are about."""
+    """Number of tasks that the queries are about."""
 
     n_nonsense: int
     share_verbatim: float
-    """Share of the queries that a relevant record has word for word as its description: these are no test."""
+    """Share of the queries that equal the description of a relevant record, and so are no test."""
 
     word_overlap: float
-    """Share of a query's words that the nearest of the relevant descriptions has too, on average."""
+    """Mean share of a query's words that the nearest of the relevant descriptions has too."""
 
     chance: Mapping[str, float]
-    """Mean of each metric under a random order; exact."""
+    """Mean of each metric under a random order, exact."""
 
     rows: tuple[RowResult, ...]
-    """Empty where no query is of this half."""
+    """Empty if no query is of this half."""
 
 
 def evaluate(
@@ -151,12 +151,15 @@ def evaluate(
     seed: int,
     on_progress: Progress | None = None,
 ) -> TaskResult:
-    """Ask every query of one half of every retriever.
+    """Ask every retriever every query of one half.
 
     Args:
+        task: The queries and judgements.
         texts: The description of each record, by its id.
+        retrievers: The rows of the report.
+        half: The queries to ask.
         seed: Of the intervals.
-        on_progress: Told after each question.
+        on_progress: Called after each question.
 
     Raises:
         InvalidInput: A retriever ranked a record twice, or one that was taken out.
@@ -195,7 +198,7 @@ class _Tried:
 
 
 class _Asked:
-    """Counts questions for a progress bar."""
+    """A counter of questions for a progress bar."""
 
     def __init__(self, total: int, on_progress: Progress | None) -> None:
         self._total, self._done, self._on_progress = total, 0, on_progress
@@ -289,7 +292,7 @@ def _relevant_texts(query: JudgedQuery, texts: Mapping[str, str]) -> list[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """A text's words in lower case, in their order."""
+    """Return a text's words in lower case, in their order."""
     return re.findall(r"\w+", text.lower())
 
 

@@ -1,7 +1,7 @@
-"""How good a ranking is: hit, recall, reciprocal rank and nDCG, and what a random order would give on average.
+"""Metrics of a ranking: hit, recall, reciprocal rank and nDCG, and their means under a random order.
 
-All take what their judgements say of a ranking, and are 0 where nothing is relevant. Expectations under a random order
-are exact: each is a closed form of the hypergeometric distribution, nothing is simulated.
+All take a ranking with its judgements, and are 0 if nothing is relevant. Expectations under a random order are exact:
+each is a closed form of the hypergeometric distribution, nothing is simulated.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 
 RELATED, HELPS, SAME = 1, 2, 3
-"""Grades: somewhat related and worth seeing; clearly helps; the very problem. What was not judged has 0."""
+"""Grades: somewhat related, clearly helpful, and the same problem. A record without a judgement has 0."""
 
 DEPTH = 10
-"""Records of a ranking that are looked at: about what a person reads, or an agent is given."""
+"""Number of ranks that are looked at: about what a person reads, or an agent is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRanking:
-    """What the judgements of one query say of a ranking."""
+    """A ranking of one query's records with their grades."""
 
     found: tuple[int, ...]
     """Grade of each record that was retrieved, the best ranked first."""
@@ -38,28 +38,28 @@ class JudgedRanking:
 
 
 def is_relevant(grade: int) -> bool:
-    """Whether hit, recall and reciprocal rank count a record: it clearly helps, or is the very problem."""
+    """Return whether hit, recall and reciprocal rank count a record: it clearly helps, or is the same problem."""
     return grade >= HELPS
 
 
 def hit(ranking: JudgedRanking, k: int) -> float:
-    """1 where one of the first k is relevant, else 0."""
+    """Return 1 if one of the first k is relevant, else 0."""
     return float(any(map(is_relevant, ranking.found[:k])))
 
 
 def recall(ranking: JudgedRanking, k: int) -> float:
-    """The share of the relevant records that is among the first k; under 1 where there are more than k of them."""
+    """Return the share of the relevant records among the first k. It is under 1 if there are more than k of them."""
     return sum(map(is_relevant, ranking.found[:k])) / max(ranking.n_relevant, 1)
 
 
 def reciprocal_rank(ranking: JudgedRanking) -> float:
-    """1 / the rank of the first relevant record; 0 where none is among the first `DEPTH`."""
+    """Return 1 / the rank of the first relevant record, or 0 if none is among the first `DEPTH`."""
     ranks = (rank for rank, grade in enumerate(ranking.found[:DEPTH], start=1) if is_relevant(grade))
     return 1.0 / next(ranks, math.inf)
 
 
 def ndcg(ranking: JudgedRanking, k: int) -> float:
-    """Gain of the first k, each less the later it comes, as a share of the best possible order of all judged records.
+    """Return the gain of the first k, discounted by rank, as a share of the best possible order of all judged records.
 
     The gain is the grade itself and the discount log2(1 + rank), as in trec_eval and scikit-learn.
 
@@ -71,18 +71,21 @@ def ndcg(ranking: JudgedRanking, k: int) -> float:
 
 
 def expected_hit(ranking: JudgedRanking, k: int) -> float:
-    """`hit` under a random order: 1 − the chance to draw k records, none of them relevant."""
+    """Return `hit` under a random order: 1 − the chance to draw k records, none of them relevant."""
     n, n_relevant = ranking.n_records, ranking.n_relevant
     return 1.0 - math.comb(n - n_relevant, min(k, n)) / math.comb(n, min(k, n))
 
 
 def expected_recall(ranking: JudgedRanking, k: int) -> float:
-    """`recall` under a random order: each record is among the first k with the same chance."""
+    """Return `recall` under a random order: each record is among the first k with the same chance."""
     return min(k, ranking.n_records) / ranking.n_records if ranking.n_relevant else 0.0
 
 
 def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
-    """`reciprocal_rank` under a random order: the sum over ranks of the chance that the first relevant one is there."""
+    """Return `reciprocal_rank` under a random order.
+
+    That is the sum over ranks of 1 / rank times the chance that the first relevant record is there.
+    """
     n, n_relevant, expected, none_before = ranking.n_records, ranking.n_relevant, 0.0, 1.0
     for rank in range(1, min(DEPTH, n) + 1):
         here = min(n_relevant / (n - rank + 1), 1.0)
@@ -92,7 +95,7 @@ def expected_reciprocal_rank(ranking: JudgedRanking) -> float:
 
 
 def expected_ndcg(ranking: JudgedRanking, k: int) -> float:
-    """`ndcg` under a random order: the mean gain at every rank."""
+    """Return `ndcg` under a random order: the mean gain at every rank."""
     mean = sum(ranking.grades) / max(ranking.n_records, 1)
     ideal = _discounted(sorted(ranking.grades, reverse=True)[:k])
     return _discounted([mean] * min(k, ranking.n_records)) / ideal if ideal else 0.0
@@ -115,7 +118,7 @@ METRICS: Mapping[str, Metric] = {
     "MRR@10": Metric(reciprocal_rank, expected_reciprocal_rank),
     "nDCG@10": Metric(partial(ndcg, k=DEPTH), partial(expected_ndcg, k=DEPTH)),
 }
-"""What is reported, by name, in this order."""
+"""Metrics of the report by name, in its order."""
 
 
 def _discounted(gains: Sequence[float]) -> float:

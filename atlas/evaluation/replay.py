@@ -1,4 +1,4 @@
-"""Replay: asking a memory for each attempt's task before the attempt is stored, in the order of time."""
+"""Replay of attempts in the order of time, asking a memory for each one's task before the attempt is stored."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from atlas.protocols.infra import WholeEmbedder
 
 MEMORIES = ("experience", "concepts", "strategies")
 K = 5
-"""Hits of each memory that are looked at: as many as `query` gives."""
+"""Number of hits of each memory that are looked at: as many as `query` returns."""
 
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 Held = dict[str, dict[str, set[str]]]
-"""By memory and record, the trajectories that it comes from."""
+"""Trajectories that each record comes from, by memory and record."""
 
 PACE = timedelta(minutes=1)
-"""Between attempts of which nobody knows when they were made."""
+"""Time between attempts whose own times are unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """What was retrieved for one attempt, before it was stored."""
+    """Hits for one attempt, before it was stored."""
 
     trajectory: Trajectory
     rank: int | None
-    """The best place, in any memory's hits, of one that comes from its task; the first is 1."""
+    """Best rank, in any memory's hits, of one from the same task, from 1, or None if there is none."""
 
     seen: frozenset[str]
-    """Ids of the trajectories that what was retrieved comes from."""
+    """Ids of the trajectories that the hits come from."""
 
     outcomes: tuple[bool, ...]
-    """Those that are known of the experiences that were retrieved."""
+    """Known outcomes of the experiences that were retrieved."""
 
     n_before: int
-    """Attempts that came before."""
+    """Number of earlier attempts."""
 
     n_same: int
-    """Those of them that were at its task."""
+    """Number of earlier attempts at the same task."""
 
     held: tuple[JudgedRanking, ...]
-    """What each memory held, as a ranking of which nothing is known but how much of it comes from its task."""
+    """Content of each memory as a ranking in unknown order, of which only the share of the same task is known."""
 
     is_verbatim: bool
-    """Whether one of those tells its task word for word as this one does."""
+    """True if one of those has the same text for its task."""
 
     base_rate: float | None
-    """Share of successes among all attempts that came before; None where no outcome was known."""
+    """Share of successes among all earlier attempts, or None if no outcome was known."""
 
     n_tokens: int
 
@@ -71,14 +71,14 @@ class ReplayClock:
     at: datetime = EPOCH
 
     def now(self) -> datetime:
-        """The instant of the attempt that is replayed."""
+        """Return the instant of the attempt that is replayed."""
         return self.at
 
 
 def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]], bool]:
-    """Attempts in the order in which they were made, those of one instant together; whether the order is known.
+    """Return attempts in the order in which they were made, grouped by instant, and whether that order is known.
 
-    Where one does not say when it was made, all stay in the order in which they came, each by itself.
+    If one has no time, all stay in the order in which they came, each by itself.
     """
     if not all(trajectory.timestamp for trajectory in trajectories):
         return [[trajectory] for trajectory in trajectories], False
@@ -87,7 +87,7 @@ def in_time(trajectories: Sequence[Trajectory]) -> tuple[list[list[Trajectory]],
 
 
 def first_of(moments: Sequence[Sequence[Trajectory]], limit: int) -> Iterator[list[Trajectory]]:
-    """The first so many attempts."""
+    """Yield the first so many attempts."""
     for moment in moments:
         if limit <= 0:
             return
@@ -103,7 +103,7 @@ def replay(
     counter: TokenCounter,
     budget_tokens: int = BUDGET_TOKENS,
 ) -> Iterator[Replayed]:
-    """Ask for each attempt's task, then store it; of one instant all are asked for before one is stored."""
+    """Ask for each attempt's task, then store it. Those of one instant are all asked for before one is stored."""
     stored: list[Trajectory] = []
     held: Held = {}
     for moment in moments:
@@ -153,7 +153,7 @@ def _unordered(is_same: Sequence[bool]) -> JudgedRanking:
 
 
 def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
-    """By memory, for each hit in order, the trajectories that it comes from."""
+    """Return, by memory, the trajectories that each hit comes from, in order of the hits."""
     return [
         [(hit.item.trajectory_id,) for hit in result.experience_hits],
         [hit.item.found_in for hit in result.concept_hits],
@@ -165,7 +165,7 @@ def _sources(result: MemoryQueryResult) -> list[list[tuple[str, ...]]]:
 def scratch_memory(
     memories: frozenset[str], embedder: WholeEmbedder, settings: Settings
 ) -> Iterator[tuple[MemorySystem, ReplayClock]]:
-    """A memory system with these memories alone, over a store that is gone afterwards, and its clock."""
+    """Yield a memory system with these memories alone, over a temporary store, and its clock."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
     clock = ReplayClock()
     with tempfile.TemporaryDirectory(prefix="atlas-ablate-") as directory:
@@ -192,5 +192,5 @@ def _words(trajectory: Trajectory) -> list[str]:
 
 
 def task_of(trajectory: Trajectory) -> str:
-    """What tells the task of an attempt from others: its id, or what it says where it has none."""
+    """Return the identity of an attempt's task: its id, or its description if it has none."""
     return trajectory.task.id or trajectory.task.description

@@ -1,4 +1,4 @@
-"""What an evaluation found, as text for a terminal, as Markdown and as JSON."""
+"""The report of an evaluation as text for a terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ HALVES: Mapping[Half, str] = {
 }
 
 Grid = list[list[str]]
-"""Rows of cells; the first row is the heading."""
+"""Rows of cells, of which the first is the heading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What was measured, and how."""
+    """The result of an evaluation, with its conditions."""
 
     model: str
     """The embedding model."""
@@ -35,7 +35,7 @@ class Report:
     """Of the intervals and of draws from large stores."""
 
     retrievers: Mapping[str, str]
-    """How each row ranks, and what was tuned for it on what, by its name."""
+    """Description of how each row ranks, and what was tuned for it on what, by its name."""
 
     tasks: tuple[TaskResult, ...]
     outcomes: OutcomeAgreement | None = None
@@ -44,34 +44,34 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnEvaluation:
-    """What was measured on a store itself, and the state that it was measured in."""
+    """The result of evaluating a store on itself, and the state that it was in."""
 
     report: Report
     measured_at: str
-    """ISO 8601, in UTC."""
+    """Time in ISO 8601, in UTC."""
 
     revision: int
-    """Of the whole store."""
+    """Revision of the whole store."""
 
     ledger_id: str
     profiles: Mapping[str, Mapping[str, float]]
-    """The weights of each profile that could be used, by its name."""
+    """Weights of each profile that could be used, by its name."""
 
     in_use: str
     """The profile that searches used."""
 
 
 def as_json(report: Report) -> str:
-    """All that is known, as one JSON object."""
+    """Return everything known as one JSON object."""
     return json.dumps(asdict(report), ensure_ascii=False, indent=1)
 
 
 def from_json(text: str) -> Report:
-    """The report that `as_json` wrote.
+    """Return the report that `as_json` wrote.
 
     Raises:
-        ValueError: It is no JSON.
-        KeyError, TypeError: It is not of this version's form.
+        ValueError: It is not JSON.
+        KeyError, TypeError: It does not have this version's form.
     """
     held = json.loads(text)
     outcomes = held.pop("outcomes")
@@ -109,7 +109,7 @@ def _estimates_of(held: Mapping[str, Any]) -> dict[str, Estimate]:
 
 
 def as_text(report: Report) -> str:
-    """The report as aligned columns."""
+    """Return the report as aligned columns."""
     parts = [_head(report)]
     for task in report.tasks:
         parts += ["", _title(task), f"  {task.about}", f"  {_size(task)}", *aligned(_task_grid(task))]
@@ -119,7 +119,7 @@ def as_text(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """The report as headings and tables."""
+    """Return the report as headings and tables."""
     parts = [_head(report)]
     for task in report.tasks:
         parts += ["", f"### {_title(task)}", "", f"{task.about} {_size(task)}", "", *table(_task_grid(task))]
@@ -188,7 +188,7 @@ def _cells(by_metric: Mapping[str, Estimate], *, signed: bool = False) -> list[s
 
 
 def cell(estimate: Estimate, *, signed: bool = False) -> str:
-    """`.705 .61–.80`, with the interval where there is one; with signs `+.005 −.02…+.03`."""
+    """Return `.705 .61–.80`, with the interval if there is one, or with signs `+.005 −.02…+.03`."""
     mean, interval = _share(estimate.mean, signed=signed), estimate.interval
     return f"{mean} {_range(interval, signed)}" if interval else mean
 
@@ -202,7 +202,7 @@ def _silence(row: RowResult, shown: bool) -> list[str]:
 
 
 def _share(value: float, digits: int = 3, *, signed: bool = False) -> str:
-    """`.705`, `1.000`; with a sign `+.005`, `−.120`."""
+    """Return `.705` or `1.000`, or with a sign `+.005` or `−.120`."""
     text = f"{abs(value):.{digits}f}"
     sign = ("−" if value < 0 and float(text) else "+") if signed else ""
     return sign + text.removeprefix("0")
@@ -213,13 +213,13 @@ def _count(n: int, one: str, several: str) -> str:
 
 
 def aligned(grid: Grid) -> list[str]:
-    """The rows as lines for a terminal, in columns."""
+    """Return the rows as lines for a terminal, in columns."""
     widths = [max(len(row[at]) for row in grid if at < len(row)) for at in range(len(grid[0]))] if grid else []
     return ["  " + "  ".join(cell.ljust(widths[at]) for at, cell in enumerate(row)).rstrip() for row in grid]
 
 
 def table(grid: Grid) -> list[str]:
-    """The rows as lines of Markdown."""
+    """Return the rows as lines of Markdown."""
     if not grid:
         return []
     full = [row + [""] * (len(grid[0]) - len(row)) for row in grid]

@@ -1,4 +1,4 @@
-"""Evaluating a memory: its ways to retrieve as rows of a report, on judged corpora or on its own attempts."""
+"""Evaluation of a memory: its ways to retrieve as rows of a report, on judged corpora or on its own attempts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Embedder, Progress, WholeEmbedder
 
 Watch = Callable[[str], Progress]
-"""Told what begins; gives what to tell of its progress."""
+"""Callback that takes the name of what begins, and returns a callback for its progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search gave."""
+    """The result of a search."""
 
     experiences: Sequence[Experience]
     is_nothing: bool | None = None
-    """Whether it said that nothing is relevant; None where it cannot say so."""
+    """True if the search said that nothing is relevant. None if it cannot say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Row:
 
     name: str
     about: str
-    """One sentence: how it ranks, and what was tuned for it on what."""
+    """One sentence on how it ranks, and what was tuned for it on what."""
 
     search: Callable[[str, int], Answer]
     """From a query and a number of records."""
@@ -55,7 +55,7 @@ class Row:
     """Names of the rows that it is compared with."""
 
     def rank(self, text: str, without: Collection[str], depth: int) -> Ranking:
-        """The best records for a query but for those left out."""
+        """Return the best records for a query but for those left out."""
         answer = self.search(text, depth + len(without))
         ids = [self.id_of(experience) for experience in answer.experiences]
         return Ranking(tuple(record_id for record_id in ids if record_id not in without)[:depth], answer.is_nothing)
@@ -66,18 +66,18 @@ TUNED = "its weights were chosen on the development half"
 
 
 SIGNALS = ("meaning", "words", "success", "recency")
-"""What is taken away, one at a time; the other signals need a memory that has been used."""
+"""Signals that are taken away, one at a time. The other signals need a memory that has been used."""
 
 OWN_SIGNALS = (*SIGNALS, "use", "pin")
 
 
 def rows_of(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
-    """The ways to search a memory that are compared; none of them counts as a retrieval."""
+    """Return the ways to search a memory that are compared. None of them counts as a retrieval."""
     return _rows(memory, id_of, RankingWeights(), f"what `search` does; {TUNED}", SIGNALS)
 
 
 def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[Row, ...]:
-    """The same for what searches of this memory use now, and the other profiles of its store beside it."""
+    """Return the search of this memory as it is set up, and beside it the other profiles of its store."""
     used, weights = memory.storage.profiles.in_use(), memory.experience.weights
     named = f"profile {used.name!r}" if weights == used.weights else "the weights that it was opened with"
     others = [
@@ -100,7 +100,7 @@ def own_rows(memory: MemorySystem, id_of: Callable[[Experience], str]) -> tuple[
 
 
 def profile_row(name: str) -> str:
-    """What the report calls a profile that is not the one in use."""
+    """Return the name in the report of a profile that is not the one in use."""
     return f"profile {name}"
 
 
@@ -140,7 +140,7 @@ RRF_DEPTH = 100
 
 
 def fused(*searches: Callable[[str, int], Answer]) -> Callable[[str, int], Answer]:
-    """Several searches joined by the ranks that they give, the baseline that is usual.
+    """Return several searches joined by reciprocal rank fusion, the usual baseline.
 
     Source:
         Cormack, Clarke & Büttcher, SIGIR 2009.
@@ -160,16 +160,16 @@ def fused(*searches: Callable[[str, int], Answer]) -> Callable[[str, int], Answe
 
 
 Rows = Callable[[MemorySystem, Callable[[Experience], str]], Sequence[Row]]
-"""Makes the rows of a report, as `rows_of` does; give another one to compare settings."""
+"""Function that makes the rows of a report, as `rows_of` does. Give another one to compare settings."""
 
 
 def by_words(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
-    """Its keyword search."""
+    """Return its keyword search."""
     return lambda text, k: Answer(experience.search_words(text, k, as_typed=False))
 
 
 def by_best_match(experience: ChromaExperienceMemory) -> Callable[[str, int], Answer]:
-    """Its search, as it is set up; its answer is nothing where no hit is relevant enough to be shown."""
+    """Return its search as it is set up, whose answer is nothing if no hit is relevant enough to be shown."""
 
     def search(text: str, k: int) -> Answer:
         found = experience.retrieve(text, k, threshold=0.0, count_retrieval=False)
@@ -189,12 +189,16 @@ def evaluate_corpora(
     watch: Watch,
     rows_of: Rows = rows_of,
 ) -> Report:
-    """Store each corpus in a store of its own, which goes again, and try all ways to search on its tasks.
+    """Fill a temporary store with each corpus and try all ways to search on its tasks.
 
     Args:
-        settings: Of the stores; where they lie is ignored.
+        corpora: The attempts and the tasks on them.
+        embedder: For all stores.
+        settings: Of the stores, but for their directory, which is ignored.
+        half: The tasks to draw from.
         seed: Of the intervals.
-        watch: Told what begins, for a progress bar.
+        watch: Called with what begins, for a progress bar.
+        rows_of: Makes the rows of the report.
     """
     remembering = RememberingEmbedder(embedder)
     results: list[TaskResult] = []
@@ -211,7 +215,7 @@ def evaluate_corpora(
 
 
 def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, rows_of: Rows = own_rows) -> Report:
-    """Try all ways to search a memory on its own attempts; nothing is written, and nothing counts as retrieved.
+    """Try all ways to search a memory on its own attempts, without writing anything or counting a retrieval.
 
     Raises:
         NotFound: No task was tried twice and no outcome is known, so there is nothing to compare with.
@@ -238,7 +242,10 @@ def evaluate_own(memory: MemorySystem, *, half: Half, seed: int, watch: Watch, r
 
 
 def _remembering(memory: MemorySystem) -> MemorySystem:
-    """The same memory, which embeds and looks up each question once: every row asks the same ones."""
+    """Return the same memory with an embedder and a store that remember.
+
+    Every row asks the same questions, so each is embedded and looked up once.
+    """
     held, storage = memory.experience, memory.storage
     embedder = RememberingEmbedder(held.embedder)
     store = RememberingStore(storage.collection(COLLECTION).parts)
@@ -246,7 +253,7 @@ def _remembering(memory: MemorySystem) -> MemorySystem:
 
 
 def read_attempts(memory: MemorySystem) -> list[Attempt]:
-    """What evaluating needs of every experience that searches find, as they were stored."""
+    """Return the fields that evaluating needs of every experience that searches find, as they were stored."""
     return [
         Attempt(
             id=row["id"],
@@ -262,7 +269,7 @@ def read_attempts(memory: MemorySystem) -> list[Attempt]:
 def _filled(
     corpus: JudgedCorpus, embedder: WholeEmbedder, settings: Settings, on_progress: Progress
 ) -> Iterator[MemorySystem]:
-    """A memory that holds a corpus and nothing else, and that is gone afterwards."""
+    """Yield a temporary memory that holds a corpus and nothing else."""
     exact = replace(settings, read_only=False, exact_max_rows=sys.maxsize, index_lag_rows=sys.maxsize)
     with tempfile.TemporaryDirectory(prefix="atlas-evaluate-") as directory:
         memory = open_memory(directory, embedder=embedder, settings=exact)

@@ -1,1 +1,1 @@
-"""What sync and async code, processes and forks need, whatever they are used for."""
+"""Tools for sync and async code, processes and forks, whatever they are used for."""

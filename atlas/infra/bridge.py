@@ -30,13 +30,13 @@ ENDING = (KeyboardInterrupt, SystemExit, asyncio.CancelledError, StopIteration, 
 """Exceptions that would end more than the call that raised them, or that a future does not pass on."""
 
 CHECK_SECONDS = 1.0
-"""How often a waiting call looks whether the loop that should answer it was closed."""
+"""Time between two looks whether the loop that should answer a waiting call was closed."""
 
 _callers: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("atlas_callers_loop", default=None)
 
 
 def call(method: Callable[..., Awaitable[T]], *given: Any) -> T:
-    """Return what somebody else's method gives, whether it is sync or async.
+    """Return the result of another library's method, whether it is sync or async.
 
     Raises:
         BlockingCall: It is async, and this was called from inside the background loop.
@@ -92,7 +92,7 @@ def _log_failure(future: Future[Any]) -> None:
 
 
 async def _contained(awaitable: Awaitable[T]) -> T:
-    """Return what an awaitable gives; what would end the loop becomes an error of this call alone.
+    """Return the result of an awaitable, with whatever would end the loop as an error of this call alone.
 
     Raises:
         RuntimeError: It raised `SystemExit` or the like, though nobody asked this task to end.
@@ -164,7 +164,7 @@ class _Own:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop on, whatever one of its tasks does: what a task raised is its caller's."""
+    """Run a loop until the process ends, whatever its tasks raise: that is for their callers."""
     while not loop.is_closed():
         with suppress(KeyboardInterrupt, SystemExit):
             loop.run_forever()

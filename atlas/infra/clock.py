@@ -9,5 +9,5 @@ class SystemClock:
     """The present time, in UTC."""
 
     def now(self) -> datetime:
-        """The present."""
+        """Return the present."""
         return datetime.now(UTC)

@@ -1,8 +1,8 @@
-"""What must be put right around `os.fork`: locks and connections to files may not be carried into a child.
+"""Safety around `os.fork`: a child may not inherit locks or connections to files.
 
 SQLite keeps its file locks for each process, and in a forked child believes that it holds the parent's: a child that
 uses a connection of its own beside an inherited one writes without any lock, and what it writes is lost when the parent
-closes the file. So idle connections are closed before each fork; parent and child open new ones when they need them.
+closes the file. So idle connections are closed before each fork, and parent and child open new ones when needed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Protocol
 
 from filelock import FileLock, Timeout
 
-from atlas.infra.places import gone
+from atlas.infra.directories import gone
 
 
 class ForkAware(Protocol):
-    """Something that holds connections to files."""
+    """A holder of connections to files."""
 
     def before_fork(self) -> None:
         """Close what no thread is using, and begin nothing new until the fork is over."""
         ...
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Go on; in the child without anything that was in use."""
+        """Continue, in the child without anything that was in use."""
         ...
 
 
@@ -42,7 +42,7 @@ def watch(resource: ForkAware) -> None:
 
 
 def abandon(inherited: object) -> None:
-    """Keep what a child inherited in use from being closed there: that would release locks that are not its own."""
+    """Keep an object that a child inherited in use from being closed there: that would release the parent's locks."""
     _inherited.append(inherited)
 
 
@@ -75,7 +75,7 @@ class InterProcessLock:
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock inside the block; False where others kept it for longer than the timeout.
+        """Hold the lock inside the block, or yield False if others kept it for longer than the timeout.
 
         Raises:
             StoreUnavailable: The directory that it is in is gone; to lock nothing, it is not made again.

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from atlas.core.errors import StoreUnavailable
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import OwnEvaluation, as_json, from_json
-from atlas.infra.places import make_directory_in
+from atlas.infra.directories import make_directory_in
 from atlas.jobs.validation import check_form
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import Domain, MapRecipe, MemoryMap

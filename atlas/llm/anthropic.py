@@ -30,24 +30,27 @@ _ADDRESS = re.compile(r"https?://[\w.-]+|https?://\[[0-9a-fA-F:.]+\]")
 PRICED_HOST = "api.anthropic.com"
 TOOL = "answer"
 CACHEABLE_CHARACTERS = 512 * CHARACTERS_PER_TOKEN
-"""Of system prompt and schema; a shorter beginning is cached by no model."""
+"""Characters of system prompt and schema below which no model caches them."""
 
 MAX_WAIT_SECONDS = 60.0
-"""A service that asks for more patience than this counts as unavailable."""
+"""Longest wait that a service may ask for. One that asks for more counts as unavailable."""
 
 HINTS = {
     401: f"; check {KEY}",
     403: f"; check what the key in {KEY} may do",
     404: "; check ATLAS_LLM_MODEL and ATLAS_LLM_BASE_URL",
 }
-"""What to do, by status."""
+"""Advice by status."""
 
 PASSING = {408, 409, 429}
 """Statuses, beside those of a failing server, after which the same question may be answered."""
 
 
 def is_configured(settings: Settings) -> bool:
-    """Whether there is a model that may be asked, told from the settings alone; the SDK is not imported for it."""
+    """Return whether there is a model that may be asked.
+
+    The settings alone tell it, so the SDK is not imported.
+    """
     if settings.llm_base_url and not _ADDRESS.match(settings.llm_base_url):
         return False
     host = urlsplit(settings.llm_base_url).hostname or PRICED_HOST
@@ -63,16 +66,16 @@ class AnthropicLLM:
     """
 
     def __init__(self, settings: Settings, *, api_key: str | None = None, backoff_seconds: float = 0.5) -> None:
-        """Connect; nothing is asked yet.
+        """Connect, without asking anything yet.
 
         Args:
             settings: The model, the server, and how long and how often to try.
-            api_key: That of ANTHROPIC_API_KEY where it is None.
-            backoff_seconds: The first wait before a question is asked again; each later one is twice as long.
+            api_key: By default that of ANTHROPIC_API_KEY.
+            backoff_seconds: The first wait before a question is repeated. Each later one is twice as long.
 
         Raises:
             LLMUnavailable: There is no key, or asking is forbidden.
-            InvalidInput: The server's address is none.
+            InvalidInput: The server's address is not valid.
         """
         self._settings = settings
         self._service = _Service(settings, os.environ.get(KEY, "") if api_key is None else api_key, backoff_seconds)
@@ -85,16 +88,16 @@ class AnthropicLLM:
 
     @property
     def spent(self) -> Spent:
-        """What it has taken so far, over all operations; `spending.operation` has the account of one."""
+        """Tokens of all operations so far. `budget.operation` has the account of one."""
         return self._total.spent
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """The reply's text, or, with a schema, what the model gave as an object; see `LLMClient.complete`.
+        """Return the reply's text, or, with a schema, the object that the model gave, as `LLMClient.complete` says.
 
-        It counts for the `spending.operation` that asks, which may take ATLAS_LLM_BUDGET_TOKENS; outside of one, each
-        question is one.
+        It counts for the `budget.operation` that asks, which may take ATLAS_LLM_BUDGET_TOKENS. Outside of one, each
+        question is an operation.
         """
         room = max_tokens + self._settings.llm_thinking_tokens
         reserved = estimated_tokens(system, prompt, dump(schema) if schema else "") + room
@@ -123,7 +126,7 @@ class _Question:
     max_tokens: int
 
     def request(self, model: str, *, is_forced: bool) -> dict[str, Any]:
-        """What the Messages API takes."""
+        """Return the arguments of the Messages API."""
         is_cached = len(self.system) + len(dump(self.schema) if self.schema else "") >= CACHEABLE_CHARACTERS
         system = {"type": "text", "text": self.system} | ({"cache_control": {"type": "ephemeral"}} if is_cached else {})
         messages = [{"role": "user", "content": self.prompt}]
@@ -140,7 +143,7 @@ class _Question:
 
 
 class _Service:
-    """Puts questions to the model, again where the service is busy or fails.
+    """The service that questions are put to, repeatedly if it is busy or fails.
 
     The SDK's own retries are off: they obey a server that asks for hours of patience, and hold a thread meanwhile.
     """
@@ -153,7 +156,7 @@ class _Service:
         self.host = self._client.base_url.host
 
     async def ask(self, question: _Question) -> Message:
-        """The reply to a question."""
+        """Return the reply to a question."""
         import anthropic
 
         attempt = 0
@@ -234,7 +237,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _taken(message: Message) -> Spent:
-    """The tokens that a reply says it took, without their price."""
+    """Return the tokens that a reply took, without their price."""
     usage = getattr(message, "usage", None)
     return Spent(
         n_calls=1,
@@ -251,13 +254,13 @@ def _status(error: Exception) -> int | None:
 
 
 def _is_passing(error: Exception) -> bool:
-    """Whether the same question may be answered later; a timeout may, and a connection that broke."""
+    """Return whether the same question may be answered later, as after a timeout or a broken connection."""
     status = _status(error)
     return status is None or status in PASSING or status >= 500
 
 
 def _retry_after(error: Exception) -> float | None:
-    """The seconds of patience that the service asks for; None where it does not say."""
+    """Return the seconds of patience that the service asks for, or None if it does not say."""
     response = getattr(error, "response", None)
     try:
         return float(response.headers["retry-after"]) if response is not None else None
@@ -274,7 +277,7 @@ def _why(error: Exception) -> str:
 
 
 def _answer(message: Message, *, is_structured: bool) -> Any:
-    """The text of a reply, or the object that it gives.
+    """Return the text of a reply, or the object that it gives.
 
     Raises:
         LLMReplyInvalid: It was cut off or refused, or gives no object.

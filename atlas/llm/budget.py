@@ -1,4 +1,4 @@
-"""What asking a language model costs: tokens, their price, and a limit for each operation."""
+"""Costs of asking a language model: tokens, their price, and a limit for each operation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atlas.core.errors import LLMBudgetExceeded
 
 PRICES_AS_OF = "2026-10-10"
 CHARACTERS_PER_TOKEN = 3
-"""A low estimate for English, so that the tokens of a prompt are rather over- than underestimated."""
+"""A low estimate for English, so that the tokens of a prompt are overestimated rather than underestimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Price:
     written: float
     cache_read: float
     long_prompt: int | None = None
-    """Tokens of a prompt above which all its prices are `long_factor` times as high; None where they never are."""
+    """Tokens of a prompt above which all its prices are `long_factor` times as high, or None if they never are."""
 
     long_factor: float = 1.0
 
     @property
     def cache_written(self) -> float:
-        """For what is kept five minutes."""
+        """Price of tokens that are written to the five-minute cache."""
         return 1.25 * self.read
 
 
@@ -64,19 +64,19 @@ class Spent:
 
     n_calls: int = 0
     input_tokens: int = 0
-    """Read anew; what a cache held is counted apart."""
+    """Tokens read, without those from a cache, which are counted apart."""
 
     output_tokens: int = 0
-    """Written, thinking included."""
+    """Tokens written, thinking included."""
 
     cache_read_tokens: int = 0
     cache_written_tokens: int = 0
     cost_usd: float | None = 0.0
-    """At list prices; None where the price of a model is not known."""
+    """Cost at list prices, or None if the price of a model is not known."""
 
     @property
     def tokens(self) -> int:
-        """All of them."""
+        """Sum of all tokens."""
         return self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_written_tokens
 
     def __add__(self, other: Spent) -> Spent:
@@ -91,13 +91,13 @@ class Spent:
         )
 
     def __str__(self) -> str:
-        """For example `3 calls, 12,400 tokens, $0.0021`."""
+        """Return for example `3 calls, 12,400 tokens, $0.0021`."""
         cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
         return f"{self.n_calls} call{'' if self.n_calls == 1 else 's'}, {self.tokens:,} tokens, {cost}"
 
 
 def priced(model: str, spent: Spent) -> Spent:
-    """The tokens of one call with their price, which is not known for a model that is not listed."""
+    """Return the tokens of one call with their price, which is not known for a model that is not listed."""
     price = PRICES.get(re.sub(r"-\d{8}$", "", model))
     if price is None:
         return replace(spent, cost_usd=None)
@@ -113,12 +113,12 @@ def priced(model: str, spent: Spent) -> Spent:
 
 
 def estimated_tokens(*texts: str) -> int:
-    """About how many tokens texts have; rather too many than too few, but for scripts other than Latin."""
+    """Return an estimate of the tokens in texts, high rather than low, except for scripts other than Latin."""
     return math.ceil(sum(map(len, texts)) / CHARACTERS_PER_TOKEN)
 
 
 class Meter:
-    """Counts what one operation spends, and refuses what could take it above its limit."""
+    """A count of the tokens that one operation spends, with a limit that it refuses to exceed."""
 
     def __init__(self, limit_tokens: float = math.inf) -> None:
         self.limit_tokens = limit_tokens
@@ -128,7 +128,7 @@ class Meter:
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far."""
+        """Tokens spent so far."""
         return self._spent
 
     def reserve(self, tokens: int) -> None:
@@ -155,18 +155,18 @@ class Meter:
 
 
 class Account:
-    """What one operation spends, with a limit for each model that it asks."""
+    """Tokens that one operation spends, with a limit for each model that it asks."""
 
     def __init__(self) -> None:
         self._meters: dict[object, Meter] = {}
 
     def meter(self, model: object, limit_tokens: int) -> Meter:
-        """The meter of a model, told from others by identity; a new one where the operation asks it first."""
+        """Return the meter of a model, told from others by identity, with a new one for a model not asked before."""
         return self._meters.setdefault(model, Meter(limit_tokens))
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far, on all models."""
+        """Tokens spent so far, on all models."""
         return sum((meter.spent for meter in list(self._meters.values())), Spent())
 
 
@@ -175,10 +175,9 @@ _current: ContextVar[Account | None] = ContextVar("atlas_operation", default=Non
 
 @contextmanager
 def operation() -> Iterator[Account]:
-    """One operation: whatever it asks, also in threads and tasks of its own, keeps to one budget, on one account.
+    """Open one operation: all that it asks, also in threads and tasks of its own, shares one budget and one account.
 
-    Inside another operation it is a part of that. `aio.run` begins one, so that every sync method is one; a coroutine
-    that asks repeatedly begins its own, for those who await it.
+    Inside another operation it is a part of that.
     """
     account = _current.get()
     if account is not None:

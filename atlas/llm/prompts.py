@@ -6,11 +6,11 @@ from atlas.core.types import Experience, Step, Trajectory
 from atlas.llm.structured_output import as_data
 
 ATTEMPT_CHARACTERS = 24_000
-"""Of one attempt in a prompt, about 8,000 tokens."""
+"""Most characters of one attempt in a prompt, about 8,000 tokens."""
 
 
 def told_attempt(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> str:
-    """A prompt's part that shows an attempt: its task, its steps, how it ended and what was said of it."""
+    """Return the part of a prompt that shows an attempt: its task, its steps, how it ended and its feedback."""
     outcome = trajectory.outcome
     parts = {
         "task": trajectory.task.description,
@@ -23,7 +23,7 @@ def told_attempt(trajectory: Trajectory, *, limit: int = ATTEMPT_CHARACTERS) -> 
 
 
 def told_experience(experience: Experience) -> str:
-    """One experience as text: its task, how it ended, what was done and what was said of it."""
+    """Return one experience as text: its task, how it ended, what was done and its feedback."""
     parts = {
         "task": experience.task.description,
         "outcome": experience.outcome.label,

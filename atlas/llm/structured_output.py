@@ -30,17 +30,22 @@ async def ask(
     validate: Callable[[Any], T],
     max_tokens: int = 2_048,
 ) -> T:
-    """What `validate` makes of a model's answer.
+    """Return what `validate` makes of a model's answer.
 
-    An answer that is not what was asked for is asked for once more, with what is wrong with it.
+    A wrong answer is sent back once, with what is wrong with it.
 
     Args:
+        llm: The model.
+        system: Instructions.
+        prompt: The question.
         schema: JSON schema of the object to answer with.
-        validate: Makes the result; raises `InvalidInput` for what a schema cannot say, such as an id that is not known.
+        validate: Makes the result. It raises `InvalidInput` for errors that a schema cannot express, such as an unknown
+            id.
+        max_tokens: Of the answer.
 
     Raises:
         LLMReplyInvalid: Neither answer was what was asked for.
-        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`; another error of the client is unavailable too.
+        LLMUnavailable, LLMBudgetExceeded: See `LLMClient.complete`. Another error of the client is unavailable too.
     """
     system = f"{system}\n\n{DATA_RULE}"
 
@@ -72,18 +77,19 @@ async def _complete(llm: LLMClient, system: str, question: str, schema: Mapping[
 
 
 def model_name(llm: LLMClient) -> str:
-    """How a model is called, for what it made to say."""
+    """Return the name of a model, to be kept with what it made."""
     return str(getattr(llm, "model_name", "") or type(llm).__name__)
 
 
 def as_data(texts: Mapping[str, str], *, limit: int) -> str:
-    """Texts by id as a prompt shows them: delimited, so that no text can pretend to end, and shortened where they must.
+    """Return texts by id as a prompt shows them: delimited, so that no text can fake its end, and shortened if needed.
 
     The delimiters hold a hash of all the texts, which none of them can hold.
 
     Args:
-        limit: Characters of all texts together. Long texts share what short ones leave; of a text that is cut, the
-            beginning and the end stay, with how much was cut between them.
+        texts: The texts by id.
+        limit: Characters of all texts together. Long texts share what short ones leave. A text that is cut keeps its
+            beginning and end, with the number of characters that were cut between them.
     """
     bound = _bound([len(text) for text in texts.values()], limit)
     mark = hashlib.sha256(json.dumps([*texts.items()]).encode()).hexdigest()[:16]
@@ -93,7 +99,7 @@ def as_data(texts: Mapping[str, str], *, limit: int) -> str:
 
 
 def _bound(lengths: list[int], limit: int) -> int:
-    """The most characters that each text may have, for all of them together to keep to a limit."""
+    """Return the most characters that each text may have for all of them together to keep to a limit."""
     left, bound = limit, 0
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
         bound = left // n_longer
@@ -116,10 +122,10 @@ def _quoted(name: str) -> str:
 
 
 def _checked(answer: Any, schema: Mapping[str, Any]) -> Any:
-    """An answer that has the schema.
+    """Return an answer that conforms to the schema.
 
     Raises:
-        LLMReplyInvalid: It has not; the message names what is wrong with it.
+        LLMReplyInvalid: It does not conform. The message names what is wrong with it.
     """
     import jsonschema  # here, as it takes longer to import than all of this package
 

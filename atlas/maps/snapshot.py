@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from atlas.core.types import Vectors
-from atlas.embedding.windows import mean_directions
+from atlas.embedding.chunking import mean_directions
 from atlas.storage.sqlite.columns import read_beginnings
 from atlas.storage.sqlite.records import Seqs
 from atlas.storage.store import Store

@@ -10,7 +10,7 @@ from atlas.core.hits import UNKNOWN_RELEVANCE, Hit, Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import CodeConcept, Experience, Outcome, Strategy, Task, Trajectory
 from atlas.infra.bridge import call
-from atlas.infra.offering import offered
+from atlas.infra.duck_typing import offered
 from atlas.storage.plain.usage import with_successes
 
 M = TypeVar("M")

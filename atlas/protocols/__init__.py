@@ -1,1 +1,1 @@
-"""What the parts of ATLAS need of one another, and of outside systems."""
+"""Protocols that the parts of ATLAS, and outside systems, have to meet."""

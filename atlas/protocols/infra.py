@@ -19,21 +19,21 @@ Several keys mean all of them. A record without the key never matches; a key wit
 does. Keys that begin with `marks.` or `usage.` ask for what happened to the record since it was stored."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many are done, and of how many."""
+"""Callback that takes the number done and the total."""
 
 
 @runtime_checkable
 class Clock(Protocol):
-    """Where the time comes from."""
+    """A source of the time."""
 
     def now(self) -> datetime:
-        """The present, in UTC."""
+        """Return the present, in UTC."""
         ...
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """All that a memory asks of an embedding model; what a `WholeEmbedder` has besides is made up for."""
+    """Everything that a memory asks of an embedding model. The rest of a `WholeEmbedder` is made up for."""
 
     def encode(self, text: str) -> npt.ArrayLike:
         """Return the vector of one text: numbers, shape (dim,), not all zero."""
@@ -42,13 +42,15 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class WholeEmbedder(Embedder, Protocol):
-    """Turns texts into vectors of unit length. Synchronous; components call it in a thread.
+    """An embedding model that turns texts into vectors of unit length. It is sync, and called in a thread.
 
-    A memory makes one of any `Embedder`. It may have two methods more. `encode_query(text) -> (dim,)` embeds a
-    question, of any length, where questions are embedded in another way than documents, or where long ones have to be
-    cut; without it, `encode` does. `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in
-    order and overlapping, each of which the model reads whole, one for a text that fits; without it, every text is
-    embedded at once, as far as the model reads it.
+    A memory makes one of any `Embedder`. It may have two more methods:
+
+    - `encode_query(text) -> (dim,)` embeds a question of any length. It is for models that embed questions in another
+      way than documents, or that must cut long ones. Without it, `encode` does.
+    - `windows(text) -> list[tuple[int, int]]` cuts a text into spans of characters, in order and overlapping, each of
+      which the model reads whole. A text that fits has one. Without it, every text is embedded at once, as far as the
+      model reads it.
     """
 
     @property
@@ -62,11 +64,11 @@ class WholeEmbedder(Embedder, Protocol):
         ...
 
     def encode(self, text: str) -> Vector:
-        """The vector of one document, shape (dim,)."""
+        """Return the vector of one document, shape (dim,)."""
         ...
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """The vectors of several documents, shape (n, dim)."""
+        """Return the vectors of several documents, shape (n, dim)."""
         ...
 
 
@@ -74,21 +76,24 @@ class WholeEmbedder(Embedder, Protocol):
 class LLMClient(Protocol):
     """A language model.
 
-    Its caller alone checks what it replies, so ask through `atlas.llm.structured_output.ask`. It may have a
-    `model_name`, which is written beside what it made.
+    Only its caller checks its replies, so ask through `atlas.llm.structured_output.ask`. It may have a `model_name`,
+    which is written beside what it made.
     """
 
     async def complete(
         self, system: str, prompt: str, *, schema: Mapping[str, Any] | None = None, max_tokens: int = 1024
     ) -> Any:
-        """The reply's text, or, with the JSON schema of an object, what the model gave as such an object.
+        """Return the reply's text, or, given the JSON schema of an object, the object that the model gave.
 
         Args:
-            max_tokens: Of the answer; a model's thinking has room of its own.
+            system: Instructions to the model.
+            prompt: The question.
+            schema: JSON schema of the object to reply with.
+            max_tokens: Of the answer. A model's thinking has room of its own.
 
         Raises:
-            LLMUnavailable: No model can be asked, now or at all; the message says what to do.
-            LLMBudgetExceeded: The question would take more tokens than the operation may; it was not asked.
+            LLMUnavailable: No model can be asked, now or at all. The message says what to do.
+            LLMBudgetExceeded: The question would take more tokens than the operation may. It was not asked.
             LLMReplyInvalid: The reply was cut off, refused, or not of the form that was asked for.
         """
         ...
@@ -96,22 +101,22 @@ class LLMClient(Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Nearest neighbours by cosine similarity. Derived from the ledger: it may be deleted at any time."""
+    """Nearest neighbours by cosine similarity. They are derived from the ledger, and may be deleted at any time."""
 
     def upsert(self, keys: Sequence[str], vectors: Vectors) -> None:
-        """Hold these vectors under these keys, in place of what the keys held."""
+        """Set the vectors of these keys, replacing earlier ones."""
         ...
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys; unknown ones are ignored."""
+        """Forget these keys, ignoring unknown ones."""
         ...
 
     def query(self, vector: Vector, k: int) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first."""
+        """Return at most k keys with their similarity, highest first."""
         ...
 
     def count(self) -> int:
-        """How many keys it holds."""
+        """Return the number of keys."""
         ...
 
     def clear(self) -> None:
@@ -121,7 +126,7 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class VectorStore(Protocol):
-    """One collection of records: their documents, vectors and metadata. All that a memory needs of a store."""
+    """One collection of records: their documents, vectors and metadata. It is all that a memory needs of a store."""
 
     async def add(
         self,
@@ -130,7 +135,9 @@ class VectorStore(Protocol):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records; each embedding has shape (dim,), or (n, dim) for a long text: the whole and its windows.
+        """Add new records.
+
+        Each embedding has shape (dim,), or (n, dim) for a long text: the whole and its windows.
 
         Raises:
             InvalidInput: An id is there already, lengths differ, or a vector has another dimension.
@@ -138,28 +145,28 @@ class VectorStore(Protocol):
         ...
 
     async def query(self, embedding: npt.ArrayLike, k: int, where: Where | None = None) -> QueryResult:
-        """The k records whose best window is nearest to a vector, nearest first."""
+        """Return the k records whose best window is nearest to a vector, nearest first."""
         ...
 
     async def delete(self, ids: list[str]) -> None:
-        """Remove records; unknown ids are ignored."""
+        """Remove records, ignoring unknown ids."""
         ...
 
     async def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """The records found, in the order of `ids`: dicts of `id`, `metadata`, `document` and `embedding`."""
+        """Return the records found, in the order of `ids`: dicts of `id`, `metadata`, `document` and `embedding`."""
         ...
 
 
 @runtime_checkable
 class BrowsableVectorStore(VectorStore, Protocol):
-    """A store that can be counted, listed and searched by words too; a memory uses whatever a store has of these.
+    """A store that can also be counted, listed and searched by words. A memory uses those of its methods that it has.
 
-    `count` serves `len`. Without `update`, a record that changes is deleted and added. A store with all of
-    them takes long texts as several vectors.
+    `count` serves `len`. Without `update`, a record that changes is deleted and added. A store with all of them takes
+    long texts as several vectors.
     """
 
     async def count(self, where: Where | None = None) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         ...
 
     async def update(
@@ -177,7 +184,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         ...
 
     async def search_text(self, text: str, k: int, where: Where | None = None) -> QueryResult:
-        """The k records that share the most telling words with a text (BM25), best first. Any text is literal."""
+        """Return the k records that match the words of a text best (BM25), best first. Any text is literal."""
         ...
 
     async def scan(
@@ -189,7 +196,7 @@ class BrowsableVectorStore(VectorStore, Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Records sorted by a metadata key, or in the order they were added; those without the key come last."""
+        """Return records sorted by a metadata key, those without it last, or in the order in which they were added."""
         ...
 
 
@@ -198,17 +205,17 @@ class MetadataStore(Protocol):
     """Marks of one collection, by record id."""
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """The marks of those of the records that have any."""
+        """Return the marks of those of the records that have any."""
         ...
 
     def all(self) -> dict[str, Marks]:
-        """The marks of every record that has any."""
+        """Return the marks of every record that has any."""
         ...
 
     def replace(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of some records; empty marks remove the record's entry."""
+        """Set the marks of some records. Empty marks remove the record's entry."""
         ...
 
     def version(self) -> object:
-        """A value that changes whenever another process or this one has replaced marks."""
+        """Return a value that changes whenever any process has replaced marks."""
         ...

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from atlas.core.types import Vectors
-from atlas.embedding.passages import encode_documents
+from atlas.embedding.chunking import encode_documents
 from atlas.protocols.infra import Progress, WholeEmbedder
 from atlas.storage.sqlite.history.tombstones import GONE
 from atlas.storage.sqlite.ledger import SqliteLedger

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from atlas.embedding.passages import encode_documents
+from atlas.embedding.chunking import encode_documents
 from atlas.memory.experience.memory import COLLECTION
 from tests.integration.conftest import hear, start_together
 from tests.integration.workers import attempt, embedder, opened

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from atlas.core.types import Vectors
-from atlas.embedding.passages import encode_documents
+from atlas.embedding.chunking import encode_documents
 from atlas.protocols.infra import WholeEmbedder
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.plain.store import PlainStore

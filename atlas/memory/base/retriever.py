@@ -13,7 +13,7 @@ from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
-from atlas.embedding.passages import best_passage
+from atlas.embedding.chunking import best_passage
 from atlas.memory.base.calibration import LiveCalibration
 from atlas.memory.base.columns import first_vectors
 from atlas.memory.base.ranking import (

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from atlas.core.types import Experience, Task, Vectors
-from atlas.embedding.passages import encode_whole
+from atlas.embedding.chunking import encode_whole
 from atlas.embedding.plain import whole_embedder
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.protocols.infra import Embedder

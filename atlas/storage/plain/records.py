@@ -12,8 +12,8 @@ import numpy.typing as npt
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.hits import QueryResult
 from atlas.infra.bridge import run
-from atlas.infra.offering import offered
-from atlas.infra.sharing import lock_of
+from atlas.infra.duck_typing import offered
+from atlas.infra.locks import lock_of
 from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
 from atlas.storage.plain.replacing import Row, replace_records
 

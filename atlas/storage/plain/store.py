@@ -17,7 +17,7 @@ from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_USAGE, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.infra.bridge import run
-from atlas.infra.offering import offered
+from atlas.infra.duck_typing import offered
 from atlas.protocols.infra import VectorStore, Where
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Restored

@@ -13,7 +13,7 @@ import sqlite3
 from pathlib import Path
 
 from atlas.core.errors import StoreDamaged, StoreError, StoreUnavailable
-from atlas.infra.places import gone
+from atlas.infra.directories import gone
 
 
 class LedgerFile:

@@ -24,8 +24,8 @@ from uuid import uuid4
 
 from atlas.core.types import Vector, Vectors
 from atlas.infra import fork_safety as forking
+from atlas.infra.directories import make_directory_in
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.infra.places import make_directory_in
 
 BATCH = 1_000
 VECTORS = "vectors"

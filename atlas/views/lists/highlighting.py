@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice, pairwise
 
-from atlas.embedding.windows import Span
+from atlas.embedding.chunking import Span
 from atlas.storage.text.analyzer import CJK_RUN, query_terms
 
 PASSAGE_CHARACTERS = 320

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.embedding.passages import encode_documents
+from atlas.embedding.chunking import encode_documents
 from atlas.maps.snapshot import read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement import HeuristicRefineStrategy

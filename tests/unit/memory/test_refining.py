@@ -20,7 +20,7 @@ from atlas.memory.experience.model_refinement import LLMRefineStrategy
 from atlas.memory.experience.refinement_plan import RefinePlan, alike_sets
 from atlas.testing import HashEmbedder, ScriptedLLM
 from tests.ui.stores import DIMENSION, MODEL, attempt, make_store
-from tests.unit.infra.messages_server import call, message, serving
+from tests.unit.llm.messages_server import call, message, serving
 from tests.unit.memory.jobs import kill_when_opening
 
 

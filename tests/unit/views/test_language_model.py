@@ -11,7 +11,7 @@ from atlas.testing import HashEmbedder
 from atlas.views.shared.language_model import HOW, NONE, WITHOUT, language_model
 from atlas.views.strategies.writing import propose_writing
 from tests.ui.stores import attempt
-from tests.unit.infra.messages_server import call, message, serving
+from tests.unit.llm.messages_server import call, message, serving
 
 
 @pytest.fixture(autouse=True)

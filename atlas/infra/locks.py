@@ -1,4 +1,4 @@
-"""A lock for an object of somebody else's, the same for all who share the object."""
+"""A lock for an object of another library, the same for all who share the object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 
 class SharedLock:
-    """Lets threads in one after another. A forked child begins with nobody inside."""
+    """A lock that lets in one thread at a time. In a forked child it is free."""
 
     def __init__(self) -> None:
         self.forget()

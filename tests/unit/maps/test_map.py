@@ -11,7 +11,7 @@ from atlas.core.errors import StoreUnavailable
 from atlas.jobs.artefact import DuplicatesFile, MapFile
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import UNCLUSTERED, extended, make_map, preview, regrouped
-from tests.unit.analysis.making import embedded, topical, unit
+from tests.unit.maps.vectors import embedded, topical, unit
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from atlas.core.errors import StoreUnavailable
 
 
 def gone(directory: Path, file: Path) -> StoreUnavailable:
-    """The error for a store that was removed or moved while it was in use."""
+    """Return the error for a store that was removed or moved while it was in use."""
     return StoreUnavailable(
         f"the store {directory} is gone: {file.name} belongs there, but the directory was removed or moved since it "
         "was opened; nothing was written. Put it back, or open the store where it is now"
@@ -16,7 +16,7 @@ def gone(directory: Path, file: Path) -> StoreUnavailable:
 
 
 def make_directory_in(parent: Path, *names: str) -> Path:
-    """A directory below one that has to be there, made where it is missing.
+    """Return a directory below one that has to be there, made if it is missing.
 
     Raises:
         StoreUnavailable: The one that has to be there is gone.

@@ -10,9 +10,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from atlas.embedding.passages import best_passage, encode_documents
+from atlas.embedding.chunking import MAX_WINDOWS, best_passage, encode_documents
 from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEmbedder
-from atlas.embedding.windows import MAX_WINDOWS
 
 DRAW = random.Random(4)
 WINDOW = 256
@@ -119,8 +118,8 @@ def test_a_long_question_finds_the_document_that_it_is(embedder):
 
 def test_windows_of_short_texts_import_no_torch():
     code = (
-        "import sys; from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; E().windows('short');"
-        "sys.exit('torch' in sys.modules)"
+        "import sys; from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder as E; "
+        "E().windows('short'); sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -1,0 +1,120 @@
+"""How docstrings read: a function's begins with a verb, a class's, a field's and a constant's is a noun phrase."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+NOT_YET = {"importers", "jobs", "learning", "maps", "memory", "pages", "primitives", "storage", "views"}
+"""Packages that are being brought to the rule; delete a name here and its package is held to it."""
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+VERBS = words_of("""
+    Abstract Accept Add Align Answer Append Apply Ask Assign Attach Begin Bind Bring Build Cancel Choose Clear
+    Close Collect Combine Commit Compact Compare Compile Compose Compress Compute Connect Continue Convert
+    Create Declare Decode Delete Derive Describe Discard Draw Drop Edit Embed Encode Ensure Enter Erase Evaluate
+    Examine Expand Explain Extend Extract Fetch Fill Find Finish Fit Flush Follow Forbid Forget Format Generate
+    Give Hand Hide Ignore Insert Install Join Judge Keep Learn Leave Let Load Make Measure Merge Move Normalise
+    Pack Parse Pick Place Predict Prepare Print Promote Propose Prune Purge Put Raise Read Rebuild Recognise
+    Refine Refuse Register Release Remember Remove Rename Render Renew Repeat Replace Replay Require Reset
+    Resolve Restore Retire Retrieve Retry Return Rewrite Run Save Say Select Send Serve Shorten Show Skip Sort
+    Spread Stop Summarise Take Tell Translate Treat Try Turn Undo Unpack Validate Verify Wait Walk Warn Wrap
+    Write Yield
+""")
+"""Verbs that a function's docstring may begin with, and a field's may not."""
+
+VERBS_AND_NOUNS = words_of("""
+    Call Change Check Cluster Complete Copy Count Cut Empty End Estimate Export Filter Group Hold Import Index
+    Label Link List Lock Log Look Map Mark Match Name Offer Open Order Plan Project Rank Rate Record Report
+    Sample Score Search Set Split Start Store Sum Switch Test Update Use
+""")
+"""Verbs that are nouns too: either may begin with one."""
+
+NO_OPENING = {"That", "Those", "What", "Whatever", "Whether"}
+PROPERTIES = {"property", "cached_property", "setter"}
+
+Documented = tuple[ast.AST, str, int]
+"""A function, class, field (its assignment) or module, its docstring, and its line."""
+
+
+def packages() -> dict[str, list[Path]]:
+    """Return the files of each package or lone module by its name."""
+    found: dict[str, list[Path]] = {"app": [REPOSITORY / "app.py"]}
+    for path in sorted((REPOSITORY / "atlas").rglob("*.py")):
+        found.setdefault(path.relative_to(REPOSITORY / "atlas").parts[0].removesuffix(".py"), []).append(path)
+    found["pages"] = sorted((REPOSITORY / "pages").rglob("*.py"))
+    return found
+
+
+HELD = {name: paths for name, paths in packages().items() if name not in NOT_YET}
+
+
+@pytest.mark.parametrize("package", HELD)
+def test_docstrings_begin_as_the_rule_says(package):
+    offences = [offence for path in HELD[package] for offence in offences_in(path)]
+    assert offences == []
+
+
+def offences_in(path: Path) -> Iterator[str]:
+    """Yield a line for each docstring of a file that breaks the rule."""
+    for node, text, line in documented(ast.parse(path.read_text(encoding="utf-8"))):
+        first = text.strip().partition("\n")[0]
+        for fault in faults(node, text, first):
+            yield f"{path.relative_to(REPOSITORY)}:{line}: {fault}: {first}"
+
+
+def faults(node: ast.AST, text: str, first: str) -> Iterator[str]:
+    """Yield what is wrong with the docstring of a node."""
+    word = first_word(first)
+    if ";" in re.sub(r"`[^`]*`", "", first):
+        yield "semicolon in the first line"
+    if re.search(r"\banew\b", text):
+        yield "anew"
+    if word in NO_OPENING:
+        yield "opens with a clause"
+    elif is_function(node):
+        if word not in VERBS | VERBS_AND_NOUNS:
+            yield "no verb first (a verb that is missing in VERBS may be added)"
+    elif word in VERBS and not isinstance(node, ast.Module):
+        yield "no noun phrase"
+
+
+def first_word(text: str) -> str:
+    return re.split(r"[\s,.:;]", text, maxsplit=1)[0]
+
+
+def is_function(node: ast.AST) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    decorators = {ast.unparse(decorator).rpartition(".")[2] for decorator in node.decorator_list}
+    return not decorators & PROPERTIES
+
+
+def documented(tree: ast.AST) -> Iterator[Documented]:
+    """Yield whatever has a docstring; that of a field or constant stands right below its assignment."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield node, text, getattr(node, "lineno", 1)
+        if isinstance(node, ast.Module | ast.ClassDef):
+            for before, after in zip(node.body, node.body[1:], strict=False):
+                text = string_of(after)
+                if text and isinstance(before, ast.Assign | ast.AnnAssign):
+                    yield before, text, before.lineno
+
+
+def string_of(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return node.value.value
+    return None
