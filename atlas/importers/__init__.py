@@ -1,4 +1,13 @@
-"""What other programs wrote of agents, read as attempts and concepts: one source format a file, and a table of them."""
+"""Runs and logs that other programs wrote, read as attempts, concepts and entries of the journal.
+
+`detect` tells a file's format by its first bytes, and `import_paths` hands what files hold to a `Sink` in batches.
+`FORMATS` is the table of the formats, each of them one file in `formats`. It yields a `Row` after the other, and holds
+no more than one. A row that cannot be read costs only itself, and is reported with its place.
+
+No input is trusted: `Limits` bound what is read, `archive` what a packed file may unpack to, and `spans` finds the
+elements of a large document without holding it. `sink` puts what was read into the memories, as one operation that can
+be undone. `sample` does so with the sample data. `corpora` makes retrieval tasks of runs.
+"""
 
 from atlas.importers.registry import FORMATS, Format, detect
 from atlas.importers.rows import Item, Limits, Row

@@ -1,4 +1,4 @@
-"""Reading a packed file (zip) that may be hostile: what it declares is checked, and what it holds is counted."""
+"""Packed files (zip) that may be hostile: what they declare is checked, and what they hold is counted."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from atlas.core.errors import ImportFailed, InvalidInput
 from atlas.importers.rows import MEGABYTE, Limits
 
 RATIO_FREE_BYTES = 16 * MEGABYTE
-"""Up to this size an entry may be packed as tightly as it likes."""
+"""Size up to which an entry may be packed as tightly as it likes."""
 
 _ENTRY_MARK = b"PK\x01\x02"
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The others cannot be unpacked in bounded pieces."""
+"""Methods of packing. The others cannot be unpacked in bounded pieces."""
 
 _UNPACKING = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
-"""What `zipfile` raises for damaged, encrypted and unknown entries."""
+"""Errors that `zipfile` raises for damaged, encrypted and unknown entries."""
 
 
 @contextmanager
 def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
-    """The zip file, once its directory is known to be of a bearable size and its entries to unpack to one.
+    """Yield the zip file, once its directory is known to be of a bearable size and its entries to unpack to one.
 
     Raises:
         ImportFailed: It is no zip file, is cut off, has too many entries, or unpacks to too much.
@@ -46,7 +46,7 @@ def opened(path: Path, limits: Limits) -> Iterator[zipfile.ZipFile]:
 
 
 def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: Limits) -> bytes:
-    """What an entry unpacks to.
+    """Return what an entry unpacks to.
 
     Raises:
         InvalidInput: It is too large, packed too tightly, encrypted, or damaged; the message names it.

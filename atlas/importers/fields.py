@@ -1,4 +1,4 @@
-"""Values of known types out of JSON of unknown making; every refusal names the field."""
+"""Values of known types out of JSON of unknown making. Every refusal names the field."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _BASE64 = re.compile(r"data:([a-z]{1,20})/[\w.+-]{1,100};base64,[A-Za-z0-9+/=]+"
 
 
 def as_object(value: Any, name: str) -> Json:
-    """The value as an object."""
+    """Return the value as an object."""
     if not isinstance(value, dict):
         raise InvalidInput(f"{name} should be an object, but is {shown(value)}")
     return value
 
 
 def as_list(value: Any, name: str) -> list[Any]:
-    """The value as a list; none where it is null."""
+    """Return the value as a list, an empty one where it is null."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -31,7 +31,7 @@ def as_list(value: Any, name: str) -> list[Any]:
 
 
 def as_text(value: Any, name: str) -> str:
-    """The value as a text; empty where it is null."""
+    """Return the value as a text, an empty one where it is null."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -40,7 +40,7 @@ def as_text(value: Any, name: str) -> str:
 
 
 def required_text(row: Json, key: str, name: str) -> str:
-    """A text that is there and not blank."""
+    """Return a text that is there and not blank."""
     value = as_text(row.get(key), name)
     if not value.strip():
         raise InvalidInput(f"{name} should be a text, but is {'empty' if key in row else 'missing'}")
@@ -48,14 +48,14 @@ def required_text(row: Json, key: str, name: str) -> str:
 
 
 def as_label(value: Any, name: str) -> str:
-    """An id, which may be a text or a whole number, as a text."""
+    """Return an id, which may be a text or a whole number, as a text."""
     if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
         raise InvalidInput(f"{name} should be a text or a whole number, but is {shown(value)}")
     return str(value)
 
 
 def as_number(value: Any, name: str) -> float | int | None:
-    """A finite number, or None."""
+    """Return a finite number, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
@@ -66,7 +66,7 @@ def as_number(value: Any, name: str) -> float | int | None:
 
 
 def as_instant(value: Any, name: str) -> datetime | None:
-    """An ISO 8601 time in UTC, which it is taken for where it names no zone; None where it is null or empty."""
+    """Return an ISO 8601 time, in UTC if it names no zone, or None where it is null or empty."""
     if not value:
         return None
     try:
@@ -77,12 +77,12 @@ def as_instant(value: Any, name: str) -> datetime | None:
 
 
 def without_blobs(text: str) -> str:
-    """The text with every base64 data URL replaced by its kind, such as `[image]`."""
+    """Return the text with every base64 data URL replaced by its kind, such as `[image]`."""
     return _BASE64.sub(r"[\1]", text) if ";base64," in text else text
 
 
 def kept(value: Any) -> Any:
-    """A JSON value without what cannot or should not be kept: NaN and infinities become null, blobs their kind."""
+    """Return a JSON value without what should not be kept: NaN and infinities become null, blobs their kind."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, str):
@@ -95,12 +95,12 @@ def kept(value: Any) -> Any:
 
 
 def present(**values: Any) -> Json:
-    """The values that are there: without None and empty texts."""
+    """Return the values that are there: without None and empty texts."""
     return {name: value for name, value in values.items() if value is not None and value != ""}
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: short, and never the whole of a long one."""
+    """Return a value as a message shows it: short, and never the whole of a long one."""
     if isinstance(value, str):
         return repr(value[:40])
     if value is None or isinstance(value, bool | float):

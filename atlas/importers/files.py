@@ -1,4 +1,4 @@
-"""Reading files that nobody can vouch for: bounded in memory, and precise about what is wrong where."""
+"""Files that nobody can vouch for, read in bounded memory, with exact places of what is wrong."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Record:
     """Bytes of the file up to its end."""
 
     problem: str = ""
-    """Why it was not read; empty where it was."""
+    """Reason why it was not read, empty where it was."""
 
     def value(self) -> Any:
-        """The JSON value.
+        """Return the JSON value.
 
         Raises:
             InvalidInput: It is not JSON, or was not read; the message says why.
@@ -42,7 +42,7 @@ class Record:
 
 
 def read_head(path: Path, limits: Limits) -> bytes:
-    """The first 64 KiB of a file, without a byte order mark.
+    """Return the first 64 KiB of a file, without a byte order mark.
 
     Raises:
         ImportFailed: The file is empty, too large, or its text is not UTF-8 but a wider encoding.
@@ -63,7 +63,7 @@ def read_head(path: Path, limits: Limits) -> bytes:
 
 
 def parse_json(raw: bytes) -> Any:
-    """A JSON value; NaN and infinities are read, and left to whoever keeps the value.
+    """Return a JSON value. NaN and infinities are read, and left to whoever keeps the value.
 
     Raises:
         InvalidInput: Not UTF-8, not JSON, too deep, a number of too many digits, or a key that appears twice.
@@ -88,7 +88,7 @@ def parse_json(raw: bytes) -> Any:
 
 
 def records(path: Path, limits: Limits) -> Iterator[Record]:
-    """The rows of a JSONL file, or the elements of a file that holds one JSON list.
+    """Yield the rows of a JSONL file, or the elements of a file that holds one JSON list.
 
     Raises:
         ImportFailed: As `read_head`.
@@ -100,7 +100,7 @@ def records(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 def lines(path: Path, limits: Limits) -> Iterator[Record]:
-    """The lines of a JSONL file but for the blank ones; one that is too long is passed over and says so.
+    """Yield the lines of a JSONL file but for blank ones. One that is too long is passed over and says so.
 
     Raises:
         ImportFailed: As `read_head`.
@@ -118,7 +118,7 @@ def lines(path: Path, limits: Limits) -> Iterator[Record]:
 
 
 def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
-    """The bytes between two offsets.
+    """Return the bytes between two offsets.
 
     Raises:
         InvalidInput: There are more of them than the limit.
@@ -130,7 +130,7 @@ def read_span(handle: BinaryIO, start: int, end: int, limit: int) -> bytes:
 
 
 def read_document(path: Path, limits: Limits) -> bytes:
-    """All of a file that holds one document.
+    """Return all of a file that holds one document.
 
     Raises:
         ImportFailed: As `read_head`, or it is too large to be read as a whole.
@@ -161,7 +161,7 @@ def _element(handle: BinaryIO, position: int, start: int, end: int, limits: Limi
 
 
 def _bounded_lines(handle: BinaryIO, limit: int) -> Iterator[tuple[bytes, int]]:
-    """Lines and their lengths; of a line beyond the limit only its beginning is held."""
+    """Yield lines and their lengths. Of a line beyond the limit only the beginning is held."""
     while line := handle.readline(limit + 1):
         length = len(line)
         rest = line

@@ -1,4 +1,4 @@
-"""What the first bytes of a file tell of its structure, even where they stop in the middle."""
+"""Keys of JSON in the first bytes of a file, even where they stop in the middle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARK = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}:]', re.DOTALL)
 
 
 def record_keys(head: bytes) -> list[frozenset[str]]:
-    """The keys of each of the first objects of a JSONL file or of a JSON list, as far as the head shows them."""
+    """Return the keys of each of the first objects of a JSONL file or a JSON list, as far as the head shows them."""
     if head.lstrip().startswith(b"["):
         return [frozenset(_keys(head, level=2))]
     lines = [line for line in head.splitlines() if line.lstrip().startswith(b"{")]
@@ -18,12 +18,12 @@ def record_keys(head: bytes) -> list[frozenset[str]]:
 
 
 def document_keys(head: bytes) -> frozenset[str]:
-    """The outermost keys of a JSON object; none where the file is not one."""
+    """Return the outermost keys of a JSON object, none where the file is not one."""
     return frozenset(_keys(head, level=1)) if head.lstrip().startswith(b"{") else frozenset()
 
 
 def member_keys(head: bytes) -> frozenset[str]:
-    """The keys of the objects that the outermost JSON object holds; none where the file is not one."""
+    """Return the keys of the objects that the outermost JSON object holds, none where the file is not one."""
     return frozenset(_keys(head, level=2)) if head.lstrip().startswith(b"{") else frozenset()
 
 

@@ -17,16 +17,16 @@ class Format:
     """One source format."""
 
     name: str
-    """What `--format` calls it."""
+    """Name that `--format` takes."""
 
     title: str
-    """What people call it."""
+    """Name that people use."""
 
     matches: Callable[[Path, bytes], bool]
-    """Whether a file is in this format, by its first 64 KiB."""
+    """Test of whether a file is in this format, by its first 64 KiB."""
 
     read: Callable[[Path, Limits], Iterator[Row]]
-    """The rows of a file; raises `ImportFailed` where the file as a whole cannot be read."""
+    """Function that yields the rows of a file, and raises `ImportFailed` if it cannot be read as a whole."""
 
 
 FORMATS: Mapping[str, Format] = {
@@ -41,11 +41,11 @@ FORMATS: Mapping[str, Format] = {
         Format("protea", "Protea memories", protea.matches, protea.read),
     )
 }
-"""In the order in which they are tried."""
+"""Formats in the order in which they are tried."""
 
 
 def detect(path: Path, limits: Limits | None = None) -> Format:
-    """The format of a file, told by what is in it.
+    """Return the format of a file, told by what is in it.
 
     Raises:
         ImportFailed: The file cannot be read, is empty or too large, or is in none of the formats.

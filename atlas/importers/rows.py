@@ -1,4 +1,4 @@
-"""What every importer yields: rows, each with what was read from it or the reason why it was refused."""
+"""Rows that every importer yields, each with what was read from it or the reason why it was refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atlas.memory.concepts.records import checked
 from atlas.memory.strategies.records import checked as checked_strategy
 
 Item = Trajectory | ExportedExperience | ExportedStrategy | ExportedConcept | CodeConcept | JournalEntry
-"""An attempt; an experience, strategy or concept as another store had it; reusable code; a line of an agent's log."""
+"""An attempt, a reusable piece of code, a line of an agent's log, or a record as another store had it."""
 
 MEGABYTE = 2**20
 REASON_LENGTH = 400
@@ -29,23 +29,23 @@ class Limits:
     """Sizes above which an import refuses to read, so that no input can fill the memory."""
 
     max_file_bytes: int = 2_048 * MEGABYTE
-    """Of a whole file; of what a packed file unpacks to as well."""
+    """Size of a whole file, and of what a packed file unpacks to."""
 
     max_row_bytes: int = 32 * MEGABYTE
-    """Of one line of JSONL, or of one element of a JSON list."""
+    """Size of one line of JSONL, or of one element of a JSON list."""
 
     max_document_bytes: int = 256 * MEGABYTE
-    """Of a JSON document that is read as a whole: one run, or one sample of a log."""
+    """Size of a JSON document that is read as a whole: one run, or one sample of a log."""
 
     max_entries: int = 100_000
-    """Of the files in a packed file."""
+    """Number of files in a packed file."""
 
     max_ratio: int = 200
-    """How many times its packed size a packed file of more than 16 MB may unpack to."""
+    """Ratio to its packed size that a packed file of more than 16 MB may unpack to."""
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """The limits that follow from the settings."""
+        """Return the limits that follow from the settings."""
         return cls(max_file_bytes=settings.max_import_megabytes * MEGABYTE)
 
 
@@ -54,11 +54,11 @@ class Row:
     """One row of a file: an item, or the reason why there is none."""
 
     position: int
-    """Line of a JSONL file, element of a JSON list, sample of a log; the first is 1."""
+    """Line of a JSONL file, element of a JSON list, or sample of a log, from 1."""
 
     item: Item | None
     reason: str = ""
-    """Why the row was refused, on one line; empty where there is an item."""
+    """Reason why the row was refused, on one line, empty where there is an item."""
 
     offset: int = 0
     """Bytes of the file up to the end of this row."""
@@ -68,14 +68,14 @@ class Row:
 
 
 def one_line(reason: str) -> str:
-    """The reason without line breaks and without characters that a terminal would act on, at a readable length."""
+    """Return the reason on one line, at a readable length, without characters that a terminal would act on."""
     text = " ".join(reason.encode("utf-8", "backslashreplace").decode("utf-8").split())
     text = "".join(character if character.isprintable() else f"\\x{ord(character):02x}" for character in text)
     return text if len(text) <= REASON_LENGTH else text[: REASON_LENGTH - 1] + "…"
 
 
 def convert(position: int, make: Callable[[], Item], *, offset: int = 0, n_bytes: int = 0) -> Row:
-    """The row that `make` gives, refused with the reason where it fails or where the ledger could not hold it."""
+    """Return the row that `make` gives, refused with the reason where it fails or the ledger could not hold it."""
     try:
         item = make()
         _check(item)

@@ -1,4 +1,4 @@
-"""Importing files and directories: every row is either handed on or reported, and one that is bad stops no other."""
+"""Imports of files and directories. Every row is either handed on or reported, and a bad one stops no other."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ BATCH_BYTES = 32 * MEGABYTE
 MAX_REJECTIONS = 100
 
 Progress = Callable[[int, int], None]
-"""Bytes read so far, and bytes of all files."""
+"""Callback that is told the bytes read so far, and the bytes of all files."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddCount:
-    """What became of a batch."""
+    """The counts of one batch."""
 
     added: int
     skipped: int
     """Items that were there already."""
 
     added_concepts: int = 0
-    """How many of those added are concepts."""
+    """Number of those added that are concepts."""
 
     added_entries: int = 0
-    """How many of those added are entries of a journal."""
+    """Number of those added that are entries of a journal."""
 
     added_strategies: int = 0
-    """How many of those added are strategies; what is none of these is an attempt."""
+    """Number of those added that are strategies. The rest are attempts."""
 
     purged: int = 0
-    """How many of those skipped were purged, and so are not taken again."""
+    """Number of those skipped that were purged, and so are not taken again."""
 
 
 class Sink(Protocol):
-    """Where an import puts what it reads."""
+    """The place where an import puts what it reads."""
 
     def add(self, items: list[Item], source: str) -> AddCount:
         """Store the items, which all come from the named format."""
@@ -59,7 +59,7 @@ class Rejection:
 
     path: Path
     row: int
-    """Its position, from 1; 0 means the file as a whole."""
+    """Position from 1, or 0 for the file as a whole."""
 
     reason: str
 
@@ -70,32 +70,32 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What an import did; `read` is `added` + `skipped` + the rows among `rejected`."""
+    """The result of an import. `read` is `added` + `skipped` + the rows among `rejected`."""
 
     read: int
     """Rows that were looked at."""
 
     added: int
     added_concepts: int
-    """How many of those added are concepts."""
+    """Number of those added that are concepts."""
 
     added_entries: int
-    """How many of those added are entries of a journal."""
+    """Number of those added that are entries of a journal."""
 
     added_strategies: int
-    """How many of those added are strategies; what is none of these is an attempt."""
+    """Number of those added that are strategies. The rest are attempts."""
 
     skipped: int
     """Rows that the store had already, or that were purged from it."""
 
     purged: int
-    """How many of those skipped were purged."""
+    """Number of those skipped that were purged."""
 
     rejected: int
     """Rows, and files as a whole, that were refused."""
 
     rejections: tuple[Rejection, ...]
-    """The first 100 of them."""
+    """The first 100 of those refused."""
 
     files: int
 
@@ -150,7 +150,7 @@ class _Attempts:
 
 
 def read_attempts(paths: Sequence[Path], *, format: str = "auto", settings: Settings) -> list[Trajectory]:
-    """The attempts in files and in the files under directories, in their order.
+    """Return the attempts in files and in the files under directories, in their order.
 
     What is no attempt is passed over, as is what lies in a directory and is of no known format.
 
@@ -176,7 +176,7 @@ class SourceFile(NamedTuple):
 
     path: Path
     size: int
-    """In bytes."""
+    """Size in bytes."""
 
 
 class _Sourced(NamedTuple):
@@ -227,7 +227,7 @@ class _Run:
             self._tell_progress()
 
     def report(self, n_files: int) -> ImportReport:
-        """What has been done so far."""
+        """Return what has been done so far."""
         return ImportReport(
             read=self._n_read,
             added=self._n_added,
@@ -264,7 +264,7 @@ class _Run:
 
 
 def _rows(path: Path, chosen: Format | None, limits: Limits) -> Iterator[_Sourced]:
-    """The rows of a file with its format's name; where the file cannot be read, or not to its end, row 0 says why."""
+    """Yield a file's rows with its format's name. Row 0 says why a file cannot be read, or not to its end."""
     try:
         reader = chosen or detect(path, limits)
         for row in reader.read(path, limits):
@@ -284,7 +284,7 @@ def _format(name: str) -> Format | None:
 
 
 def source_files(paths: Sequence[Path]) -> list[SourceFile]:
-    """The files to read, with their sizes; those under a directory in the order of their names.
+    """Return the files to read, with their sizes, those under a directory in the order of their names.
 
     Raises:
         ImportFailed: A path does not exist, or a directory cannot be listed.
@@ -311,7 +311,7 @@ def _walk(directory: Path) -> list[SourceFile]:
 
 
 def _belongs_to_database(path: Path) -> bool:
-    """Whether a file is what SQLite keeps beside a database that somebody has open."""
+    """Return whether a file is one that SQLite keeps beside a database that somebody has open."""
     database, dash, suffix = str(path).rpartition("-")
     return bool(dash) and suffix in ("wal", "shm", "journal") and Path(database).is_file()
 

@@ -1,4 +1,4 @@
-"""Sample data: attempts made for demonstration, which fill a new store and leave it as a whole again."""
+"""Sample data: attempts made for demonstration, which fill a new store and can be removed again as a whole."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from atlas.importers.sink import MemorySink
 from atlas.memory.system import MemorySystem
 
 IS_SAMPLE = {"is_sample": True}
-"""The filter that sample data passes, and nothing else does."""
+"""Filter that sample data passes, and nothing else does."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedSample:
-    """What loading the sample data did."""
+    """The result of loading the sample data."""
 
     added: int
     operation_id: str | None
-    """What to undo; None where nothing was added."""
+    """Operation to undo, None where nothing was added."""
 
 
 def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> LoadedSample:
-    """Import the sample data of a directory; what the store holds of it already is skipped.
+    """Import the sample data of a directory, and skip what the store holds of it already.
 
     Raises:
         ImportFailed: There is none, or a row of it cannot be read.
@@ -39,16 +39,16 @@ def load_sample(memory: MemorySystem, directory: Path, settings: Settings) -> Lo
 
 
 def n_sample(memory: MemorySystem) -> int:
-    """How many experiences are sample data."""
+    """Return how many experiences are sample data."""
     return memory.experience.count(IS_SAMPLE)
 
 
 def remove_sample(memory: MemorySystem) -> str | None:
-    """Delete all sample data as one operation, and nothing else; the operation's id, or None where there is none."""
+    """Delete all sample data as one operation, and return its id, or None where there is none."""
     scoped = memory.experience.within("delete", "removed the sample data")
     return scoped.operation_id if scoped.delete(memory.experience.ids(IS_SAMPLE)) else None
 
 
 def is_new(memory: MemorySystem) -> bool:
-    """Whether nothing was ever stored: a store that was emptied is not filled with sample data again."""
+    """Return whether nothing was ever stored. A store that was emptied is not filled with sample data again."""
     return not memory.history(limit=1)

@@ -1,4 +1,4 @@
-"""Where imports go: each item to the memory that takes it, all as one operation, each once."""
+"""The sink of imports: each item goes to the memory that takes it, all as one operation, each once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.memory.system import MemorySystem
 
 
 class MemorySink:
-    """Stores what an import reads; what the memories hold already, by content or by id, is skipped."""
+    """A store of what an import reads. Items that the memories hold already, by content or by id, are skipped."""
 
     def __init__(self, memory: MemorySystem, reason: str) -> None:
         self._experience = memory.experience.within("import", reason)
@@ -46,7 +46,7 @@ class MemorySink:
         )
 
     def _n_purged(self, items: list[Item]) -> int:
-        """How many of the items have the id of a record that was purged."""
+        """Return how many of the items have the id of a record that was purged."""
         memory, n_purged = self._memory, 0
         for records, ids in (
             (lambda: memory.experience, [one.experience.id for one in items if isinstance(one, ExportedExperience)]),
@@ -58,7 +58,7 @@ class MemorySink:
         return n_purged
 
     def _recognised(self, entries: list[JournalEntry]) -> list[JournalEntry]:
-        """The entries of logs under the ids that the journal has them under."""
+        """Return the entries of logs under the ids that the journal has them under."""
         if not entries:  # a system may be without a journal as long as nothing asks for it
             return []
         if self._logs is None:

@@ -1,4 +1,4 @@
-"""Where the elements of a large JSON document begin and end, found without holding the document in memory.
+"""Spans of the elements of a large JSON document, found without holding the document in memory.
 
 Each element can then be read on its own: one that is broken, too large or not quite JSON (Inspect writes NaN) costs
 itself and not the rest of the file.
@@ -26,17 +26,17 @@ _QUOTE = ord('"')
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where one element lies."""
+    """The place of one element."""
 
     key: str
-    """The member's name; empty for an element of the outermost list."""
+    """Name of the member, empty for an element of the outermost list."""
 
     start: int
     end: int
-    """Offsets in bytes; `end` is that of the first byte behind it."""
+    """Offset in bytes of the first byte behind it, as `start` is that of its first."""
 
     expanded: bool = False
-    """Whether this is one element of the list that the member holds."""
+    """True if this is one element of the list that the member holds."""
 
 
 class _Token(NamedTuple):
@@ -45,11 +45,11 @@ class _Token(NamedTuple):
 
     at: int
     depth: int
-    """Lists and objects around it; the one that it opens or closes does not count."""
+    """Number of lists and objects around it. The one that it opens or closes does not count."""
 
 
 def spans(path: Path, *, expand: str = "") -> Iterator[Span]:
-    """The elements of the outermost list, or the members of the outermost object.
+    """Yield the elements of the outermost list, or the members of the outermost object.
 
     Args:
         path: A file that holds one JSON document.
@@ -128,7 +128,7 @@ class _Splitter:
 
 
 def _tokens(handle: BinaryIO) -> Iterator[_Token]:
-    """The marks outside of strings, of the two outermost levels."""
+    """Yield the marks outside of strings, of the two outermost levels."""
     depth, base, in_string = 0, 0, False
     while chunk := _chunk(handle):
         at = _string_end(chunk) if in_string else 0
@@ -143,19 +143,19 @@ def _tokens(handle: BinaryIO) -> Iterator[_Token]:
 
 
 def _chunk(handle: BinaryIO) -> bytes:
-    """The next piece of the file, which never ends between a backslash and what it escapes."""
+    """Return the next piece of the file, which never ends between a backslash and what it escapes."""
     chunk = handle.read(CHUNK_BYTES)
     n_backslashes = len(chunk) - len(chunk.rstrip(b"\\"))
     return chunk + handle.read(1) if n_backslashes % 2 else chunk
 
 
 def _string_end(chunk: bytes) -> int:
-    """Where the string ends in which the chunk begins; behind the chunk where it goes on."""
+    """Return where the string ends in which the chunk begins, or the chunk's end where it goes on."""
     match = _STRING_REST.match(chunk)
     return match.end() if match else len(chunk) + 1
 
 
 def _next_mark(chunk: bytes, at: int, depth: int) -> int:
-    """Where the next mark that matters at this depth stands, or a quote whose string goes on in the next chunk."""
+    """Return where the next mark that matters at this depth stands, or a quote whose string goes on."""
     match = (_TO_BRACKET if depth > 2 else _TO_MARK).match(chunk, at) if at <= len(chunk) else None
     return match.end() if match else at

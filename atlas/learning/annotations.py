@@ -1,4 +1,4 @@
-"""Types as signatures write them, and whether a value of one may be passed where another is expected."""
+"""Types as signatures write them, and the check that a value of one may be passed where another is expected."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class Parameter:
 
     name: str
     type: ast.expr | None
-    """None where the signature says nothing."""
+    """Annotation, or None where the signature has none."""
 
     is_keyword: bool = False
-    """Whether it can be passed by name only."""
+    """True if it can be passed by name only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """What a concept's function takes and returns."""
+    """The types that a concept's function takes and returns."""
 
     concept: CodeConcept
     parameters: tuple[Parameter, ...]
     returns: ast.expr | None
-    """None where the signature says nothing, or that there is nothing."""
+    """Annotation, or None where the signature has none, or says that there is no result."""
 
 
 def typed(concept: CodeConcept) -> Typed:
-    """What a concept's signature says, or, where there is none, its code.
+    """Return the types in a concept's signature, or, where there is none, in its code.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
@@ -76,7 +76,7 @@ def _signed(signature: str, name: str) -> Function | None:
 
 
 def _read(annotation: ast.expr | None) -> ast.expr | None:
-    """An annotation, out of its quotation marks."""
+    """Return an annotation, out of its quotation marks."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         tree = parsed(annotation.value)
         inner = tree.body[0] if tree is not None and len(tree.body) == 1 else None
@@ -85,7 +85,7 @@ def _read(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def fits(given: ast.expr | None, expected: ast.expr | None) -> bool:
-    """Whether a value of one type may be passed where another is expected; not where either says nothing.
+    """Return whether a value of one type may be passed where another is expected. Not where either says nothing.
 
     Names are compared as they are written, so that an alias fits itself; a container without its contents fits any.
     """
@@ -112,7 +112,7 @@ def _holds(given: ast.expr, expected: ast.expr) -> bool:
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:
-    """The members of a union; the type itself where it is none."""
+    """Return the members of a union, or the type itself where it is none."""
     match annotation:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return [*_members(left), *_members(right)]

@@ -1,4 +1,4 @@
-"""New concepts out of several: one function after the other, where what one returns is what the next one takes."""
+"""New concepts made of several: one function after the other, where one returns what the next one takes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Defining = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 Tree = TypeVar("Tree", bound=ast.AST)
 
 Find = Callable[[str], CodeConcept | None]
-"""A concept by its id; None where there is none."""
+"""Function that returns a concept by its id, or None where there is none."""
 
 MAX_REORDERED = 5
-"""Of more concepts, only the order in which they are given is tried."""
+"""Number of concepts above which only the order in which they are given is tried."""
 
 MODULE_NAMES = frozenset({"__file__", "__path__", "__cached__"})
 """Names that a module has, besides those of Python's builtins."""
@@ -39,19 +39,19 @@ MAX_RESULT_CHARACTERS = 2_000
 
 
 def nothing_found(_: str) -> None:
-    """Finds no concept: for concepts that call no others."""
+    """Find no concept, for concepts that call no others."""
 
 
 class PipelineCompositionStrategy:
-    """Passes what one function returns to the next, without a model: in the order given, or in another that fits."""
+    """A chain of functions, made without a model: each result goes to the next, in the given order or one that fits."""
 
     def __init__(self, find: Find = nothing_found, *, limits: RunLimits | None = None) -> None:
-        """Use `find` for the concepts that others call; a library that gets the strategy without one asks itself."""
+        """Use `find` for the concepts that others call. A library that gets the strategy without one asks itself."""
         self.find = find
         self._limits = limits
 
     async def compose(self, concepts: list[CodeConcept]) -> CodeConcept | None:
-        """The functions as one, with what came of running their examples through; None where they do not fit.
+        """Return the functions as one, with the results of their examples, or None where they do not fit.
 
         Of a next function, the first parameter that takes what comes is given it; others become parameters of the
         whole. The examples are those of the first function, with the other arguments from the examples of theirs.
@@ -79,12 +79,12 @@ class PipelineCompositionStrategy:
 
 
 def sources(concepts: Iterable[CodeConcept], find: Find) -> str:
-    """The code of concepts and of all that they call, each once, those called before those that call them."""
+    """Return the code of concepts and of all that they call, each once, those called before those that call them."""
     return "\n\n".join(concept.code for concept in needed(concepts, find))
 
 
 def needed(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
-    """Concepts and all that they call, each once, those called before those that call them."""
+    """Return concepts and all that they call, each once, those called before those that call them."""
     found: dict[str, CodeConcept] = {}
     entered: set[str] = set()
 
@@ -103,7 +103,7 @@ def needed(concepts: Iterable[CodeConcept], find: Find) -> list[CodeConcept]:
 
 
 def obstacle(concepts: Sequence[CodeConcept], find: Find) -> str:
-    """Why no function can call all of these, with their names in it; empty where one can."""
+    """Return why no function can call all of these, with their names in it, or an empty text where one can."""
     together = needed(concepts, find)
     others = [concept.name for concept in together if concept.language != "python"]
     if others:
@@ -121,7 +121,7 @@ def obstacle(concepts: Sequence[CodeConcept], find: Find) -> str:
 
 
 def _clash(concepts: Iterable[CodeConcept]) -> str:
-    """Which two of them give one name different meanings; empty where all can stand in one program."""
+    """Return which two of them give one name different meanings, empty where all can stand in one program."""
     defined: dict[str, tuple[str, str]] = {}
     for concept in concepts:
         for name, meaning in _meanings(concept.code):
@@ -133,7 +133,7 @@ def _clash(concepts: Iterable[CodeConcept]) -> str:
 
 
 def _lack(concepts: Sequence[CodeConcept]) -> str:
-    """Which of them reads a name that none of them gives a meaning; empty where all can run."""
+    """Return which of them reads a name that none of them gives a meaning, empty where all can run."""
     defined = {name for concept in concepts for name, _ in _meanings(concept.code)}
     for concept in concepts:
         lacking = sorted(outer_names(stripped(concept.code)) - defined - set(dir(builtins)) - MODULE_NAMES)
@@ -146,14 +146,14 @@ def _lack(concepts: Sequence[CodeConcept]) -> str:
 
 
 def _meanings(code: str) -> Iterator[tuple[str, str]]:
-    """The names that code defines at its top, each with what it stands for."""
+    """Yield the names that code defines at its top, each with what it stands for."""
     for node in stripped(code).body:
         for name in bound_names(node) if not isinstance(node, Defining) else {node.name}:
             yield name, ast.dump(node)
 
 
 def outer_names(tree: ast.Module) -> set[str]:
-    """The names that code reads and leaves to its module, or to Python, to give a meaning.
+    """Return the names that code reads and leaves to its module, or to Python, to give a meaning.
 
     Annotations aside, and names that a function declares global: it gives them a meaning itself.
     """
@@ -174,7 +174,7 @@ def _outer_names(table: symtable.SymbolTable) -> Iterator[str]:
 
 
 def without_annotations(tree: Tree) -> Tree:
-    """A copy without what only says types, which need not be names that are there, and which Python would run."""
+    """Return a copy without annotations, whose names need not be there, and which Python would run."""
     bare: Tree = copy.deepcopy(tree)
     for node in ast.walk(bare):
         if isinstance(node, Function):
@@ -185,7 +185,7 @@ def without_annotations(tree: Tree) -> Tree:
 
 
 def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> list[RunResult]:
-    """How each call after the source ends; the last line that it prints is what it returned: see `written`."""
+    """Return how each call after the source ends. The last line that it prints is its result, which `written` reads."""
     if not calls:
         return []
     with Sandbox(limits) as sandbox:
@@ -193,7 +193,7 @@ def run_calls(source: str, calls: Sequence[str], limits: RunLimits | None) -> li
 
 
 def written(result: RunResult) -> str | None:
-    """What a call returned, as Python writes it; None where it raised, or returned what cannot be written down."""
+    """Return a call's result as Python writes it, or None where it raised, or gave what cannot be written down."""
     text = result.output.strip().rpartition("\n")[2]
     if result.outcome != "passed" or not text or len(text) > MAX_RESULT_CHARACTERS:
         return None
@@ -208,10 +208,10 @@ def written(result: RunResult) -> str | None:
 class _Link:
     typed: Typed
     position: int
-    """Of the parameter that is given what comes; -1 in the first link, which takes all of its own."""
+    """Position of the parameter that is given what comes, -1 in the first link, which takes all of its own."""
 
     names: tuple[str, ...]
-    """What its parameters are called in the whole; one that is given what comes has no name there."""
+    """Names of its parameters in the whole, but for the one that is given what comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,14 +219,14 @@ class _Chain:
     links: tuple[_Link, ...]
     name: str
     code: str
-    """With quoted annotations, because what they name need not be there where the code is run."""
+    """Code with quoted annotations, because what they name need not be there where the code is run."""
 
     signature: str
     parameters: tuple[str, ...]
 
 
 def _chain(order: Sequence[Typed]) -> _Chain | None:
-    """The functions in this order, where each takes what the one before it returns."""
+    """Return the functions in this order, where each takes what the one before it returns."""
     taken = {one.concept.name for one in order}
     links: list[_Link] = []
     for before, one in zip([None, *order], order, strict=False):
@@ -242,7 +242,7 @@ def _chain(order: Sequence[Typed]) -> _Chain | None:
 
 
 def _beginning(one: Typed) -> int | None:
-    """Where it can begin a chain, -1; not if all that it takes, such as `*args`, would be left out."""
+    """Return -1 where it can begin a chain. It cannot if all that it takes, such as `*args`, would be left out."""
     takes = parameters_of(function_of(one.concept.code, one.concept.name))
     return -1 if one.parameters or not takes else None
 
@@ -284,7 +284,7 @@ def _quoted(annotation: ast.expr | None) -> ast.expr | None:
 
 
 def _call(links: Sequence[_Link]) -> str:
-    """The call of the last function, with that of those before it inside."""
+    """Return the call of the last function, with that of those before it inside."""
     last = links[-1]
     arguments = [
         f"{parameter.name}={name or _call(links[:-1])}" if parameter.is_keyword else name or _call(links[:-1])
@@ -294,7 +294,7 @@ def _call(links: Sequence[_Link]) -> str:
 
 
 def _example_calls(chain: _Chain) -> list[str]:
-    """Calls of the whole, with the arguments of its functions' examples."""
+    """Return calls of the whole, with the arguments of its functions' examples."""
     calls = []
     others = [_arguments(link)[:1] for link in chain.links[1:]]
     for first in _arguments(chain.links[0])[:MAX_EXAMPLES]:
@@ -308,7 +308,7 @@ def _example_calls(chain: _Chain) -> list[str]:
 
 
 def _arguments(link: _Link) -> list[list[str]]:
-    """The arguments of each example that passes as many as the function needs, as they are written."""
+    """Return the arguments of each example that passes as many as the function needs, as they are written."""
     found = []
     for call, _ in link.typed.concept.examples:
         tree = parsed(call)
@@ -320,7 +320,7 @@ def _arguments(link: _Link) -> list[list[str]]:
 
 
 def _given(call: ast.Call, link: _Link) -> list[str] | None:
-    """The argument of each required parameter; None where a call passes anything else, or too few."""
+    """Return the argument of each required parameter, or None where a call passes anything else, or too few."""
     by_name = {keyword.arg: keyword.value for keyword in call.keywords}
     in_order = [parameter for parameter in link.typed.parameters if not parameter.is_keyword]
     by_name |= {parameter.name: value for parameter, value in zip(in_order, call.args, strict=False)}

@@ -1,4 +1,4 @@
-"""Learning a library of functions from programs."""
+"""Compression: a library of functions, learned from programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term
 
 Verify = Callable[[Sequence[tuple[Program, str]]], Mapping[str, bool | None]]
-"""Runs programs as they are and as rewritten sources: by id, whether both do the same; None where nobody can tell."""
+"""Function that runs programs as they are and as rewritten sources.
+
+Its result is by id: True if both do the same, None where nobody can tell."""
 
 
 TOO_DEEP = "nested too deeply, or in blocks too long"
@@ -39,24 +41,24 @@ class Abstraction:
     """A Python function that several programs have in common."""
 
     name: str
-    """A placeholder, used in the code; documenting gives it a real one."""
+    """Placeholder that the code uses, until documenting gives it a real name."""
 
     source: str
-    """Calls the functions in `calls`, and else only Python's own and what it imports itself."""
+    """Code that calls the functions in `calls`, Python's own, and what it imports itself."""
 
     arity: int
     calls: tuple[str, ...]
-    """Other abstractions, by name."""
+    """Names of other abstractions."""
 
     uses: tuple[str, ...]
-    """The ids of the programs that call it, themselves or through others."""
+    """Ids of the programs that call it, themselves or through others."""
 
     n_tasks: int
     saving: int
     """Tokens by which the programs and the library are shorter for it, itself counted."""
 
     proofs: tuple[str, ...] = ()
-    """Of its uses: those whose tests run it, and whose programs did the same as before."""
+    """Ids of those of its uses whose tests run it, and whose programs did the same as before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +66,14 @@ class Rewritten:
     """A program that calls abstractions."""
 
     before: str
-    """The program without docstrings, annotations and comments."""
+    """Program without docstrings, annotations and comments."""
 
     after: str
     standalone: str
-    """`after`, with the functions that it needs before it."""
+    """Source of `after`, with the functions that it needs before it."""
 
     functions: tuple[str, ...]
-    """All abstractions that it needs, by name."""
+    """Names of all abstractions that it needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,38 +89,38 @@ class Compression:
     """A library of functions, and the programs that it was learned from."""
 
     abstractions: tuple[Abstraction, ...]
-    """Each comes after those that it calls."""
+    """Functions, each after those that it calls."""
 
     rewritten: Mapping[str, Rewritten]
-    """The programs that call any, by id."""
+    """Programs that call any, by id."""
 
     n_programs: int
-    """That were compressed: those that parse, at most as many as the limits allow."""
+    """Programs that were compressed: those that parse, at most as many as the limits allow."""
 
     n_found: int
     """Abstractions that the search proposed."""
 
     n_valid: int
-    """Of these: Python functions."""
+    """Found abstractions that are Python functions."""
 
     tokens_before: int
-    """Of all programs."""
+    """Tokens of all programs."""
 
     tokens_after: int
-    """Of all programs, the library not counted."""
+    """Tokens of all programs, the library not counted."""
 
     tokens_library: int
     refused: Mapping[str, int]
-    """Why abstractions and programs were left out, with how many."""
+    """Number of abstractions and programs that were left out, by reason."""
 
     notes: tuple[str, ...]
     library: Library
     engine: str
-    """What searched, for people."""
+    """Name of the search, to show."""
 
     @property
     def ratio(self) -> float:
-        """How many times shorter it is, the library counted; 1 where nothing was found."""
+        """The factor by which everything is shorter, the library counted, 1 where nothing was found."""
         after = self.tokens_after + self.tokens_library
         return self.tokens_before / after if after else 1.0
 
@@ -187,7 +189,7 @@ def _compile(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> None
 
 
 def default_engine() -> Engine:
-    """Stitch where it is installed, the plain search where it is not."""
+    """Return Stitch where it is installed, the plain search where it is not."""
     return StitchEngine() if is_installed() else AntiUnificationEngine()
 
 
@@ -201,7 +203,7 @@ def _raising(cancelled: IsCancelled | None) -> IsCancelled:
 
 
 def read_programs(programs: Iterable[Program], limits: Limits, refused: Counter[str]) -> dict[str, Term]:
-    """The terms of programs, by id; those that cannot be compressed are counted by reason."""
+    """Return the terms of programs, by id, and count by reason those that cannot be compressed."""
     terms = {}
     for program in programs:
         term = _read(program, limits)
@@ -213,7 +215,7 @@ def read_programs(programs: Iterable[Program], limits: Limits, refused: Counter[
 
 
 def _read(program: Program, limits: Limits) -> Term | str:
-    """The term of a program, or why it cannot be compressed."""
+    """Return the term of a program, or why it cannot be compressed."""
     try:
         module = normalise(program.source)
         if looks_up_names(module):
@@ -229,7 +231,7 @@ def _read(program: Program, limits: Limits) -> Term | str:
 
 
 def _shadows(module: ast.Module) -> bool:
-    """Whether a program defines a builtin's name at its top, where functions put before it would see it too."""
+    """Return whether a program defines a builtin's name at its top, where functions put before it would see it too."""
     defined = {
         name
         for node in module.body
@@ -250,7 +252,7 @@ def _sampled(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 
 
 def _as_before(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
-    """The programs that do the same in the form that is compressed; no function is to blame for the others."""
+    """Return the programs that do the same in the form that is compressed. No function is to blame for the others."""
     run.progress("verifying", 0)
     verdicts = _run_all([(name, program_source(term, {})) for name, term in terms.items()], run)
     run.progress("verifying", 1)
@@ -260,7 +262,7 @@ def _as_before(terms: dict[str, Term], run: _Run) -> dict[str, Term]:
 
 
 def _prefix(programs: Iterable[Program]) -> str:
-    """The beginning of placeholder names: one that no program uses."""
+    """Return a beginning of placeholder names that no program uses."""
     prefix = "concept_"
     while any(prefix in program.source for program in programs):
         prefix += "_"
@@ -280,7 +282,7 @@ def _proven(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> dict[
 
 
 def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
-    """The functions with which a program does something else."""
+    """Return the functions with which a program does something else."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     run.progress("verifying", 0)
     verdicts = _run_all([(name, standalone(name, shelf, functions)) for name in rewritten], run)
@@ -294,7 +296,7 @@ def _changing(shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set
 
 
 def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]:
-    """The verdict on each source of a program; what was run before is not run again."""
+    """Return the verdict on each source of a program, without running any again."""
     run.cancelled()
     new = {name: source for name, source in sources if (name, source) not in run.verdicts}
     if run.verify is not None and new:
@@ -304,7 +306,7 @@ def _run_all(sources: Sequence[tuple[str, str]], run: _Run) -> list[bool | None]
 
 
 def _culprits(name: str, shelf: Shelf, functions: Mapping[str, Function], run: _Run) -> set[str]:
-    """Those functions of a program with which alone it already does something else; else all of them."""
+    """Return those functions of a program with which alone it already does something else, or else all of them."""
     needed = shelf.functions_of(name)
     if len(needed) == 1:
         return set(needed)
@@ -347,7 +349,7 @@ def _result(
 
 
 def written(name: str, shelf: Shelf, functions: Mapping[str, Function]) -> Rewritten:
-    """A program as it was and as it is."""
+    """Return a program as it was and as it is."""
     return Rewritten(
         before=program_source(shelf.originals[name], {}),
         after=program_source(shelf.programs[name], functions),
@@ -380,7 +382,7 @@ def _abstraction(
 def _proofs(
     name: str, used: Sequence[str], shelf: Shelf, functions: Mapping[str, Function], run: _Run
 ) -> tuple[str, ...]:
-    """The programs that did the same with a function, and fail once it raises: the others' tests do not run it."""
+    """Return the programs that did the same with a function and fail once it raises. Other tests do not run it."""
     same = [one for one in used if run.verdicts.get((one, standalone(one, shelf, functions)))]
     spoilt = _run_all([(one, standalone(one, shelf, functions, spoilt=name)) for one in same], run)
     return tuple(one for one, verdict in zip(same, spoilt, strict=True) if verdict is False)

@@ -21,7 +21,7 @@ _REFUSED = re.compile(r"edit (?:was|has) not (?:been )?applied|introduced new sy
 
 
 def edited_files(steps: Sequence[Step]) -> list[str]:
-    """The Python files that were made and edited, as they were in the end; the one that was changed last comes last."""
+    """Return the Python files that were made and edited, as they were in the end, the last changed one last."""
     files: dict[str, list[str]] = {}
     current = ""
     for step in steps:
@@ -48,7 +48,7 @@ def _replaced(lines: list[str], first: int, last: int, text: str) -> list[str]:
 
 
 def _written(action: str) -> dict[str, list[str]]:
-    """The file that `str_replace_editor create PATH --file_text TEXT` writes."""
+    """Return the file that `str_replace_editor create PATH --file_text TEXT` writes."""
     if not action.startswith("str_replace_editor create"):
         return {}
     try:

@@ -2,7 +2,7 @@
 
 One program an attempt. It is the solution where that is Python: as it stands, in a fenced block, or as what completes
 the task's prompt. Where it is not, it is the last whole program among the steps: an action, a fenced block in one, a
-file that was written from one, or a file that edits have built up. A program defines a function; one that defines
+file that was written from one, or a file that edits have built up. A program defines a function. One that defines
 none but does something counts where there is nothing better. A patch is no program: the files around it are not
 there.
 """
@@ -46,14 +46,14 @@ class Extraction:
     """The programs that attempts hold."""
 
     programs: tuple[Program, ...]
-    """In the order of their attempts."""
+    """Programs in the order of their attempts."""
 
     dropped: Mapping[str, int]
-    """How many attempts gave none, by the reason why; most first."""
+    """Number of attempts that gave none, by the reason why, most first."""
 
 
 def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Extraction:
-    """The Python programs of the attempts that succeeded.
+    """Return the Python programs of the attempts that succeeded.
 
     Args:
         unknown_too: Also of those where nobody said how they ended.
@@ -72,7 +72,7 @@ def programs_of(attempts: Iterable[Attempt], *, unknown_too: bool = False) -> Ex
 
 
 def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
-    """The program, or why there is none."""
+    """Return the program, or why there is none."""
     if attempt.outcome.success is False:
         return NOT_SUCCESSFUL
     if attempt.outcome.success is None and not unknown_too:
@@ -89,7 +89,7 @@ def _program(attempt: Attempt, unknown_too: bool) -> Program | str:
 
 
 def tests_of(task: Task, source: str) -> str:
-    """The task's tests as Python that follows a program and raises where it is wrong; empty where there are none.
+    """Return the task's tests as Python that follows a program and raises where it is wrong, empty without tests.
 
     They may be text, or a list of assertions (as MBPP has them), in the context's `test`, `tests` or `test_list`, or
     in the verification's `tests`. Where they define `check(candidate)` and never call it (as HumanEval's do), a call
@@ -114,7 +114,7 @@ def _joined(given: Any) -> str:
 
 
 def _defines_check(tree: ast.Module) -> bool:
-    """Whether tests define `check` and leave it to others to call it."""
+    """Return whether tests define `check` and leave it to others to call it."""
     is_defined = any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body)
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     return is_defined and "check" not in called
@@ -138,7 +138,7 @@ def _source(attempt: Attempt) -> str | None:
 
 
 def _pieces(text: str, prompt: str = "") -> Iterator[str]:
-    """What of a text may be a program, most likely first."""
+    """Yield the parts of a text that may be a program, most likely first."""
     if not text.strip():
         return
     if prompt and not is_runnable(text):
@@ -150,7 +150,7 @@ def _pieces(text: str, prompt: str = "") -> Iterator[str]:
 
 
 def _heredoc(text: str) -> Iterator[str]:
-    """What a shell's command passes as a document, which is to be read before the command: that may parse as well."""
+    """Yield the document that a shell's command passes. It comes before the command, since that may parse as well."""
     command, _, rest = text.lstrip().partition("\n")
     if opened := _HEREDOC.search(command):
         lines = itertools.takewhile(lambda line: line.strip() != opened[2], rest.split("\n"))
@@ -158,7 +158,7 @@ def _heredoc(text: str) -> Iterator[str]:
 
 
 def _fenced(text: str) -> list[tuple[str, str]]:
-    """The fenced blocks of a text, each after its label in small letters; one that is never closed is none."""
+    """Return the fenced blocks of a text, each after its label in small letters. One that is never closed is none."""
     blocks: list[tuple[str, str]] = []
     label, mark, lines = "", "", list[str]()
     for line in text.split("\n"):
@@ -174,7 +174,7 @@ def _fenced(text: str) -> list[tuple[str, str]]:
 
 
 def _in_steps(attempt: Attempt) -> Iterator[str]:
-    """What of the steps may be a program, the last first."""
+    """Yield the parts of the steps that may be a program, the last first."""
     yield from reversed(edited_files(attempt.steps))
     for step in reversed(attempt.steps):
         if END_OF_EDIT not in step.action:  # what changes a part of a file may parse with the words around it
@@ -182,7 +182,7 @@ def _in_steps(attempt: Attempt) -> Iterator[str]:
 
 
 def _whole(text: str) -> str | None:
-    """The text as a program without blank lines around it; None where it is no Python, or does nothing."""
+    """Return the text as a program without blank lines around it, or None where it is no Python, or does nothing."""
     if len(text) > MAX_CHARACTERS:
         return None
     source = textwrap.dedent(text).strip("\r\n") + "\n"
@@ -191,7 +191,7 @@ def _whole(text: str) -> str | None:
 
 
 def _does_something(statement: ast.stmt) -> bool:
-    """Not so of prose and commands that happen to parse: a name, a number, a call, `reply: "…"`."""
+    """Return whether it is more than prose or a command that happens to parse: a name, a number, `reply: "…"`."""
     is_label = isinstance(statement, ast.AnnAssign) and statement.value is None
     return not is_label and not isinstance(statement, ast.Expr | ast.Pass)
 

@@ -29,18 +29,18 @@ from atlas.learning.terms.terms import Term
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """What a library does for programs that it has not seen."""
+    """The effect of a library on programs that it has not seen."""
 
     n_programs: int
     n_functions: int
-    """In the library."""
+    """Functions in the library."""
 
     used: Mapping[str, int]
-    """How many of the programs need each function that any needs, by name."""
+    """Number of the programs that need each function that any needs, by name."""
 
     tokens_before: int
     tokens_after: int
-    """Of the programs; the library is not counted, for it was there before."""
+    """Tokens of the programs. The library is not counted, for it was there before."""
 
     rewritten: Mapping[str, Rewritten]
     n_refused: int
@@ -48,13 +48,13 @@ class Reuse:
 
     @property
     def ratio(self) -> float:
-        """How many times shorter the programs are; 1 where no function fits."""
+        """The factor by which the programs are shorter, 1 where no function fits."""
         return self.tokens_before / self.tokens_after if self.tokens_after else 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut:
-    """A library learned from the programs of half of the tasks, and what it does for the others."""
+    """A library learned from the programs of half of the tasks, and its effect on the others."""
 
     learned: Compression
     reuse: Reuse
@@ -70,7 +70,7 @@ def held_out(
     cancelled: IsCancelled | None = None,
     seed: int = 0,
 ) -> HeldOut:
-    """Learn from one half, rewrite the other. All programs of a task are in the same half.
+    """Learn from one half, and rewrite the other. All programs of a task are in the same half.
 
     Raises:
         Cancelled: `cancelled` said so.
@@ -119,12 +119,12 @@ def reuse(
 
 
 def _prefix(library: Library) -> str:
-    """What the functions' names begin with; a program that uses it cannot be told from one that calls them."""
+    """Return the beginning of the functions' names. A program that uses it cannot be told from one that calls them."""
     return next((function.name.rstrip("0123456789") for function in library.functions.values()), "\0")
 
 
 def _called(originals: Mapping[str, Term], library: Library) -> dict[str, Term]:
-    """The programs with every call that the functions allow."""
+    """Return the programs with every call that the functions allow."""
     whole = _whole(library.shelf)
     largest = sorted(whole.values(), key=lambda pattern: -pattern.body.size)
     shelf = Shelf(originals, {name: rewrite(term, largest) for name, term in originals.items()}, whole.values())
@@ -142,7 +142,7 @@ def _called(originals: Mapping[str, Term], library: Library) -> dict[str, Term]:
 
 
 def _whole(shelf: Shelf) -> dict[str, Pattern]:
-    """The patterns without calls of each other."""
+    """Return the patterns without calls of each other."""
     whole: dict[str, Pattern] = {}
     for name, pattern in shelf.patterns.items():
         body = pattern.body
@@ -160,7 +160,7 @@ def _shorten(name: str, pattern: Pattern, shelf: Shelf, lengths: Lengths) -> Non
 
 
 def _verify(shelf: Shelf, library: Library, programs: Mapping[str, Program], verify: Verify | None) -> int:
-    """Put back the programs that do something else; how many."""
+    """Put back the programs that do something else, and return how many."""
     rewritten = [name for name, term in shelf.programs.items() if term.calls]
     if verify is None or not rewritten:
         return 0

@@ -1,4 +1,4 @@
-"""Finding concepts in attempts: their programs compressed, what was found named, and everything run once more."""
+"""Concepts found in attempts: their programs compressed, what was found named, and everything run once more."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from atlas.protocols.strategies import ConceptDocumenter
 _log = logging.getLogger(__name__)
 
 MAX_EXAMPLES = 10
-"""Of a concept's uses, for its documenter."""
+"""Uses of a concept that its documenter is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +47,13 @@ class Learned:
     arity: int
     n_tasks: int
     n_verified: int
-    """Of `n_checked`: those that did the same as before."""
+    """Programs of `n_checked` that did the same as before."""
 
     n_checked: int
-    """Of its programs: those whose tests run it."""
+    """Programs whose tests run it."""
 
     is_known: bool
-    """Whether the library has it already."""
+    """True if the library has it already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,36 +62,36 @@ class Rewriting:
 
     program: Program
     before: str
-    """Without docstrings, annotations and comments."""
+    """Program without docstrings, annotations and comments."""
 
     after: str
     concepts: tuple[str, ...]
     """Ids of the concepts that it needs."""
 
     does_the_same: bool | None
-    """None where it has nothing that could show it: no tests, or none that run what was put in."""
+    """Result of its proof, None where it has no tests, or none that run what was put in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What compressing attempts would add to a library."""
+    """The additions to a library that compressing attempts found."""
 
     learned: tuple[Learned, ...]
-    """Each after those that it calls."""
+    """Concepts, each after those that it calls."""
 
     rewritings: tuple[Rewriting, ...]
     compression: Compression
     dropped: Mapping[str, int]
-    """How many attempts gave no program, by the reason why."""
+    """Number of attempts that gave no program, by the reason why."""
 
     @property
     def concepts(self) -> list[CodeConcept]:
-        """What the library has not yet, in an order in which each comes after those that it calls."""
+        """Concepts that the library has not yet, each after those that it calls."""
         return [one.concept for one in self.learned if not one.is_known]
 
     @property
     def proven(self) -> list[CodeConcept]:
-        """Those of `concepts` that at least one program was run with, and did the same as before."""
+        """The part of `concepts` that at least one program was run with, and did the same as before."""
         return [one.concept for one in self.learned if not one.is_known and one.n_verified]
 
 
@@ -120,7 +120,7 @@ class ProvenCompression:
         self._run_limits = run_limits
 
     async def compress(self, trajectories: list[Trajectory]) -> list[CodeConcept]:
-        """Concepts that shorten the successful programs of these attempts, each after those that it calls.
+        """Return concepts that shorten the successful programs of these attempts, each after those that it calls.
 
         Only what running a program has proven; the log says how many were left out, and `propose` shows them.
         """
@@ -139,7 +139,7 @@ class ProvenCompression:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """What `compress` finds, with the savings, the rewritten programs and how far they were proven.
+        """Return what `compress` finds, with the savings, the rewritten programs and how far they were proven.
 
         Args:
             library: Concepts that are there: their names are not given again, and one that is found again is known.
@@ -178,7 +178,7 @@ class ProvenCompression:
         library: Sequence[CodeConcept],
         cancelled: IsCancelled | None,
     ) -> tuple[dict[str, CodeConcept], set[str]]:
-        """Concepts by placeholder, and the placeholders of those that the library has."""
+        """Return concepts by placeholder, and the placeholders of those that the library has."""
         taken = {concept.name for concept in library} | set(dir(builtins))
         for rewritten in compression.rewritten.values():
             taken |= _identifiers(rewritten.before)
@@ -205,7 +205,7 @@ class ProvenCompression:
 
 
 class StitchCompressionStrategy(ProvenCompression):
-    """Symbolic: what programs have in common is found by Stitch, and named as in LILO.
+    """Symbolic compression: Stitch finds what programs have in common, and it is named as in LILO.
 
     Source:
         Bowers et al., Top-Down Synthesis for Library Learning, POPL 2023; Grand et al., LILO, ICLR 2024.
@@ -213,7 +213,7 @@ class StitchCompressionStrategy(ProvenCompression):
 
 
 class LLMCompressionStrategy(ProvenCompression):
-    """A language model proposes the functions, and names those that hold; they are held to the same as Stitch's."""
+    """A language model that proposes functions, and names those that pass the same checks as Stitch's."""
 
     def __init__(
         self,
@@ -239,17 +239,17 @@ class LLMCompressionStrategy(ProvenCompression):
 
 
 def _verifying(progress: StageProgress | None) -> Progress | None:
-    """Tells which share of the programs was run."""
+    """Return a callback that tells which share of the programs was run."""
     return None if progress is None else lambda done, total: progress("verifying", done / total)
 
 
 def _function_name(concept: CodeConcept) -> str:
-    """What its code defines: a library may hold it under another name."""
+    """Return the name of the function in its code. A library may hold it under another name."""
     return function_of(concept.code, concept.name).name
 
 
 def _calling(code: str, names: Mapping[str, str]) -> str:
-    """The code with functions called by other names: renamed, or by an alias where a name means something else."""
+    """Return the code with other names for functions: renamed, or by an alias where a name means something else."""
     try:
         return renamed(code, names)
     except InvalidInput:
@@ -257,7 +257,7 @@ def _calling(code: str, names: Mapping[str, str]) -> str:
 
 
 def _concept(abstraction: Abstraction, concepts: Mapping[str, CodeConcept]) -> CodeConcept:
-    """What was found, under its placeholder, calling the others by their names."""
+    """Return what was found, under its placeholder, calling the others by their names."""
     names = {placeholder: _function_name(concepts[placeholder]) for placeholder in abstraction.calls}
     return CodeConcept(
         name=abstraction.name,
@@ -276,14 +276,14 @@ def _examples(
     programs: Mapping[str, Program],
     concepts: Mapping[str, CodeConcept],
 ) -> list[tuple[str, str]]:
-    """Tasks, and the programs that solved them with this function."""
+    """Return tasks, and the programs that solved them with this function."""
     direct = [name for name in abstraction.uses if abstraction.name in compression.rewritten[name].after]
     shown = (direct or list(abstraction.uses))[:MAX_EXAMPLES]
     return [(programs[name].description, _renamed(compression.rewritten[name], concepts)[0]) for name in shown]
 
 
 def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
-    """A documenter knows the names that it gave, but not every name that is taken."""
+    """Return the concept with a free name. A documenter knows only the names that it gave."""
     free = unused(concept.name, taken)
     if free == concept.name:
         return concept
@@ -296,7 +296,7 @@ def _with_free_name(concept: CodeConcept, taken: set[str]) -> CodeConcept:
 
 
 def _renamed(rewritten: Rewritten, concepts: Mapping[str, CodeConcept]) -> tuple[str, dict[str, str]]:
-    """A rewritten program that calls concepts by their names, as far as it has not taken those for something else.
+    """Return a rewritten program that calls concepts by their names, as far as it does not use those itself.
 
     Returns:
         Its source, and the names under which it calls each concept, by placeholder.
@@ -316,7 +316,7 @@ def _rewritings(
     verifier: Verifier,
     on_progress: Progress | None,
 ) -> list[Rewriting]:
-    """Every rewritten program with its concepts as they are proposed, run once more."""
+    """Return every rewritten program with its concepts as they are proposed, run once more."""
     shown = {name: _renamed(rewritten, concepts) for name, rewritten in compression.rewritten.items()}
     sources = {
         name: _standalone(after, compression.rewritten[name], concepts, names) for name, (after, names) in shown.items()
@@ -337,7 +337,7 @@ def _rewritings(
 
 
 def _standalone(after: str, rewritten: Rewritten, concepts: Mapping[str, CodeConcept], names: Mapping[str, str]) -> str:
-    """The program after the code of the concepts that it needs, under the names that it calls them by."""
+    """Return the program after the code of the concepts that it needs, under the names that it calls them by."""
     called_by = {_function_name(concepts[one]): names.get(one, one) for one in rewritten.functions}
     code = []
     for one in rewritten.functions:

@@ -1,4 +1,4 @@
-"""The loaders of primitives that there are: this package's, and those that other packages bring.
+"""Loaders of primitives: this package's, and those that other packages bring.
 
 A package brings one by an entry point of the group `atlas.primitives`: a name for the domain, and a class or function
 that makes a `PrimitiveLoader` from no arguments.
@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoaderFault:
-    """Why a loader, or a concept of one, is left out."""
+    """A loader, or a concept of one, that is left out, and why."""
 
     name: str
-    """Of the entry point."""
+    """Name of the entry point."""
 
     value: str
-    """Where it points to; empty for a loader that was made otherwise."""
+    """Object that the entry point names, empty for a loader that was made otherwise."""
 
     reason: str
 
@@ -46,7 +46,7 @@ def log_fault(fault: LoaderFault) -> None:
 
 
 def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, PrimitiveLoader]:
-    """The loaders by domain, this package's first.
+    """Return the loaders by domain, this package's first.
 
     Args:
         report: Is told of every loader that cannot be made, or that has the name of another; it is left out.
@@ -62,7 +62,7 @@ def discover(report: Callable[[LoaderFault], None] = log_fault) -> dict[str, Pri
 
 
 def _made_by(point: EntryPoint) -> PrimitiveLoader | str:
-    """The loader, or why there is none."""
+    """Return the loader, or why there is none."""
     try:
         loader = point.load()()
     except Exception as error:  # noqa: BLE001 - another package's code: whatever is wrong with it, the others go on
@@ -75,7 +75,7 @@ def _made_by(point: EntryPoint) -> PrimitiveLoader | str:
 def known_primitives(
     loaders: Mapping[str, PrimitiveLoader], report: Callable[[LoaderFault], None] = log_fault
 ) -> dict[str, CodeConcept]:
-    """The concepts of several loaders by id.
+    """Return the concepts of several loaders by id.
 
     Args:
         report: Is told of every loader that fails, and of every id that an earlier one has; that concept is left out.

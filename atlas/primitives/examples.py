@@ -1,4 +1,4 @@
-"""Running the examples of primitives, and reading the grids in them.
+"""Examples of primitives: running them, and reading the grids in them.
 
 Examples are executed in this process, with all its rights. So only code that was installed is: a concept's examples are
 run where its code and they are, letter for letter, what its loader brings. One that has been edited, learned, composed
@@ -21,12 +21,12 @@ from atlas.primitives.arc.grids import Grid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExampleResult:
-    """What came of one example."""
+    """The result of one example."""
 
     call: str
     expected: str
     actual: str
-    """As Python writes it; for an error its kind and message."""
+    """Value as Python writes it, or an error's kind and message."""
 
     passed: bool
 
@@ -37,7 +37,7 @@ class ExampleGrids:
 
     inputs: tuple[Grid, ...]
     outputs: tuple[Grid, ...]
-    """None where the result is something else, one where it is a grid, several where it is a list of them."""
+    """Grids of the result: one where it is a grid, several for a list of them, None for anything else."""
 
 
 def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[ExampleResult]:
@@ -59,7 +59,7 @@ def run_examples(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> li
 
 
 def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeConcept:
-    """The library's own form of a concept, once it is known to be the same."""
+    """Return the library's own form of a concept, once it is known to be the same."""
     known = library.get(concept.id)
     if concept.source != "primitive" or known is None:
         raise InvalidInput(
@@ -77,7 +77,7 @@ def _trusted(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> CodeCo
 
 
 def _needed_by(concept: CodeConcept, library: Mapping[str, CodeConcept]) -> list[CodeConcept]:
-    """A concept, those that it calls, those that its examples name, and what all of these call."""
+    """Return a concept, those that it calls, those that its examples name, and what all of these call."""
     domain = concept.id.removesuffix(concept.name)
     named = {name for call, _ in concept.examples for name in _names_in(call)}
     waiting = [concept.id, *(domain + name for name in sorted(named) if domain + name in library)]
@@ -110,7 +110,7 @@ def _run(call: str, expected: str, namespace: dict[str, Any]) -> ExampleResult:
 
 
 def _plain(text: str) -> str:
-    """The text as `repr` writes what it stands for, or as it is where it is no literal."""
+    """Return the text as `repr` writes what it stands for, or as it is where it is no literal."""
     try:
         return repr(ast.literal_eval(text))
     except (SyntaxError, ValueError):
@@ -118,7 +118,7 @@ def _plain(text: str) -> str:
 
 
 def grids_of(example: tuple[str, str]) -> ExampleGrids:
-    """The grids that stand in an example's call and in its result; it is read, never executed.
+    """Return the grids that stand in an example's call and in its result, which are read, never executed.
 
     Both are empty where the texts are not Python.
     """
@@ -142,7 +142,7 @@ def _outermost_grids(node: ast.AST) -> list[Grid]:
 
 
 def _as_grid(node: ast.AST) -> Grid | None:
-    """The grid that a list display stands for; None for anything else."""
+    """Return the grid that a list display stands for, or None for anything else."""
     if not isinstance(node, ast.List):
         return None
     try:

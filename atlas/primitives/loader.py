@@ -1,9 +1,9 @@
 """Concepts from functions: their code so that it runs without this package, their signature, examples and calls.
 
 The code of a primitive is the source of its function, and before it whatever else of its package it needs: imports,
-type aliases, constants, private functions. What it does not repeat are other primitives; their ids are the concept's
-`calls`, found in the code. So a namespace in which a concept's code and the codes of its calls (and theirs) have been
-executed, in any order, can run it; nothing else has to be there but Python and what the codes import.
+type aliases, constants, private functions. Other primitives are not repeated. Their ids are the concept's `calls`,
+found in the code. So a namespace in which a concept's code and the codes of its calls (and theirs) have been executed,
+in any order, can run it. Nothing else has to be there but Python and what the codes import.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SECTION = re.compile(r"^(Args|Raises|Returns|Examples|Source):$", re.MULTILINE)
 def concepts_of(
     domain: str, modules: Sequence[ModuleType], metadata: Mapping[str, Any] = NO_METADATA
 ) -> dict[str, CodeConcept]:
-    """A concept for every public function that the modules define, by name; their ids are `<domain>_<name>`.
+    """Return a concept for every public function that the modules define, by name. Their ids are `<domain>_<name>`.
 
     Args:
         modules: Of one package. What they use of it besides, they import by its own name.
@@ -80,15 +80,15 @@ def _concept(module: ModuleType, name: str, ids: Mapping[_Name, str], metadata: 
 
 @dataclass
 class _Parts:
-    """What a function's code consists of, in the order in which it has to stand."""
+    """The parts of a function's code, in the order in which they have to stand."""
 
     ids: Mapping[_Name, str]
-    """Those of the primitives."""
+    """Ids of the primitives."""
 
     imports: dict[str, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     begun: dict[str, str] = field(default_factory=dict)
-    """Those definitions and the ones whose needs are being added: two functions may call each other."""
+    """Definitions, with those whose needs are being added: two functions may call each other."""
 
     calls: set[str] = field(default_factory=set)
 
@@ -113,7 +113,7 @@ class _Parts:
             self._follow(module, node, name)
 
     def _follow(self, module: ModuleType, node: ast.Import | ast.ImportFrom, name: str) -> None:
-        """Add an import; of the module's own package, what is imported."""
+        """Add an import, or of the module's own package what is imported."""
         alias = next(alias for alias in node.names if (alias.asname or alias.name) == name)
         if isinstance(node, ast.Import):
             origin, statement = alias.name, ast.unparse(ast.Import([alias]))
@@ -131,13 +131,13 @@ class _Parts:
             )
 
     def code(self) -> str:
-        """The parts as one text."""
+        """Return the parts as one text."""
         imports = "\n".join(sorted(self.imports))
         return "\n\n\n".join(filter(None, [imports, *self.definitions.values()])) + "\n"
 
 
 def _free_names(source: str) -> set[str]:
-    """The names that a definition takes from around it, in annotations and defaults too."""
+    """Return the names that a definition takes from around it, in annotations and defaults too."""
     return set(_names_from_outside(symtable.symtable(source, "<primitive>", "exec"), is_top=True))
 
 
@@ -165,7 +165,7 @@ def _tree(module: ModuleType) -> ast.Module:
 
 @cache
 def _bindings(module: ModuleType) -> dict[str, ast.stmt]:
-    """The statements that bind a module's names, by name."""
+    """Return the statements that bind a module's names, by name."""
     bound: dict[str, ast.stmt] = {}
     for node in _tree(module).body:
         bound.update(dict.fromkeys(_bound_by(node), node))
@@ -182,7 +182,7 @@ def _bound_by(node: ast.stmt) -> list[str]:
 
 
 def _source(module: ModuleType, name: str) -> str:
-    """The text of a definition, with the string after it that says what an alias or a constant is."""
+    """Return the text of a definition, with the string after it that says what an alias or a constant is."""
     node, body = _bindings(module)[name], _tree(module).body
     after = body[body.index(node) + 1 : body.index(node) + 2]
     explains = after and isinstance(after[0], ast.Expr) and isinstance(after[0].value, ast.Constant)

@@ -23,18 +23,18 @@ class LogEntry:
     id: str
     generation: int
     kind: str
-    """`observation`, `crash_log`, `reflection`, `directive` or `task`."""
+    """Kind of line: `observation`, `crash_log`, `reflection`, `directive` or `task`."""
 
     text: str
 
     @property
     def task_id(self) -> str:
-        """What the entries of one generation are about."""
+        """The task that the entries of one generation are about."""
         return f"protea/{self.generation}"
 
 
 def read_log(path: Path) -> list[LogEntry]:
-    """The entries of a Protea memory; none where the file is another database. It is read only.
+    """Return the entries of a Protea memory, none where the file is another database. It is read only.
 
     Raises:
         ImportFailed: The database cannot be read.
@@ -51,7 +51,7 @@ def read_log(path: Path) -> list[LogEntry]:
 
 
 def corpora(log: Sequence[LogEntry]) -> tuple[JudgedCorpus, ...]:
-    """The crashes alone, and the whole log; none where no reflection has a crash in its generation."""
+    """Return the crashes alone, and the whole log, or none where no reflection has a crash in its generation."""
     crashes = [line for line in log if line.kind == CRASH]
     crashed = {line.generation for line in crashes}
     asked = [line for line in log if line.kind == REFLECTION and line.generation in crashed]
@@ -88,5 +88,5 @@ def _corpus(name: str, about: str, asked: Sequence[LogEntry], held: Sequence[Log
 
 
 def _is_left_out(other: LogEntry, asked: LogEntry) -> bool:
-    """Whether an entry is of the same generation, but not its crash, or says just what is asked."""
+    """Return whether an entry is of the same generation, but not its crash, or says just what is asked."""
     return (other.generation == asked.generation and other.kind != CRASH) or other.text == asked.text

@@ -23,12 +23,12 @@ from atlas.importers.rows import Limits
 
 
 def matches(head: bytes) -> bool:
-    """Whether the file is one object with queries and what they are about."""
+    """Return whether the file is one object with queries and what they are about."""
     return {"about", "queries"} <= document_keys(head)
 
 
 def corpus(path: Path, attempts: Sequence[Trajectory], limits: Limits) -> JudgedCorpus:
-    """The attempts, with the file's queries about them.
+    """Return the attempts, with the file's queries about them.
 
     Raises:
         ImportFailed: The file is not as it should be, or judges a task that none of the attempts is at.
@@ -69,7 +69,7 @@ def _query(value: object, name: str, of_task: Mapping[str, Sequence[str]]) -> Ju
 
 
 def _main_task(grades: Json, name: str) -> str:
-    """The task that a query is mostly about, so that queries about one task are of one half."""
+    """Return the task that a query is mostly about, so that queries about one task are of one half."""
     if not grades:
         raise InvalidInput(f"{name}.grades is empty; a query about nothing belongs among the nonsense")
     return min(grades, key=lambda task_id: (-grades[task_id], task_id))

@@ -1,4 +1,4 @@
-"""The records that queries are asked of: only what a task says they hold."""
+"""The records that queries are asked of, which hold only what a task says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from atlas.core.types import Outcome, Task, Trajectory
 
 
 def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
-    """A run as a record: a description, its solution and its outcome.
+    """Return a run as a record: a description, its solution and its outcome.
 
     Steps, feedback and context stay away, as they may hold the very query, such as a reflection.
     """
@@ -21,5 +21,5 @@ def record(run: Trajectory, record_id: str, description: str) -> Trajectory:
 
 
 def entry(record_id: str, task_id: str, text: str) -> Trajectory:
-    """A line of a log as a record; it has no outcome."""
+    """Return a line of a log as a record, which has no outcome."""
     return Trajectory(task=Task(task_id, "", text), steps=(), outcome=Outcome(None), id=record_id)

@@ -22,11 +22,11 @@ _CODE = re.compile(
     """,
     re.VERBOSE,
 )
-"""What is code in the middle of prose."""
+"""Code in the middle of prose."""
 
 
 def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
-    """The attempts at programming problems of all logs; a record holds the problem and the solution, no reflection."""
+    """Return the attempts at programming problems of all logs. A record holds the problem and the solution only."""
     of_problem: dict[str, list[str]] = defaultdict(list)
     records = []
     for attempt in attempts:
@@ -42,12 +42,12 @@ def corpus(attempts: Sequence[Trajectory]) -> JudgedCorpus:
 
 
 def is_programming(attempt: Trajectory) -> bool:
-    """Whether it is an attempt at a programming problem; household tasks have no text to be found by."""
+    """Return whether it is an attempt at a programming problem. Household tasks have no text to be found by."""
     return bool(attempt.task.context.get("prompt"))
 
 
 def in_other_words(description: str) -> str:
-    """A problem's first sentence without signature, examples, names of code and what every problem says."""
+    """Return a problem's first sentence without signature, examples, names of code and what every problem says."""
     prose = description.rpartition("\n\ndef ")[0] or description
     sentence = " ".join(_SENTENCE_END.split(prose.strip(), maxsplit=1)[0].split())
     words = " ".join(_CODE.sub(" ", _ASKING.sub("", sentence)).split())

@@ -1,4 +1,4 @@
-"""From files and directories to the corpora that can be evaluated on."""
+"""The corpora that can be evaluated on, found in files and directories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOKED_FOR = (
 
 
 def find_corpora(paths: Sequence[Path], settings: Settings) -> list[JudgedCorpus]:
-    """What can be evaluated on among files and the files under directories; other files are passed over.
+    """Return what can be evaluated on among files and the files under directories, and pass over other files.
 
     Raises:
         ImportFailed: There is nothing of the kind under one of the paths, or a file of a known kind has a row that
@@ -58,7 +58,7 @@ def _corpora(found: dict[str, list[Path]], limits: Limits) -> list[JudgedCorpus]
 
 
 def _kind(path: Path, limits: Limits) -> str:
-    """The kind of a file that can be evaluated on, or empty."""
+    """Return the kind of a file that can be evaluated on, or an empty text."""
     try:
         head = read_head(path, limits)
     except (ImportFailed, OSError):
@@ -80,7 +80,7 @@ def _trajectories(format: str, path: Path, limits: Limits) -> list[Trajectory]:
 
 
 def _attempts_beside(path: Path, limits: Limits) -> list[Trajectory]:
-    """The attempts in the ATLAS JSONL files of the same directory."""
+    """Return the attempts in the ATLAS JSONL files of the same directory."""
     files = sorted(path.parent.glob("*.jsonl"))
     return [attempt for file in files for attempt in _trajectories("atlas", file, limits)]
 

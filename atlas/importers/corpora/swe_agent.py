@@ -1,4 +1,4 @@
-"""SWE-agent: an issue finds the runs on it; challenges that were run once are there to distract."""
+"""SWE-agent: an issue finds the runs on it, among challenges that were run once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.importers.corpora.records import record
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """The runs, each described by its issue, with the submitted patch as its solution."""
+    """Return the runs, each described by its issue, with the submitted patch as its solution."""
     of_issue: dict[str, list[str]] = defaultdict(list)
     records = []
     for run in runs:

@@ -17,7 +17,7 @@ from atlas.importers.corpora.records import record
 
 
 def corpus(runs: Sequence[Trajectory]) -> JudgedCorpus:
-    """The runs, each described by what its customer says first, with the agent's final action as its solution.
+    """Return the runs, each described by its customer's first message, with the agent's final action as its solution.
 
     Raises:
         ImportFailed: A run does not begin with a message of its customer.
@@ -66,7 +66,7 @@ def _instructions(name: str, instructions: Mapping[str, str], trials: Mapping[st
 
 
 def _first_message(run: Trajectory) -> str:
-    """What stands before the agent's first message, which the importer makes a step without an action."""
+    """Return the text before the agent's first message, which the importer makes a step without an action."""
     opening = run.steps[0] if run.steps else None
     if opening is None or opening.action or not opening.observation.strip():
         raise ImportFailed(f"a run of {run.task.id} does not begin with a message of its customer; leave it out")

@@ -1,1 +1,1 @@
-"""One file for each format of other programs' logs."""
+"""Formats of other programs' logs, one in each file."""

@@ -13,13 +13,13 @@ from atlas.importers.rows import Item, Limits, Row, convert
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether lines hold an experience, or a trajectory, strategy or concept that says that it is one."""
+    """Return whether lines hold an experience, or a trajectory, strategy or concept that says that it is one."""
     said = ({"experience"}, {"kind", "trajectory"}, {"kind", "strategy"}, {"kind", "concept"})
     return any(names <= keys for keys in record_keys(head) for names in said)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The experiences, strategies, concepts and trajectories of a file, one a line."""
+    """Yield the experiences, strategies, concepts and trajectories of a file, one a line."""
     for record in lines(path, limits):
         yield convert(record.position, partial(_item, record), offset=record.end, n_bytes=len(record.raw))
 

@@ -1,4 +1,4 @@
-"""Chat messages as steps: what the agent did is the action, what came back until it spoke again the observation."""
+"""Chat messages as steps: an action is what the agent did, its observation all that came until it spoke again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Message:
     """One message of a conversation."""
 
     role: str
-    """`assistant` is the agent; all others are what it observes."""
+    """Role of the author: `assistant` is the agent, and it observes all others."""
 
     text: str = ""
     thought: str = ""
@@ -28,7 +28,7 @@ class Message:
     """Tool calls, each as `name(arguments)`."""
 
     tool: str = ""
-    """The tool that answers; empty where a person does."""
+    """Name of the tool that answers, empty where a person does."""
 
     @property
     def speaker(self) -> str:
@@ -42,13 +42,13 @@ class Message:
 
 
 def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
-    """The system prompt that a conversation begins with, and the rest of it."""
+    """Return the system prompt that a conversation begins with, and the rest of it."""
     n_system = next((n for n, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
     return "\n\n".join(message.text for message in messages[:n_system]), list(messages[n_system:])
 
 
 def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
-    """The conversation as steps, nothing left out.
+    """Return the conversation as steps, nothing left out.
 
     What comes before the agent's first message is the observation of a step without an action. A step's metadata says
     in `observation_from` who spoke.
@@ -59,28 +59,28 @@ def steps(messages: Sequence[Message]) -> tuple[Step, ...]:
 
 
 def final_action(messages: Sequence[Message]) -> str:
-    """The agent's last tool call and what it said after that; without calls its last words."""
+    """Return the agent's last tool call and what it said after that, or without calls its last words."""
     acting = [message for message in messages if message.role == AGENT and message.action]
     last_call = max((n for n, message in enumerate(acting) if message.calls), default=len(acting) - 1)
     return "\n\n".join(message.action for message in acting[max(last_call, 0) :])
 
 
 def call(name: str, arguments: Any) -> str:
-    """A tool call as people write it: `name(arguments)`, with the arguments as JSON."""
+    """Return a tool call as people write it: `name(arguments)`, with the arguments as JSON."""
     shown = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return f"{name}({shown})"
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a message says, and what its author thought before."""
+    """The text of a message, and what its author thought before."""
 
     text: str
     thought: str = ""
 
 
 def content(value: Any, name: str, resolve: Callable[[str], str] = str) -> Content:
-    """A message's content, which is a text, nothing, or a list of parts; pictures and sounds become `[image]` ….
+    """Return a message's content: a text, nothing, or a list of parts. Pictures and sounds become `[image]` ….
 
     Args:
         value: The content.

@@ -27,20 +27,20 @@ from atlas.importers.spans import Span, spans
 
 ZIP_MARK = b"PK\x03\x04"
 HEADERS = ("header.json", "_journal/start.json")
-"""Where a finished and a broken-off log keep what is common to their samples."""
+"""Entries in which a finished and a broken-off log keep what is common to their samples."""
 
 _HEADER_KEYS = ("version", "status", "eval")
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the file is a log in JSON, or a zip file with the entries of one."""
+    """Return whether the file is a log in JSON, or a zip file with the entries of one."""
     if head.startswith(ZIP_MARK):
         return path.suffix == ".eval" or any(name in head for name in (b"_journal/", b"samples/", b"header.json"))
     return {"version", "status"} <= document_keys(head)
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The samples of a log."""
+    """Yield the samples of a log."""
     if read_head(path, limits).startswith(ZIP_MARK):
         yield from _read_packed(path, limits)
     else:
@@ -74,7 +74,7 @@ def _json_sample(handle: BinaryIO, span: Span, header: Header, limits: Limits) -
 
 
 def _json_header(path: Path, limits: Limits) -> Header:
-    """What is common to the samples, which may stand before or behind them."""
+    """Return what is common to the samples, which may stand before or behind them."""
     found: Json = {}
     with path.open("rb") as handle:
         try:

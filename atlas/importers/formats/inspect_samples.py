@@ -1,4 +1,4 @@
-"""One sample of an Inspect log as a trajectory: what was asked, the messages as steps, and how it was scored."""
+"""One sample of an Inspect log as a trajectory: its input, the messages as steps, and how it was scored."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from atlas.importers.formats.inspect_scores import feedback, scores, verdict
 from atlas.importers.rows import MEGABYTE, Limits
 
 _REFERENCES = ("attachment://", "tc://")
-"""How the log writes a long text that it keeps elsewhere; the second in old logs."""
+"""References by which the log names a long text that it keeps elsewhere, the second in old logs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """What all samples of a log have in common."""
+    """The part that all samples of a log have in common."""
 
     task: str
     model: str
     status: str
-    """`success`, `cancelled`, `error` or `started`."""
+    """Status of the log: `success`, `cancelled`, `error` or `started`."""
 
     created_at: datetime | None
 
     @classmethod
     def of(cls, log: Json) -> Header:
-        """The header in a log's outermost object."""
+        """Return the header in a log's outermost object."""
         evaluation = as_object(log.get("eval"), "eval")
         return cls(
             task=required_text(evaluation, "task", "eval.task"),
@@ -63,7 +63,7 @@ class Attachments:
         self._left = self._limit = limit
 
     def resolve(self, text: str) -> str:
-        """The text that a reference stands for; any other text as it is.
+        """Return the text that a reference stands for, or any other text as it is.
 
         Raises:
             InvalidInput: All in all more is put back than the limit.
@@ -79,7 +79,7 @@ class Attachments:
 
 
 def trajectory(sample: Json, header: Header, limits: Limits) -> Trajectory:
-    """The sample as one attempt; its task's description is the input.
+    """Return the sample as one attempt, whose task's description is the input.
 
     Raises:
         InvalidInput: A field is of the wrong type; the message names it.
@@ -127,7 +127,7 @@ def _task(sample: Json, header: Header, attachments: Attachments) -> Task:
 
 
 def _asked(value: Any, attachments: Attachments) -> str:
-    """The input: a text, or messages, of which the system's are left out where there are others."""
+    """Return the input: a text, or messages, of which the system's are left out where there are others."""
     if not isinstance(value, list):
         return conversation.content(value, "input", attachments.resolve).text
     messages = [_message(message, f"input[{n}]", attachments) for n, message in enumerate(value)]
@@ -136,7 +136,7 @@ def _asked(value: Any, attachments: Attachments) -> str:
 
 
 def _steps(messages: Sequence[Message], description: str, answer: str) -> tuple[Step, ...]:
-    """The messages as steps, without an opening that only repeats the description."""
+    """Return the messages as steps, without an opening that only repeats the description."""
     steps = conversation.steps(messages)
     if steps and not steps[0].action and not steps[0].thought and steps[0].observation.strip() == description:
         steps = steps[1:]
@@ -181,7 +181,7 @@ def _resolved(value: Any, attachments: Attachments) -> Any:
 
 
 def _answer(sample: Json, attachments: Attachments) -> str:
-    """What the model said last, by the log's own account."""
+    """Return the model's last words, by the log's own account."""
     output = as_object(sample.get("output") or {}, "output")
     choices = as_list(output.get("choices"), "output.choices")
     if not choices:

@@ -1,4 +1,4 @@
-"""What an Inspect sample's scores say of its outcome."""
+"""Outcomes by the scores of Inspect's samples."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from atlas.importers.fields import Json, as_object, as_text, kept, without_blobs
 
 PARTIAL = 0.5
-"""What Inspect counts a partially correct answer, `P`, as."""
+"""Value of a partially correct answer, `P`, as Inspect counts it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What all scorers together say."""
+    """The scores of all scorers together."""
 
     success: bool | None
     partial_score: float | None
@@ -24,14 +24,14 @@ class Verdict:
 
 
 def scores(sample: Json) -> Mapping[str, Json]:
-    """The scores by scorer; old logs have a single one without a name."""
+    """Return the scores by scorer. Old logs have a single one without a name."""
     single = sample.get("score")
     found = as_object(sample.get("scores") or ({"score": single} if single is not None else {}), "scores")
     return {scorer: as_object(score, f"scores.{scorer}") for scorer, score in found.items()}
 
 
 def verdict(sample: Json) -> Verdict:
-    """A failure where any scorer says so, a success where all that know say so; else unknown.
+    """Return a failure where any scorer says so, a success where all that know say so, else unknown.
 
     The partial score is the mean of the scores that are numbers in [0, 1].
     """
@@ -46,7 +46,7 @@ def verdict(sample: Json) -> Verdict:
 
 
 def feedback(sample: Json, answer: str, resolve: Callable[[str], str]) -> str:
-    """What the scorers explain, without explanations that only repeat the answer."""
+    """Return what the scorers explain, without explanations that only repeat the answer."""
     said = {}
     for scorer, score in scores(sample).items():
         explanation = without_blobs(resolve(as_text(score.get("explanation"), f"scores.{scorer}.explanation"))).strip()

@@ -39,21 +39,21 @@ NEEDED = ("id", "entry_type", "content")
 """Columns without which a row is no entry."""
 
 USUAL = ("generation", "metadata", "timestamp")
-"""Columns of either form of the table; one that is missing is reported, and the rest comes in."""
+"""Columns of either form of the table. A missing one is reported, and the rest comes in."""
 
 LATER = ("importance", "tier")
 """Columns of the later form alone."""
 
 LOCKED_SECONDS = 5.0
-"""How long to wait for whoever keeps the database locked."""
+"""Time to wait for whoever keeps the database locked."""
 
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 WITHOUT = ("embedding",)
-"""Columns that do not come over; any that is not named here comes as metadata, such as `protea_keywords`."""
+"""Columns that do not come over. Any that is not named here comes as metadata, such as `protea_keywords`."""
 
 ARCHIVED = "archived_ids"
-"""Under which the metadata of what Protea's compaction wrote lists the rows that it sums up."""
+"""Key of the metadata in which an entry that Protea's compaction wrote lists the rows it sums up."""
 
 TABLE = """\
 CREATE TABLE IF NOT EXISTS memory (
@@ -64,13 +64,13 @@ CREATE TABLE IF NOT EXISTS memory (
     metadata    TEXT     DEFAULT '{}',
     timestamp   TEXT     DEFAULT CURRENT_TIMESTAMP
 )"""
-"""The table of entries in its earlier form; Protea itself adds the columns of the later one."""
+"""Table of entries in its earlier form. Protea itself adds the columns of the later one."""
 
 _TIERS = {**{tier: tier for tier in TIERS}, "archive": "archived"}
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the file is a SQLite database with a table of entries."""
+    """Return whether the file is a SQLite database with a table of entries."""
     if not head.startswith(SQLITE_MARK):
         return False
     try:
@@ -81,7 +81,7 @@ def matches(path: Path, head: bytes) -> bool:
 
 
 def take(path: Path) -> bool:
-    """Give a SQLite file of the agent the table of entries where it has none; return whether there are any.
+    """Give a SQLite file of the agent the table of entries where it has none, and return whether there are any.
 
     What other parts of the agent keep in the file stays as it is. Where the file cannot be written, or where its table
     of that name is something else, nothing is changed, and the log says so.
@@ -103,7 +103,7 @@ def take(path: Path) -> bool:
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The entries of a database, in the order of their ids.
+    """Yield the entries of a database, in the order of their ids.
 
     Raises:
         ImportFailed: It cannot be read, or has no table of entries.
@@ -133,7 +133,7 @@ def read(path: Path, limits: Limits) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Makes entries of rows, whose texts are still bytes."""
+    """A maker of entries from rows, whose texts are still bytes."""
 
     file: str
     log: str
@@ -177,7 +177,7 @@ class _Reader:
         return {**own, **ours}
 
     def _summarised(self, row: int, metadata: Mapping[str, Any]) -> Iterator[Link]:
-        """Links to the rows that Protea's compaction summed up in one."""
+        """Yield links to the rows that Protea's compaction summed up in one."""
         listed = metadata.get(ARCHIVED)
         numbers = [one for one in listed if isinstance(one, int)] if isinstance(listed, list) else []
         for number in dict.fromkeys(numbers):
@@ -186,12 +186,12 @@ class _Reader:
 
 
 def _log_of(connection: sqlite3.Connection) -> str:
-    """What tells a log from others, wherever it lies and however long it has become: its first row."""
+    """Return what tells a log from others, wherever it lies and however long it has become: its first row."""
     return row_key(next(_telling(connection), {}))[:16]
 
 
 def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict[int, tuple[Link, ...]], list[str]]:
-    """The links from each row, and what is odd about others."""
+    """Return the links from each row, and what is odd about others."""
     if not {"source_id", "target_id", "link_type"} <= _columns(connection, "memory_links"):
         return {}, []
     found: dict[int, list[Link]] = {}
@@ -208,7 +208,7 @@ def _links(connection: sqlite3.Connection, ids: Mapping[int, str]) -> tuple[dict
 
 
 def _telling(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Of each row what tells it from others, in the order of their ids."""
+    """Yield what tells each row from others, in the order of their ids."""
     columns = _columns(connection, "memory")
     names = [name for name in TELLING if name in columns]
     for values in connection.execute(_select(names)):
@@ -233,7 +233,7 @@ def _make_table(path: Path) -> None:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """The database, for reading; texts come as bytes, as they may be no valid ones."""
+    """Return the database, for reading. Texts come as bytes, as they may be no valid ones."""
     address = f"{path.resolve().as_uri()}?mode=ro"
     connection = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCKED_SECONDS)
     try:
@@ -249,7 +249,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """One state of the database, so that Protea can write while its rows are embedded."""
+    """Return one state of the database, so that Protea can write while its rows are embedded."""
     copy = sqlite3.connect("")  # on disk, private, and gone when it is closed
     copy.text_factory = bytes
     try:
@@ -285,7 +285,7 @@ def _optional(raw: Mapping[str, Any], name: str) -> str | None:
 
 
 def _n_bytes(content: Any) -> int:
-    """The length of a text; SQLite holds values of any type in any column."""
+    """Return the length of a text. SQLite holds values of any type in any column."""
     return len(content) if isinstance(content, bytes) else 0
 
 

@@ -1,7 +1,7 @@
-"""Which of Protea's logs is which: one is still the same once Protea has summed up and taken away its first rows.
+"""Identity of Protea's logs: one is still the same once Protea has summed up and taken away its first rows.
 
-An entry's id is made of its row and of its log. In a file a log is known by its first row alone; in the journal by all
-its rows.
+An entry's id is made of its row and of its log. In a file a log is known by its first row alone. In the journal it is
+known by all its rows.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from atlas.memory.journal.records import METADATA
 from atlas.memory.promotion import LOG
 
 TELLING = ("id", "generation", "entry_type", "timestamp", "content")
-"""Columns that tell a row from others; Protea never changes what they hold, as it does importance and tier."""
+"""Columns that tell a row from others. Protea never changes what they hold, as it does importance and tier."""
 
 ROW_DIGITS, LOG_DIGITS = 24, 8
-"""Of an entry's id."""
+"""Digits of an entry's id."""
 
 SHARED = 1 / 3
-"""Of the first rows of a file, those that a log has which is taken for the same; two logs share hardly one."""
+"""Rows that a log shares with the first ones of a file if it is taken for the same. Two logs share hardly one."""
 
 
 def row_key(raw: Mapping[str, Any]) -> str:
-    """The same for a row whenever it is read, whatever Protea thinks of its importance by then."""
+    """Return the same key for a row whenever it is read, whatever Protea thinks of its importance by then."""
     parts = [raw.get(name) for name in TELLING]
     said = [part.hex() if isinstance(part, bytes) else part for part in parts]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:ROW_DIGITS]
 
 
 def entry_id(key: str, log: str) -> str:
-    """The id of an entry in the journal: that of its row, and of its log."""
+    """Return the id of an entry in the journal: that of its row, and of its log."""
     return key + log[:LOG_DIGITS]
 
 
 class KnownLogs:
-    """Gives the entries of a log the name under which the journal has it."""
+    """The names under which the journal has a log's entries."""
 
     def __init__(self, journal: Journal) -> None:
         """Look nothing up yet."""
@@ -48,7 +48,7 @@ class KnownLogs:
         self._known_as: dict[str, str] = {}
 
     def recognised(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """The entries, those of a log that the journal has under another name under that."""
+        """Return the entries, those of a log that the journal has under another name under that."""
         for log in dict.fromkeys(entry.metadata[LOG] for entry in entries if LOG in entry.metadata):
             if log not in self._known_as:
                 self._known_as[log] = self._name_of(log, [e for e in entries if e.metadata.get(LOG) == log])

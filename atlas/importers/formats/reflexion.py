@@ -26,18 +26,18 @@ from atlas.importers.keys import record_keys
 from atlas.importers.rows import Limits, Row, convert
 
 MAX_LIST_CHARACTERS = 2**20
-"""Of a text that holds a list; a longer one is taken as one reflection."""
+"""Length of a text that holds a list. A longer one is taken as one reflection."""
 
 SOLUTION_KEYS = ("canonical_solution", "cannonical_solution")
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether rows are programming problems with `is_solved`, or trials with a memory and `is_success`."""
+    """Return whether rows are programming problems with `is_solved`, or trials with a memory and `is_success`."""
     return any({"is_solved", "prompt"} <= keys or {"is_success", "memory"} <= keys for keys in record_keys(head))
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The attempts of a file."""
+    """Yield the attempts of a file."""
     for record in records(path, limits):
         yield convert(record.position, partial(_trajectory, record), offset=record.end, n_bytes=len(record.raw))
 
@@ -81,7 +81,7 @@ def _attempt(
 
 
 def _benchmark(row: Json) -> str:
-    """`mbpp`, `humaneval` or `leetcode`, as the row's own id or keys tell; empty where they do not."""
+    """Return `mbpp`, `humaneval` or `leetcode`, as the row's own id or keys tell, empty where they do not."""
     name = str(row.get("name", row.get("task_id"))).lower()
     known = next((benchmark for benchmark in ("mbpp", "humaneval", "leetcode") if name.startswith(benchmark)), "")
     return known or ("leetcode" if "cannonical_solution" in row else "")  # spelt so in that log only
@@ -107,7 +107,7 @@ def _problem(row: Json, benchmark: str) -> Task:
 
 
 def describe(prompt: str, entry_point: str = "") -> str:
-    """What a function stub asks for: its docstring, then its signature; the prompt itself where it has none."""
+    """Return what a function stub asks for: its docstring, then its signature, or the prompt where it has none."""
     start = max(prompt.find(f"def {entry_point}("), 0) if entry_point else 0
     start = prompt.find("def ", start)
     quotes = [at for at in (prompt.find(quote, start) for quote in ('"""', "'''")) if at >= 0]
@@ -129,7 +129,7 @@ def _flag(value: Any, name: str) -> bool | None:
 
 
 def _texts(value: Any, name: str) -> list[str]:
-    """Reflections, which some logs hold as a list and others as a text that holds a list."""
+    """Return reflections, which some logs hold as a list and others as a text that holds a list."""
     texts = as_list(_listed(value) if isinstance(value, str) else value, name)
     return [text for n, text in enumerate(texts) if as_text(text, f"{name}[{n}]").strip()]
 

@@ -28,17 +28,17 @@ _TASKS = (
     ("\nISSUE:\n", "\nINSTRUCTIONS:"),
     ("following CTF challenge.", "\nINSTRUCTIONS:"),
 )
-"""What stands before and behind the task in the prompts of SWE-agent's own configurations."""
+"""Texts before and behind the task in the prompts of SWE-agent's own configurations."""
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the file is one object with a trajectory or a history, which is not one of ATLAS's own."""
+    """Return whether the file is one object with a trajectory or a history, which is not one of ATLAS's own."""
     keys = document_keys(head)
     return bool(keys & {"trajectory", "history"}) and not keys & {"kind", "eval", "task"}
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The run that the file holds."""
+    """Yield the run that the file holds."""
     raw = read_document(path, limits)
     yield convert(1, lambda: _trajectory(raw), offset=len(raw), n_bytes=len(raw))
 
@@ -82,7 +82,7 @@ def _step(value: Any, position: int) -> Step:
 
 
 def _message(value: Any, position: int) -> Message | None:
-    """A message of the history; None for a demonstration."""
+    """Return a message of the history, or None for a demonstration."""
     name = f"history[{position}]"
     message = as_object(value, name)
     if message.get("is_demo"):
@@ -97,7 +97,7 @@ def _message(value: Any, position: int) -> Message | None:
 
 
 def _replayed(history: Sequence[Message | None]) -> tuple[Step, ...]:
-    """Steps of a file that has a history only: what was done, and what came back."""
+    """Return steps of a file that has a history only: what was done, and what came back."""
     messages = [message for message in history if message is not None]
     first = next((n for n, message in enumerate(messages) if message.role == AGENT), len(messages))
     return conversation.steps(messages[first:])
@@ -113,7 +113,7 @@ def _task(run: Json, messages: Sequence[Message]) -> Task:
 
 
 def describe(prompt: str) -> str:
-    """The issue or challenge that a prompt of SWE-agent's gives, without its instructions; else all of the prompt."""
+    """Return the issue or challenge in a prompt of SWE-agent's, without its instructions, or else all of the prompt."""
     text = "\n" + prompt.replace("\r\n", "\n")
     found = (text.partition(start)[2].partition(end)[0].strip() for start, end in _TASKS)
     return next((task for task in found if task), text.strip())
@@ -125,7 +125,7 @@ def _given(run: Json) -> str:
 
 
 def _model(run: Json) -> str:
-    """The language model, where the file says which; `replay` stands for none."""
+    """Return the language model, where the file says which. `replay` stands for none."""
     agent = _replay_config(run).get("agent")
     model = agent.get("model") if isinstance(agent, dict) else None
     name = model.get("name") if isinstance(model, dict) else None
@@ -133,7 +133,7 @@ def _model(run: Json) -> str:
 
 
 def _replay_config(run: Json) -> Json:
-    """The configuration, which some versions write as an object and others as a text."""
+    """Return the configuration, which some versions write as an object and others as a text."""
     config = run.get("replay_config")
     if isinstance(config, str):
         try:

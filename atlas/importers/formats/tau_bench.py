@@ -37,16 +37,16 @@ from atlas.importers.rows import Limits, Row, convert
 
 DOMAINS = ("airline", "retail")
 REWARD_TOLERANCE = 1e-6
-"""How far from 1 and 0 τ-bench itself lets a reward be."""
+"""Distance from 1 and 0 that τ-bench itself allows a reward."""
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the file's rows have a task, its reward and what was said."""
+    """Return whether the file's rows have a task, its reward and what was said."""
     return any({"task_id", "reward"} <= keys and keys & {"traj", "info"} for keys in record_keys(head))
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The runs of a file; the task's domain is taken from the file's name where that says it."""
+    """Yield the runs of a file. The task's domain is taken from the file's name where that says it."""
     domain = next((name for name in DOMAINS if name in re.split(r"[^a-z]+", path.name.lower())), "")
     for record in records(path, limits):
         make = partial(_trajectory, record, domain)

@@ -32,12 +32,12 @@ _DESCRIPTION = re.compile(r"\A(?P<head>(?:async )?function [^{]*?)\s*\{(?P<body>
 
 
 def matches(path: Path, head: bytes) -> bool:
-    """Whether the file is an object of objects with code and a description, and nothing else."""
+    """Return whether the file is an object of objects with code and a description, and nothing else."""
     return member_keys(head) == SKILL
 
 
 def read(path: Path, limits: Limits) -> Iterator[Row]:
-    """The skills of a file."""
+    """Yield the skills of a file."""
     read_head(path, limits)
     position, end = 0, 0
     with path.open("rb") as handle:
@@ -67,14 +67,14 @@ def _concept(handle: BinaryIO, span: Span, file: str, limits: Limits) -> CodeCon
 
 
 def _said(description: str) -> tuple[str, str]:
-    """What a description says, and the signature that it names; all of it and nothing where it is in another form."""
+    """Return a description's words and the signature that it names, or all of it and nothing in another form."""
     found = _DESCRIPTION.match(description.strip())
     said = " ".join(_COMMENT.sub("", found["body"]).split()) if found else ""
     return (said, " ".join(found["head"].split())) if found and said else (description.strip(), "")
 
 
 def _unescaped(key: str) -> str:
-    """A member's name as JSON means it."""
+    """Return a member's name as JSON means it."""
     try:
         return str(json.loads(f'"{key}"'))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which functions and generators are done with by the time that the call they are made for is."""
+"""Functions and generators that are done with by the time the call they are made for ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atlas.learning.analysis.occurrences import Located
 CONSUMING = frozenset(
     {"all", "any", "dict", "frozenset", "list", "max", "min", "next", "set", "sorted", "sum", "tuple"}
 )
-"""Functions that go through what they are given first; only for `min` and `max` it has to be the only thing."""
+"""Functions that go through their first argument at once. For `min` and `max` it has to be the only one."""
 
 PASSING_ON = frozenset({"enumerate", "filter", "map", "zip"})
 """Functions that are done with what they are given when whoever is given their result is."""
@@ -18,7 +18,7 @@ REDUCE = "from functools import reduce"
 
 
 def is_used_up(made: ast.Lambda | ast.GeneratorExp, program: Located) -> bool:
-    """Whether nothing holds a function or generator once the call is over that it is an argument of."""
+    """Return whether nothing holds a function or generator once the call that takes it is over."""
     if isinstance(made, ast.GeneratorExp):
         return _is_gone_through(made, program)
     parent, _ = program.parents[id(made)]
@@ -34,7 +34,7 @@ def is_used_up(made: ast.Lambda | ast.GeneratorExp, program: Located) -> bool:
 
 
 def _sorts(call: ast.AST, program: Located) -> bool:
-    """Whether a call calls its key for each item, and then never again."""
+    """Return whether a call calls its key for each item, and then never again."""
     match call:
         case ast.Call(func=ast.Attribute(attr="sort") as method):
             return program.purity.is_of_python(method)

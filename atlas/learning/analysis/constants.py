@@ -10,7 +10,7 @@ from atlas.learning.terms.scopes import FUNCTIONS, IMPORTS, imported, own_nodes
 
 
 def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
-    """The `id` of every name that is read once it has its only value: that may be done at any other such time.
+    """Return the `id` of every name that is read after it got its only value, so that it may be read at any such time.
 
     Its one binding stands directly in the module, not under a condition, and before what reads it; for a function that
     is before anything that may call one.
@@ -27,7 +27,7 @@ def constants(module: ast.Module, symbols: Set[int]) -> frozenset[int]:
 
 
 def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
-    """The number of the statement that binds a name, for those that nothing else binds."""
+    """Return the number of the statement that binds a name, for names that nothing else binds."""
     bound = Counter(name for node in ast.walk(module) if id(node) not in symbols for name in _bound(node))
     written = {name for node in ast.walk(module) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     return {
@@ -39,7 +39,7 @@ def _places(module: ast.Module, symbols: Set[int]) -> dict[str, int]:
 
 
 def _begins(module: ast.Module) -> int:
-    """The number of the first statement that may run a function of the module's own."""
+    """Return the number of the first statement that may run a function of the module's own."""
     own: set[str] = set()
     for number, statement in enumerate(module.body):
         if any(isinstance(node, (*FUNCTIONS, ast.ClassDef)) for node in ast.walk(statement)):
@@ -54,7 +54,7 @@ def _block(*statements: ast.stmt) -> ast.Module:
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of the module surely binds."""
+    """Yield the names that a statement of the module surely binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, *IMPORTS)):
         yield from _bound(statement)
     elif isinstance(statement, ast.Assign):
@@ -63,7 +63,7 @@ def _bound_by(statement: ast.stmt) -> Iterator[str]:
 
 
 def _bound(node: ast.AST) -> list[str]:
-    """The names that a node binds or takes the value from, by itself."""
+    """Return the names that a node itself binds or deletes."""
     match node:
         case ast.Name(id=name) if not isinstance(node.ctx, ast.Load):
             return [name]
@@ -79,7 +79,7 @@ def _bound(node: ast.AST) -> list[str]:
 
 
 def _read(node: ast.AST, is_later: bool = False) -> Iterator[tuple[ast.Name, bool]]:
-    """The names that code reads, and whether it does so only when a function is called."""
+    """Yield the names that code reads, and whether it does so only when a function is called."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node, is_later
     for child in ast.iter_child_nodes(node):

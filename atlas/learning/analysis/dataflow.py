@@ -1,4 +1,4 @@
-"""Which abstractions are Python functions, with which parameters and results."""
+"""Abstractions that are Python functions, with their parameters and results."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from atlas.learning.terms.terms import is_call
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """What a function takes for one hole."""
+    """The argument that a function takes for one hole."""
 
     hole: int
     takes: tuple[int, ...] | None = None
-    """The holes of the variables that it is called with, where it is a function; None where it is a value."""
+    """Holes of the variables that it is called with where it is a function, None where it is a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interface:
-    """How an abstraction is written as a function, and called."""
+    """The way in which an abstraction is written as a function, and called."""
 
     parameters: tuple[Parameter, ...]
     outputs: tuple[int, ...] = ()
-    """The holes of the variables that it gives back."""
+    """Holes of the variables that it gives back."""
 
     is_expression: bool
     returns: bool = False
-    """Whether each way through its statements ends in a `return` of the program."""
+    """True if each way through its statements ends in a `return` of the program."""
 
     rest: int | None = None
-    """The hole for what follows in the same block; that stays with the caller."""
+    """Hole for what follows in the same block, which stays with the caller."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Judgement:
-    """What becomes of a pattern: a function for some of its uses, or none."""
+    """The decision on a pattern: a function for some of its uses, or none."""
 
     interface: Interface | None = None
     problem: str = ""
     refused: dict[Site, str] = field(default_factory=dict)
-    """The calls that have to be replaced by what they stand for, and why."""
+    """Calls that have to be replaced by what they stand for, and why."""
 
 
 # fmt: off
@@ -65,7 +65,7 @@ LOOKING = frozenset({"locals", "globals", "vars", "dir", "eval", "exec", "super"
 
 
 def unusable(pattern: Pattern) -> str:
-    """Why a pattern cannot be a function, whatever its uses; empty where it may be one."""
+    """Return why a pattern cannot be a function, whatever its uses, or an empty text where it may be one."""
     for term in pattern.body.walk():
         if term.head.startswith(("#", "&")) or is_call(term):
             continue
@@ -91,7 +91,7 @@ def _bad_name(parts: Sequence[object], kind: str) -> str:
 
 
 def imports_of(pattern: Pattern) -> tuple[str, ...]:
-    """The import statements that the body of a pattern needs."""
+    """Return the import statements that the body of a pattern needs."""
     found = set()
     for term in pattern.body.walk():
         if ":Name/=" in term.head:
@@ -113,10 +113,10 @@ class _Use:
     live: Names
     known: Names
     holes: dict[int, int]
-    """The number of each hole that is evaluated before the function is, by the `id` of its node."""
+    """Number of each hole that is evaluated before the function is, by the `id` of its node."""
 
     numbers: Mapping[str, int]
-    """The hole of each variable."""
+    """Hole of each variable."""
 
     positions: Mapping[int, Sequence[Position]] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ class _Use:
         self.positions = positions(nodes, self.holes, self.flows, self.program.purity)
 
     def calling(self, hole: int) -> _Use:
-        """The same where a hole is a function that is called: what it does is done where it stands."""
+        """Return the same where a hole is a function that is called: what it does is done where it stands."""
         left = {node: number for node, number in self.holes.items() if number != hole}
         return replace(self, holes=left)
 
@@ -134,13 +134,13 @@ class _Use:
         return node
 
     def own(self) -> Names:
-        """The variables of the abstraction that an argument may not be evaluated without."""
+        """Return the variables of the abstraction that an argument may not be evaluated without."""
         inside = [self.region.node] if not self.region.statements else self.region.statements
         return self.flow.touched.union(*(self.flows.bound(node) for node in inside))
 
 
 def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, Located]) -> Judgement:
-    """Whether a pattern is a function, with the interface that fits most of its uses.
+    """Return whether a pattern is a function, with the interface that fits most of its uses.
 
     Args:
         occurrences: All of the pattern, in the programs as they were.
@@ -166,7 +166,7 @@ def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping
 
 
 def _look(occurrence: Occurrence, program: Located) -> _Use | str:
-    """A use, or why it cannot be one."""
+    """Return a use, or why it cannot be one."""
     pattern = occurrence.pattern
     rest = next((index for index, sort in enumerate(pattern.hole_sorts) if sort == REST), None)
     if pattern.hole_sorts.count(REST) > 1 or (rest is not None and len(occurrence.holes[rest]) > 1):
@@ -201,7 +201,7 @@ def _look(occurrence: Occurrence, program: Located) -> _Use | str:
 
 
 def _out_of_place(use: _Use) -> str:
-    """Why an occurrence cannot be replaced by a call; empty where it can."""
+    """Return why an occurrence cannot be replaced by a call, or an empty text where it can."""
     region = use.region
     if region.statements and _leaves_a_loop(region.statements):
         return "leaves a loop around it"
@@ -238,14 +238,14 @@ def _leaves_a_loop(nodes: Sequence[ast.AST]) -> bool:
 
 
 def _escapes(node: ast.AST, use: _Use) -> bool:
-    """A lambda or generator that is not used up at once may see variables change that are copies here."""
+    """Return whether a lambda or generator outlives its call, and so may see variables change that are copies here."""
     if not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
         return False
     return bool(Flows(use.program.symbols).of_node(node).reads) and not is_used_up(node, use.program)
 
 
 def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> Interface | None:
-    """The interface that fits most uses; those it does not fit are refused."""
+    """Return the interface that fits most uses, and refuse those it does not fit."""
     first = uses[0]
     outputs = {use.numbers[name] for use in uses for name in use.flow.touched & use.live if name in use.numbers}
     unsure = {index for index in outputs if _name(first, index) not in first.flow.written}
@@ -272,7 +272,7 @@ def _fit(pattern: Pattern, uses: Sequence[_Use], refused: dict[Site, str]) -> In
 
 
 def fits(interface: Interface, occurrence: Occurrence, program: Located) -> bool:
-    """Whether a pattern may be called at a place by an interface that was made for others."""
+    """Return whether a pattern may be called at a place by an interface that was made for others."""
     use = _look(occurrence, program)
     if isinstance(use, str):
         return False
@@ -296,7 +296,7 @@ def _takes(hole: int, takes: tuple[int, ...], use: _Use, inputs: set[int]) -> bo
 
 
 def _is_ready(hole: int, use: _Use, inputs: set[int]) -> bool:
-    """Whether an argument can be a function: each of the abstraction's variables in it has a value by then."""
+    """Return whether an argument can be a function: each of the abstraction's variables in it has a value by then."""
     ready = {_name(use, index) for index in inputs}.union(
         frozenset.intersection(*(position.bound for position in use.positions[hole]))
     )
@@ -315,14 +315,14 @@ def _refuse_unassigned(uses: Sequence[_Use], inputs: set[int], refused: dict[Sit
 
 
 def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
-    """Values that were judged before it was known which holes are called in between."""
+    """Refuse values that were judged before it was known which holes are called in between."""
     for use in uses:
         if not all(_is_value(hole, use) for hole in use.positions):
             refused.setdefault(use.occurrence.site, "would be evaluated at another time")
 
 
 def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> Parameter:
-    """A value where that fits at least half of the uses, a function where it does not."""
+    """Return a value where that fits at least half of the uses, a function where it does not."""
     by_value = [use for use in uses if _is_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
         for use in uses:
@@ -340,12 +340,12 @@ def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[
 
 
 def _conflicts(hole: int, use: _Use) -> Names:
-    """The variables in an argument that are the abstraction's own."""
+    """Return the variables in an argument that are the abstraction's own."""
     return Flows(use.program.symbols).of_node(use.argument(hole)).reads & use.own()
 
 
 def _is_value(hole: int, use: _Use) -> bool:
-    """Whether evaluating an argument once, before the function, is the same."""
+    """Return whether evaluating an argument once, before the function, is the same."""
     argument = use.argument(hole)
     if _conflicts(hole, use) or not _is_lambda(argument):
         return False
@@ -359,7 +359,7 @@ def _is_value(hole: int, use: _Use) -> bool:
 
 
 def _may_come_before(argument: ast.AST, position: Position, purity: Purity) -> bool:
-    """Whether what stands before a position does the same after an argument: it has changed nothing itself."""
+    """Return whether the code before a position does the same after an argument, because it has changed nothing."""
     if position.may_raise and purity.tells_exceptions_apart:
         return False
     if purity.acts(argument):
@@ -368,20 +368,20 @@ def _may_come_before(argument: ast.AST, position: Position, purity: Purity) -> b
 
 
 def _is_steady(hole: int, use: _Use) -> bool:
-    """Whether no other argument, evaluated in between, can change what one evaluates to."""
+    """Return whether no other argument, evaluated in between, can change what one evaluates to."""
     others = [use.argument(other) for other in use.positions if other != hole]
     return not any(use.program.purity.acts(other) or use.program.purity.used_up_by(other) for other in others)
 
 
 def _is_lambda(argument: ast.AST) -> bool:
-    """Whether an expression may be moved at all."""
+    """Return whether an expression may be moved at all."""
     return not any(
         isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr)) for node in ast.walk(argument)
     )
 
 
 def by_pattern(occurrences: Sequence[Occurrence]) -> dict[str, list[Occurrence]]:
-    """The occurrences of each pattern."""
+    """Return the occurrences of each pattern."""
     found: dict[str, list[Occurrence]] = defaultdict(list)
     for occurrence in occurrences:
         found[occurrence.pattern.name].append(occurrence)

@@ -25,14 +25,14 @@ class Function:
     pattern: Pattern
     interface: Interface
     name: str
-    """In the code."""
+    """Name in the code."""
 
     names: Mapping[int, str] = field(default_factory=dict)
-    """What its holes are called in its own code."""
+    """Names of its holes in its own code."""
 
 
 def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occurrence]) -> dict[int, str]:
-    """Names for variables and parameters: those that the programs use most often for the same thing."""
+    """Return names for variables and parameters: those that the programs use most often for the same thing."""
     taken = {*_plain_names(pattern.body), *keyword.kwlist, *dir(builtins)}
     chosen: dict[int, str] = {}
     for index, sort in enumerate(pattern.hole_sorts):
@@ -46,7 +46,7 @@ def name_holes(pattern: Pattern, interface: Interface, occurrences: Sequence[Occ
 
 
 def _wanted(parameter: Parameter, body: Term, occurrences: Sequence[Occurrence]) -> str:
-    """The name of a parameter: that of the variable which is given most often, where mostly variables are."""
+    """Return the name of a parameter: that of the variable which is given most often, where mostly variables are."""
     if parameter.takes is not None or _is_called(parameter.hole, body):
         return "function"
     given = Counter(
@@ -81,7 +81,7 @@ def _plain_names(body: Term) -> set[str]:
 
 
 class Renderer(Decoder):
-    """Writes terms that call abstractions.
+    """A writer of terms that call abstractions.
 
     Args:
         functions: By the head of their calls.
@@ -94,25 +94,25 @@ class Renderer(Decoder):
         self._parameters = {} if inside is None else {each.hole: each for each in inside.interface.parameters}
 
     def node(self, term: Term) -> Any:
-        """See `Decoder.node`."""
+        """Return the node, as `Decoder.node` does."""
         index = index_of(term.head)
         if index is not None:
             return self._hole(index)
         return self._call(term) if is_call(term) else super().node(term)
 
     def symbol(self, term: Term) -> str:
-        """See `Decoder.symbol`."""
+        """Return the name, as `Decoder.symbol` does."""
         index = index_of(term.head)
         if index is None or self._inside is None:
             return super().symbol(term)
         return self._inside.names[index]
 
     def statements(self, term: Term) -> list[ast.stmt]:
-        """See `Decoder.statements`."""
+        """Return the statements, as `Decoder.statements` does."""
         return self._calling(term) if is_call(term) else super().statements(term)
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """See `Decoder.rest`; the rest of a block that a function does not hold is nothing in it."""
+        """Return the statements, as `Decoder.rest` does, without a rest that the function does not hold."""
         if index_of(term.head) is not None:
             return []
         return self._calling(term) if is_call(term) else super().rest(term)
@@ -144,7 +144,7 @@ class Renderer(Decoder):
         return ast.Lambda(arguments, expression)
 
     def _calling(self, term: Term) -> list[ast.stmt]:
-        """The statement that calls a function for statements, and what follows in the same block."""
+        """Return the statement that calls a function for statements, and what follows in the same block."""
         interface = self._functions[term.head].interface
         call = self._call(term)
         names: list[ast.expr] = [
@@ -161,12 +161,12 @@ class Renderer(Decoder):
 
 
 def program_source(term: Term, functions: Mapping[str, Function]) -> str:
-    """The code of a program that calls functions."""
+    """Return the code of a program that calls functions."""
     return _written(Renderer(functions).node(term))
 
 
 def function_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """The code of a function, which may call others."""
+    """Return the code of a function, which may call others."""
     arguments = ast.arguments(
         posonlyargs=[],
         args=[ast.arg(function.names[each.hole]) for each in function.interface.parameters],
@@ -186,7 +186,7 @@ def function_source(function: Function, functions: Mapping[str, Function]) -> st
 
 
 def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.stmt]:
-    """The statements of a function, without imports."""
+    """Return the statements of a function, without imports."""
     renderer = Renderer(functions, function)
     if function.interface.is_expression:
         return [ast.Return(renderer.node(function.pattern.body))]
@@ -199,7 +199,7 @@ def body_of(function: Function, functions: Mapping[str, Function]) -> list[ast.s
 
 
 def body_source(function: Function, functions: Mapping[str, Function]) -> str:
-    """The code inside a function, for counting."""
+    """Return the code inside a function, for counting."""
     return _written(ast.Module(body=body_of(function, functions), type_ignores=[]))
 
 

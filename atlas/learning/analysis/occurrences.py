@@ -1,4 +1,4 @@
-"""Where abstractions stand in the programs as they were before any was called."""
+"""Occurrences of abstractions in the programs as they were before any was called."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Occurrence:
     site: Site
     program: str
     root: Term
-    """In the program's own term, of which each term is an object of its own."""
+    """Term in the program's own term, of which each part is an object of its own."""
 
     holes: dict[int, list[Term]] = field(default_factory=lambda: defaultdict(list))
-    """What fills each hole, at each place where it stands."""
+    """Contents of each hole, at each place where it stands."""
 
     @property
     def symbols(self) -> dict[int, str]:
@@ -49,7 +49,7 @@ class _Frame:
 
 
 def expand(program: str, term: Term, patterns: Mapping[str, Pattern]) -> tuple[Term, list[Occurrence]]:
-    """A program's term with every call replaced by what it stands for, and where each call went."""
+    """Return a program's term with every call replaced by what it stands for, and where each call went."""
     expansion = _Expansion(program, patterns)
     whole = expansion.expand(term, None, (program, ()))
     return whole, expansion.occurrences
@@ -84,13 +84,13 @@ class Region:
     """The part of a program that an occurrence covers: an expression, or statements of one block."""
 
     node: ast.AST
-    """The expression, or the first statement."""
+    """Expression, or first statement."""
 
     statements: tuple[ast.stmt, ...]
-    """Empty for an expression."""
+    """Statements of the region, empty for an expression."""
 
     following: tuple[ast.stmt, ...] = ()
-    """Of the same block."""
+    """Statements that follow in the same block."""
 
 
 class Located(Decoder):
@@ -104,7 +104,7 @@ class Located(Decoder):
         """The `id` of every node that names a local variable."""
 
         self.origins: dict[int, str] = {}
-        """Where every other name comes from, by the `id` of its node; see `scopes.bindings`."""
+        """Origin of every other name, by the `id` of its node, as `scopes.bindings` gives it."""
 
         self.module: ast.Module = self.node(term)
         self.purity = Purity(self.module, self.symbols, self.origins)
@@ -113,7 +113,7 @@ class Located(Decoder):
         }
 
     def node(self, term: Term) -> Any:
-        """See `Decoder.node`."""
+        """Return the node, as `Decoder.node` does."""
         node = super().node(term)
         self._nodes[id(term)] = node
         if any(child.head.startswith(SYMBOL) for child in term.children):
@@ -123,15 +123,15 @@ class Located(Decoder):
         return node
 
     def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """See `Decoder.found_block`."""
+        """Take note of the block, as `Decoder.found_block` does."""
         self._blocks[id(term)] = (statements, len(statements))
 
     def at(self, term: Term) -> Any:
-        """The node of an expression or a statement."""
+        """Return the node of an expression or a statement."""
         return self._nodes[id(term)]
 
     def region(self, root: Term, rest: Term | None) -> Region | None:
-        """What an abstraction covers, up to the rest of the block; None where that is the rest of another block."""
+        """Return what an abstraction covers, up to the rest of the block, or None where that is another block's."""
         if id(root) in self._blocks:
             block, start = self._blocks[id(root)]
             other, stop = self._blocks[id(rest)] if rest is not None else (block, len(block))
@@ -146,7 +146,7 @@ class Located(Decoder):
         return self._part(block, start, start + 1)
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The block that a statement stands in."""
+        """Return the block that a statement stands in."""
         parent, name = self.parents[id(statement)]
         block: list[ast.stmt] = getattr(parent, name)
         return block

@@ -1,4 +1,4 @@
-"""In which order and how often the holes of an abstraction are evaluated."""
+"""The order in which the holes of an abstraction are evaluated, and how often."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atlas.learning.analysis.variables import Flows, Names, elements
 from atlas.learning.terms.scopes import COMPREHENSIONS
 
 HANDING = (ast.Constant, ast.expr_context, ast.keyword, ast.Lambda, ast.List, ast.Name, ast.Tuple)
-"""What only hands on what its parts give, without looking into it."""
+"""Classes of syntax that only hand on what their parts give, without looking into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,25 +19,25 @@ class Position:
     """One place where a hole stands."""
 
     is_lazy: bool
-    """Evaluated not at all or several times, or at a time that only the code around it knows."""
+    """True if it is evaluated not at all or several times, or at a time that only the code around it knows."""
 
     effects: bool
-    """Whether anything before it may change what it evaluates to."""
+    """True if anything before it may change what it evaluates to."""
 
     bound: Names
-    """The variables that the abstraction has surely given a value before."""
+    """Variables that the abstraction has surely given a value before."""
 
     looked: Names = frozenset()
-    """The names whose objects something before it has looked into: a change of these would come too early."""
+    """Names whose objects something before it has looked into, so that a change of these would come too early."""
 
     may_raise: bool = False
-    """Whether anything before it may raise an exception."""
+    """True if anything before it may raise an exception."""
 
 
 def positions(
     nodes: Iterable[ast.AST], holes: Mapping[int, int], flows: Flows, purity: Purity
 ) -> dict[int, list[Position]]:
-    """Where each hole stands, in the order of evaluation.
+    """Return where each hole stands, in the order of evaluation.
 
     Args:
         holes: The number of each hole, by the `id` of its node.
@@ -69,7 +69,7 @@ class _Walk:
             self._expression(node)
 
     def _lazily(self, nodes: Iterable[ast.AST | None], bound: Names = frozenset()) -> None:
-        """What is bound inside is not outside; what it may have done is."""
+        """Walk what is evaluated later. Names bound in it are not bound outside, but it may have had effects."""
         before = self._now
         self._now = replace(before, is_lazy=True, bound=before.bound | bound)
         self.all(nodes)
@@ -121,7 +121,7 @@ class _Walk:
                 self.all(ast.iter_child_nodes(node))
 
     def _after(self, node: ast.stmt) -> None:
-        """What follows a statement that may leave is evaluated only where it did not."""
+        """Walk what follows a statement that may leave, and so is evaluated only where it did not."""
         leaves = any(isinstance(part, (ast.Return, ast.Raise, ast.Assert, ast.Break)) for part in ast.walk(node))
         bound = self._now.bound | self._flows.of_node(node).written
         self._now = replace(self._now, is_lazy=self._now.is_lazy or leaves, bound=bound)
@@ -170,7 +170,7 @@ class _Walk:
 
 
 def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
-    """The parts of an expression, where all are evaluated, as they are."""
+    """Return the parts of an expression, where all are evaluated, as they are."""
     match node:
         case ast.Dict():
             return [part for pair in zip(node.keys, node.values, strict=True) for part in pair]
@@ -180,7 +180,7 @@ def _in_order(node: ast.AST) -> Iterable[ast.AST | None]:
 
 
 def _only_names(node: ast.stmt) -> bool:
-    """Whether a statement does nothing with what its expressions give but hand it on."""
+    """Return whether a statement only hands on what its expressions give."""
     if isinstance(node, ast.Assign):
         return all(isinstance(target, ast.Name) for target in node.targets)
     return isinstance(node, (ast.Expr, ast.Return, ast.Pass))

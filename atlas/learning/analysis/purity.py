@@ -1,4 +1,4 @@
-"""What evaluating code may change, and whether it may be evaluated at another time.
+"""The effects of evaluating code, and whether it may be evaluated at another time.
 
 Everything errs to the safe side, but for these beliefs; running the tests of a program is what finds them wrong:
 
@@ -34,7 +34,7 @@ PLAIN_MODULES = frozenset({
     "enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "numpy", "operator", "random",
     "re", "statistics", "string", "sys", "textwrap", "time", "typing", "unicodedata",
 })
-"""Modules of whose functions and objects none changes anything by a method of `PURE_METHODS`."""
+"""Modules none of whose functions and objects changes anything by a method of `PURE_METHODS`."""
 
 PURE_METHODS = {
     name: numbers
@@ -60,7 +60,7 @@ GOING_THROUGH = frozenset({
     "tuple", "zip", "dist", "fsum", "prod", "sumprod",
 })
 # fmt: on
-"""Functions that go through what they are given; an iterator is used up by that."""
+"""Functions that go through what they are given. An iterator is used up by that."""
 
 GOING_THROUGH_METHODS = frozenset({"difference", "dist", "fsum", "intersection", "join", "prod", "sumprod", "union"})
 
@@ -71,7 +71,7 @@ DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.Tuple, ast.JoinedStr, *COMPREHENSIO
 
 
 class Purity:
-    """Judges the code of one program.
+    """A judge of the code of one program.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -89,17 +89,17 @@ class Purity:
         self._acts_by_iterators = False
         self._acts_by_iterators = any(map(self._is_acting_iterator, ast.walk(module)))
         self.tells_exceptions_apart = any(map(_may_go_on, ast.walk(module)))
-        """Whether the program may go on after an exception, in a way that depends on which it is."""
+        """True if the program may go on after an exception, in a way that depends on which it is."""
 
     def known(self, function: ast.AST) -> str:
-        """The name of a function of Python's own, or the import that brings it; empty for any other."""
+        """Return the name of a function of Python's own, or the import that brings it, empty for any other."""
         origin = self._origins.get(id(function), "")
         if isinstance(function, ast.Name) and origin == BUILTIN:
             return function.id
         return origin if origin.startswith(("import ", "from ")) else ""
 
     def is_pure(self, node: ast.AST) -> bool:
-        """Whether evaluating just this, after its parts, changes nothing that other code could see.
+        """Return whether evaluating just this, after its parts, changes nothing that other code could see.
 
         An iterator that is used up is no such thing here; see `used_up_by`.
         """
@@ -119,7 +119,7 @@ class Purity:
         return True
 
     def is_atomic(self, node: ast.AST) -> bool:
-        """Whether it may be evaluated at any time and any number of times: a constant, or a name that keeps its value.
+        """Return whether it may be evaluated at any time and any number of times: a constant, or a name with one value.
 
         A local variable does so as far as others than the code around it are concerned.
         """
@@ -133,27 +133,27 @@ class Purity:
         return False
 
     def is_repeatable(self, node: ast.AST) -> bool:
-        """Whether evaluating it once instead of twice in a row makes no difference: pure, and nothing new is made."""
+        """Return whether evaluating it once instead of twice in a row makes no difference."""
         making = (ast.List, ast.Dict, ast.Set, ast.Lambda, *COMPREHENSIONS)
         shared = not any(isinstance(part, making) or not self._can_be_shared(part) for part in ast.walk(node))
         return shared and not self.used_up_by(node)
 
     def acts(self, node: ast.AST) -> bool:
-        """Whether evaluating code may change anything at all, whatever it names."""
+        """Return whether evaluating code may change anything at all, whatever it names."""
         return not all(map(self.is_pure, ast.walk(node)))
 
     def used_up_by(self, node: ast.AST) -> Names:
-        """The names of what may be an iterator, and is gone through by evaluating code."""
+        """Return the names of what may be an iterator, and is gone through by evaluating code."""
         return frozenset[str]().union(*map(self._iterated, ast.walk(node)))
 
     def _iterated(self, node: ast.AST) -> Names:
-        """The names of what may be an iterator, and is gone through by just this."""
+        """Return the names of what may be an iterator, and is gone through by just this."""
         parts = [node, *node.generators] if isinstance(node, COMPREHENSIONS) else [node]
         through = [one for part in parts for each in _gone_through(part) for one in _iterators(each)]
         return names_in(*through) - self._sized
 
     def _is_acting_iterator(self, node: ast.AST) -> bool:
-        """Whether going through what a program makes here may do more than to use it up."""
+        """Return whether going through what a program makes here may do more than to use it up."""
         match node:
             case ast.Yield() | ast.YieldFrom():
                 return True
@@ -166,7 +166,7 @@ class Purity:
         return False
 
     def is_of_python(self, method: ast.Attribute) -> bool:
-        """Whether a method that has the name of one of Python's own types is that."""
+        """Return whether a method that has the name of one of Python's own types is that."""
         if method.attr in self._methods:
             return False
         return self._is_plain or isinstance(method.value, DISPLAYS) or self._is_text_or_type(method.value)
@@ -186,7 +186,7 @@ class Purity:
         return method.attr in PURE_METHODS and self.is_of_python(method)
 
     def _is_harmless(self, function: ast.AST) -> bool:
-        """A function that is handed on, to be called with whatever there is; a lambda's body is judged by itself."""
+        """Return whether a function may be handed on to be called with anything. A lambda is judged by its body."""
         match function:
             case ast.Lambda() | ast.Constant(value=None):
                 return True
@@ -195,12 +195,12 @@ class Purity:
         return self._is_pure_function(function)
 
     def _can_be_shared(self, node: ast.AST) -> bool:
-        """Numbers and texts may be; what else a call makes may be changed by whoever has it."""
+        """Return whether a result may be shared, as numbers and texts may. Others may be changed by any holder."""
         return self.known(node.func) in REPEATABLE if isinstance(node, ast.Call) else self.is_pure(node)
 
 
 def _methods(module: ast.Module) -> Iterator[str]:
-    """The names under which a program puts anything into classes and objects."""
+    """Yield the names under which a program puts anything into classes and objects."""
     for node in ast.walk(module):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.attr
@@ -214,7 +214,7 @@ def _methods(module: ast.Module) -> Iterator[str]:
 
 
 def _modules(module: ast.Module) -> Iterator[str]:
-    """The modules that a program imports from, without the parts of packages; empty for one of its own package."""
+    """Yield the modules that a program imports from, without the parts of packages, empty for its own package."""
     for node in ast.walk(module):
         match node:
             case ast.Import(names=names):
@@ -231,7 +231,7 @@ def _names_defaultdict(module: ast.Module) -> bool:
 
 
 def _fits(call: ast.Call, method: str) -> bool:
-    """Whether a call gives as many arguments as a method takes."""
+    """Return whether a call gives as many arguments as a method takes."""
     least, most = PURE_METHODS[method]
     if call.keywords and method not in WITH_KEYWORDS:
         return False
@@ -241,7 +241,7 @@ def _fits(call: ast.Call, method: str) -> bool:
 
 
 def is_file(item: ast.withitem) -> bool:
-    """A file lets exceptions pass; other contexts may end them."""
+    """Return whether a context is a file. Files let exceptions pass, and other contexts may end them."""
     match item.context_expr:
         case ast.Call(func=ast.Name(id="open")):
             return True
@@ -255,7 +255,7 @@ def _may_go_on(node: ast.AST) -> bool:
 
 
 def names_in(*nodes: ast.AST) -> Names:
-    """The names that code reads."""
+    """Return the names that code reads."""
     return frozenset(
         part.id
         for node in nodes
@@ -265,7 +265,7 @@ def names_in(*nodes: ast.AST) -> Names:
 
 
 def _functions(call: ast.Call) -> Iterator[ast.AST]:
-    """The functions that a call of one of Python's own is given to call."""
+    """Yield the functions that a call of one of Python's own is given to call."""
     if isinstance(call.func, ast.Name) and call.func.id in ("filter", "map"):
         yield from call.args[:1]
     yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
@@ -291,7 +291,7 @@ def _gone_through(node: ast.AST) -> list[ast.expr]:
 
 
 def _iterators(node: ast.expr) -> Iterator[ast.expr]:
-    """What may be an iterator of it, made before; not what it makes itself."""
+    """Yield what may be an iterator of it, made before. Those that it makes itself are left out."""
     match node:
         case ast.Name() | ast.Attribute():
             yield node
@@ -303,7 +303,7 @@ def _iterators(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _sized(module: ast.Module) -> Iterator[str]:
-    """The names that are asked for their length or for items by position or key: no iterators."""
+    """Yield the names that are asked for their length or for items by position or key, and so are no iterators."""
     for node in ast.walk(module):
         match node:
             case ast.Subscript(value=ast.Name(id=name)):

@@ -1,4 +1,4 @@
-"""What the code around a region knows before it, and reads after it."""
+"""Code around a region: variables with a value before it, and those read after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def live_after(region: Region, program: Located) -> Names:
-    """The variables that may be read after a region of statements before they are written again."""
+    """Return the variables that may be read after a region of statements before they are written again."""
     flows = Flows(program.symbols)
     rest = flows.of(region.following)
     live, killed = rest.reads, rest.written
@@ -35,7 +35,7 @@ def live_after(region: Region, program: Located) -> Names:
 
 
 def _around(parent: ast.AST, flows: Flows) -> Names:
-    """What a statement may still read once one of its blocks is done."""
+    """Return what a statement may still read once one of its blocks is done."""
     if isinstance(parent, LOOPS):
         return flows.again(parent).reads | flows.of(parent.orelse).reads
     if isinstance(parent, (ast.Try, ast.TryStar)):
@@ -44,7 +44,7 @@ def _around(parent: ast.AST, flows: Flows) -> Names:
 
 
 def assigned_before(node: ast.AST, program: Located) -> Names:
-    """The variables that surely have a value when a node begins."""
+    """Return the variables that surely have a value when a node begins."""
     flows = Flows(program.symbols)
     known: Names = frozenset()
     if isinstance(node, ast.stmt):
@@ -59,7 +59,7 @@ def assigned_before(node: ast.AST, program: Located) -> Names:
 
 
 def _given(child: ast.AST, parent: ast.AST, flows: Flows, program: Located) -> Names:
-    """The variables that a node gives values before its part is evaluated."""
+    """Return the variables that a node gives values before its part is evaluated."""
     field = program.parents[id(child)][1]
     match parent:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
@@ -87,7 +87,7 @@ def _given_by_comprehension(
 
 
 def captured(region: Region, program: Located) -> Names:
-    """The variables that functions and generators made outside a region may still see, but would not see it change."""
+    """Return the variables that outer functions and generators may still see, but would not see a region change."""
     inside = {id(node) for part in (region.statements or (region.node,)) for node in ast.walk(part)}
     return frozenset(
         name.id
@@ -103,13 +103,13 @@ def _is_over(made: ast.AST, program: Located) -> bool:
 
 
 def _within(made: ast.AST, region: Region) -> Iterator[ast.AST]:
-    """The nodes of a nested function or generator; none of one that the region itself is in."""
+    """Return the nodes of a nested function or generator, or none of one that the region itself is in."""
     nodes = list(ast.walk(made))
     return iter(()) if any(node is region.node for node in nodes) else iter(nodes)
 
 
 def is_guarded(node: ast.AST, program: Located) -> bool:
-    """Whether its function goes on after an exception in a node, and so sees what was assigned before the exception."""
+    """Return whether a node's function goes on after an exception in it, and so sees what was assigned before."""
     for child, parent in _upwards(node, program):
         if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return False
@@ -135,14 +135,14 @@ def _upwards(node: ast.AST, program: Located) -> Iterator[tuple[ast.AST, ast.AST
 
 
 def _siblings(statement: ast.stmt, program: Located) -> tuple[list[ast.stmt], list[ast.stmt]]:
-    """The statements of the same block before and after one."""
+    """Return the statements of the same block before and after one."""
     block = program.block_of(statement)
     index = next(number for number, other in enumerate(block) if other is statement)
     return block[:index], block[index + 1 :]
 
 
 def _deleted(function: ast.AST) -> Names:
-    """The variables that a function takes away again; `except … as` does so at its end."""
+    """Return the variables that a function takes away again. `except … as` does so at its end."""
     nodes = list(ast.walk(function))
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)).union(
         node.name for node in nodes if isinstance(node, ast.ExceptHandler) and node.name

@@ -1,4 +1,4 @@
-"""What the programs that call a function tell about it: what they pass, how they call the result, what they do."""
+"""Calls of a function in programs: what they pass, what they call the result, and for which tasks."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_USES = 10
 """Programs that are read."""
 
 MAX_TASK_CHARACTERS = 10_000
-"""Of a task's text that are read."""
+"""Characters of a task's text that are read."""
 
 _EXAMPLES = re.compile(r"\n\ndef |>>>|https?://\S+|(?i:\bexamples?:)")
-"""What stands behind a task's prose: a signature, examples; or in it, and says nothing."""
+"""Beginnings of what says nothing in a task's prose, or stands behind it: a signature, examples, an address."""
 
 _KINDS = {str: "text", bool: "flag", int: "number", float: "number", complex: "number", bytes: "content"}
 _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "items", "set": "members", "str": "text"}
@@ -27,17 +27,17 @@ _PRODUCTS = {"len": "length", "range": "numbers", "sorted": "items", "list": "it
 
 @dataclass(slots=True)
 class Uses:
-    """What calls of a function say, counted over the programs that hold them."""
+    """Counts of what calls of a function say, over the programs that hold them."""
 
     n_programs: int = 0
     arguments: list[Counter[str]] = field(default_factory=list)
-    """By position: names of what is passed, and how often."""
+    """Names of what is passed and how often, by position."""
 
     kinds: list[Counter[str]] = field(default_factory=list)
-    """By position: words for what is passed without a name, such as `text` or `number`."""
+    """Words for what is passed without a name, such as `text` or `number`, by position."""
 
     types: list[Counter[str]] = field(default_factory=list)
-    """By position: annotations of what is passed, where the programs have any."""
+    """Annotations of what is passed, where the programs have any, by position."""
 
     returns: Counter[str] = field(default_factory=Counter)
     """Annotations of the functions that return its result as it is."""
@@ -46,17 +46,17 @@ class Uses:
     """Names that the result is given."""
 
     owners: Counter[str] = field(default_factory=Counter)
-    """Words in the names of the functions that call it; once a program."""
+    """Words in the names of the functions that call it, once a program."""
 
     tasks: Counter[str] = field(default_factory=Counter)
-    """Words of the tasks; once a task."""
+    """Words of the tasks, once a task."""
 
     names: set[str] = field(default_factory=set)
     """Every name in the programs, which the function may not take."""
 
 
 def uses_of(name: str, arity: int, examples: Sequence[tuple[str, str]]) -> Uses:
-    """What the programs say of the function that they call by this name.
+    """Return what the programs say of the function that they call by this name.
 
     Args:
         examples: Pairs of a task's text and a program.
@@ -92,7 +92,7 @@ def _read(tree: ast.Module, name: str, uses: Uses) -> None:
 
 
 def _calls(tree: ast.Module, name: str) -> Iterator[tuple[Function | None, ast.stmt, ast.Call]]:
-    """Each call with the statement and the innermost function that it stands in; not those in the function itself."""
+    """Yield each call with its statement and innermost function, but for those in the function itself."""
     waiting: list[tuple[ast.AST, Function | None, ast.stmt]] = [(node, None, node) for node in tree.body]
     while waiting:
         node, owner, statement = waiting.pop()
@@ -113,7 +113,7 @@ def _annotations(owner: Function | None) -> dict[str, str]:
 
 
 def _named(argument: ast.expr) -> list[str]:
-    """The name of an argument, where it has one."""
+    """Return the name of an argument, where it has one."""
     match argument:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return [name]
@@ -123,7 +123,7 @@ def _named(argument: ast.expr) -> list[str]:
 
 
 def _kind(argument: ast.expr) -> list[str]:
-    """A word for what an argument is that has no name."""
+    """Return a word for what an argument is that has no name."""
     match argument:
         case ast.Constant(value=value) if type(value) in _KINDS:
             return [_KINDS[type(value)]]
@@ -152,7 +152,7 @@ def _typed(argument: ast.expr, given: dict[str, str]) -> list[str]:
 
 
 def returned_type(function: Function, uses: Uses) -> str:
-    """The annotation of the function's result, its own or what its uses agree on; empty where nobody says."""
+    """Return the annotation of the function's result, its own or what its uses agree on, empty where there is none."""
     if function.returns is not None:
         return ast.unparse(function.returns)
     return uses.returns.most_common(1)[0][0] if uses.returns else ""

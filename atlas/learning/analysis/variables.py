@@ -1,4 +1,4 @@
-"""Which variables code reads and writes: what decides a function's parameters and results.
+"""Variables that code reads and writes, which decide a function's parameters and results.
 
 Everything errs to the safe side: what may be read counts as read, only what is surely written counts as written.
 """
@@ -16,22 +16,22 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """What a piece of code does to the variables around it."""
+    """The effect of a piece of code on the variables around it."""
 
     reads: Names = frozenset()
-    """May be read before it is written here."""
+    """Variables that may be read before they are written here."""
 
     written: Names = frozenset()
-    """On every way to the end of the piece."""
+    """Variables that are written on every way to the end of the piece."""
 
     touched: Names = frozenset()
-    """Written on some way."""
+    """Variables that are written on some way."""
 
     ends: bool = False
-    """Whether no way leads to the end of the piece: it returns, raises, or leaves the loop."""
+    """True if no way leads to the end of the piece: it returns, raises, or leaves the loop."""
 
     def then(self, other: Flow) -> Flow:
-        """This and after it the other."""
+        """Return this and after it the other."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -40,7 +40,7 @@ class Flow:
         )
 
     def either(self, other: Flow) -> Flow:
-        """One of the two."""
+        """Return one of the two."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
@@ -50,7 +50,7 @@ class Flow:
         )
 
     def perhaps(self) -> Flow:
-        """This or nothing, or the beginning of it."""
+        """Return this or nothing, or the beginning of it."""
         return Flow(reads=self.reads, touched=self.touched)
 
 
@@ -59,7 +59,7 @@ BOTH_WAYS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 class Flows:
-    """Follows the local variables of one program.
+    """The flow of the local variables of one program.
 
     Args:
         symbols: The `id` of every node that names a local variable.
@@ -71,14 +71,14 @@ class Flows:
         self._holes = holes
 
     def of(self, nodes: Iterable[ast.AST]) -> Flow:
-        """One after the other."""
+        """Return the flow of nodes, one after the other."""
         flow = NOTHING
         for node in nodes:
             flow = flow.then(self.of_node(node))
         return flow
 
     def of_node(self, node: ast.AST | None) -> Flow:
-        """A statement or an expression."""
+        """Return the flow of a statement or an expression."""
         if node is None or id(node) in self._holes:
             return NOTHING
         if isinstance(node, ast.stmt):
@@ -86,7 +86,7 @@ class Flows:
         return self._expression(node)
 
     def bound(self, target: ast.AST) -> Names:
-        """The variables that a target, an argument list or a comprehension binds."""
+        """Return the variables that a target, an argument list or a comprehension binds."""
         return frozenset(
             node.arg if isinstance(node, ast.arg) else node.id
             for node in ast.walk(target)
@@ -133,7 +133,7 @@ class Flows:
         return self._compound(node)
 
     def _kept(self, target: ast.expr) -> Names:
-        """`x += 1` reads `x`, though its node says that it is stored to."""
+        """Return the variable that `x += 1` reads, though its node says that it is stored to."""
         return frozenset([target.id]) if isinstance(target, ast.Name) and id(target) in self._symbols else frozenset()
 
     def _compound(self, node: ast.stmt) -> Flow:
@@ -155,7 +155,7 @@ class Flows:
         return flow.then(Flow(ends=True)) if isinstance(node, BOTH_WAYS) else flow
 
     def again(self, loop: ast.stmt) -> Flow:
-        """What a loop does from the second round on."""
+        """Return what a loop does from the second round on."""
         if isinstance(loop, ast.While):
             return self.of_node(loop.test).then(self.of(loop.body)).perhaps()
         if isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -171,14 +171,14 @@ class Flows:
         return flow.then(self.of(node.orelse).perhaps()).then(self.of(node.finalbody))
 
     def _seen(self, definition: ast.AST) -> Names:
-        """Variables that a nested definition may read at any time: all that it names."""
+        """Return the variables that a nested definition may read at any time: all that it names."""
         return frozenset(
             node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and id(node) in self._symbols
         )
 
 
 def elements(node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> Sequence[ast.expr]:
-    """What a comprehension makes of each item."""
+    """Return what a comprehension makes of each item."""
     return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 

@@ -22,12 +22,12 @@ from atlas.learning.terms.parsing import parsed
 from atlas.protocols.infra import LLMClient
 
 MAX_TEXT_CHARACTERS = 600
-"""Of a description, and of guidance."""
+"""Length of a description, and of guidance."""
 
 MAX_TYPE_CHARACTERS = 80
 MAX_NAMES_SHOWN = 50
 MAX_CODE_CHARACTERS, MAX_TASK_CHARACTERS, MAX_PROGRAM_CHARACTERS = 4_000, 500, 1_500
-"""Of what is shown of one function, and of one use."""
+"""Lengths of what is shown of one function, and of one use."""
 
 SYSTEM = """You name and document Python functions that were found in several working programs by a compressor.
 You get one JSON object: the function's code, programs that use it with the tasks that they solved, and the names that
@@ -64,11 +64,11 @@ SCHEMA: Mapping[str, Any] = {
 N_TRIES = 2
 
 _OF_TYPES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.Constant, ast.BinOp)
-"""What a type is written with: `list[int]`, `Callable[[str], None]`, `int | None`."""
+"""Syntax that a type is written with: `list[int]`, `Callable[[str], None]`, `int | None`."""
 
 
 class LLMAutoDocumenter:
-    """Has a language model name one function after the other, each in the light of the names before it.
+    """A language model that names one function after the other, each in the light of the names before it.
 
     An answer that does not fit the code is asked for once more, with what is wrong; after that, and where there is no
     answer, the name is derived as `HeuristicDocumenter` does, and the concept's metadata says why in
@@ -82,7 +82,7 @@ class LLMAutoDocumenter:
         self._given: dict[str, str] = {}
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
-        """The concept with name, description, signature and guidance; of its code, only names are others.
+        """Return the concept with name, description, signature and guidance. Of its code, only names change.
 
         Args:
             usage_examples: Pairs of a task's text and a program that calls the function; up to ten are shown.
@@ -109,7 +109,7 @@ class LLMAutoDocumenter:
     async def _ask(
         self, concept: CodeConcept, function: Function, uses: Sequence[tuple[str, str]], taken: set[str]
     ) -> Documentation | str:
-        """What the model says of the function, or why that cannot be used."""
+        """Return what the model says of the function, or why that cannot be used."""
         asked = _prompt(concept.code, uses, self._given)
         wrong = ""
         for _ in range(N_TRIES):
@@ -125,7 +125,7 @@ class LLMAutoDocumenter:
 
 
 def _prompt(code: str, uses: Sequence[tuple[str, str]], given: Mapping[str, str]) -> str:
-    """What is asked, as one JSON object, which nothing in the texts can end."""
+    """Return the question as one JSON object, which nothing in the texts can end."""
     shown = {
         "names_given_so_far": dict(list(given.items())[-MAX_NAMES_SHOWN:]),
         "code": cut(code, MAX_CODE_CHARACTERS),
@@ -138,7 +138,7 @@ def _prompt(code: str, uses: Sequence[tuple[str, str]], given: Mapping[str, str]
 
 
 def cut(text: str, characters: int) -> str:
-    """The beginning of a text that is longer."""
+    """Return the beginning of a text that is longer."""
     return text if len(text) <= characters else text[:characters] + "…"
 
 
@@ -148,7 +148,7 @@ def _names_in(uses: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _checked(answer: Any, code: str, function: Function, taken: set[str]) -> Documentation:
-    """The answer as documentation that fits the code.
+    """Return the answer as documentation that fits the code.
 
     Raises:
         InvalidInput: It does not; the message says to the model what is wrong.
@@ -177,7 +177,7 @@ def _checked(answer: Any, code: str, function: Function, taken: set[str]) -> Doc
 
 
 def _parameters(given: Any, function: Function) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names and types."""
+    """Return names and types."""
     n_expected = len(parameters_of(function))
     if not isinstance(given, list) or len(given) != n_expected:
         n_given = len(given) if isinstance(given, list) else "none"
@@ -195,7 +195,7 @@ def _parameters(given: Any, function: Function) -> tuple[tuple[str, ...], tuple[
 
 
 def _type(given: Any, field: str) -> str:
-    """A type annotation; empty where nothing usable is given for it."""
+    """Return a type annotation, empty where nothing usable is given for it."""
     text = given.strip() if isinstance(given, str) else ""
     if not text:
         return ""
@@ -207,7 +207,7 @@ def _type(given: Any, field: str) -> str:
 
 
 def _names_types(annotation: ast.expr) -> bool:
-    """Whether it only names types: nothing is called in it, and what is quoted in it does the same."""
+    """Return whether it only names types: nothing is called in it, nor in what is quoted in it."""
     for node in ast.walk(annotation):
         match node:
             case ast.Constant(value=str(quoted)):
@@ -230,6 +230,6 @@ def _text(answer: Mapping[str, Any], field: str, *, required: bool = False) -> s
 
 
 def one_line(given: Any) -> str:
-    """A model's text without line breaks and control characters, cut where it is too long; empty where it is none."""
+    """Return a model's text without line breaks and control characters, cut where too long, empty if it is no text."""
     text = " ".join("".join(c if c.isprintable() else " " for c in given).split()) if isinstance(given, str) else ""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1].rstrip() + "…"

@@ -24,7 +24,7 @@ SHARED_BY = 0.5
 """Share of the programs, and at least two of them, whose words name a function."""
 
 SECOND_WORD = 0.75
-"""How often, beside the most shared word, a second one has to be shared to be in the name as well."""
+"""Ratio to the most shared word's count from which a second word is in the name as well."""
 
 _MADE_UP = re.compile(
     r"_*[a-z]{0,2}_?\d+|_+|(?:fn|func|function|concept|abstraction|arg|argument|param|parameter|value|var|v|x)_?\d*"
@@ -48,7 +48,7 @@ _GENERIC = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documentation:
-    """What is said of a function."""
+    """The name, description and types of a function."""
 
     name: str
     description: str
@@ -56,21 +56,21 @@ class Documentation:
     """New names, in the order of the code's own."""
 
     types: tuple[str, ...] = ()
-    """Annotations of the parameters; empty where nobody knows."""
+    """Annotations of the parameters, empty where nobody knows."""
 
     returns: str = ""
     guidance: str = ""
 
 
 class HeuristicDocumenter:
-    """Names a function after what it does and what its uses have in common. Names given before are not given again."""
+    """A namer of functions after what they do and what their uses have in common. No name is given twice."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         """Give no name of those taken: of other concepts, and of whatever the programs to be rewritten define."""
         self._taken = set(taken)
 
     async def document(self, concept: CodeConcept, usage_examples: list[tuple[str, str]]) -> CodeConcept:
-        """The concept with name, description, signature and guidance; of its code, only names are others.
+        """Return the concept with name, description, signature and guidance. Of its code, only names change.
 
         Args:
             usage_examples: Pairs of a task's text and a program that calls the function.
@@ -84,7 +84,7 @@ class HeuristicDocumenter:
 
 
 def derive(concept: CodeConcept, examples: Sequence[tuple[str, str]], *, taken: Iterable[str] = ()) -> Documentation:
-    """What can be said of a concept's function from its code and its uses."""
+    """Return what can be said of a concept's function from its code and its uses."""
     function = function_of(concept.code, concept.name)
     n_positional = len(function.args.posonlyargs) + len(function.args.args)
     uses = uses_of(function.name, n_positional, examples)
@@ -104,7 +104,7 @@ def derive(concept: CodeConcept, examples: Sequence[tuple[str, str]], *, taken: 
 
 
 def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeConcept:
-    """The concept with what is said of it; a name that the code fixes stays, and the rest is given all the same.
+    """Return the concept with what is said of it, but for a name that the code fixes.
 
     Args:
         by: Kept as `documented_by` in the concept's metadata, with the `original_name`.
@@ -127,7 +127,7 @@ def documented(concept: CodeConcept, said: Documentation, *, by: str) -> CodeCon
 
 
 def signature(function: Function, types: Sequence[str] = (), returns: str = "") -> str:
-    """For example `crop(grid: Grid, size: int) -> Grid`; its own annotations count before the given ones."""
+    """Return for example `crop(grid: Grid, size: int) -> Grid`. Its own annotations count before the given ones."""
     shown: Function = ast.parse(ast.unparse(function)).body[0]  # type: ignore[assignment]  # a copy
     for arg, given in zip([*shown.args.posonlyargs, *shown.args.args], types, strict=False):
         arg.annotation = arg.annotation or _annotation(given)
@@ -147,7 +147,7 @@ def _has(code: str, name: str) -> bool:
 
 
 def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
-    """All of the names at once, so that they may be exchanged, or else one by one those that the code lets go."""
+    """Return the code with all of the names at once, or else with those that it lets go one by one."""
     try:
         return renamed(code, names)
     except InvalidInput:
@@ -160,7 +160,7 @@ def _renamed_as_far_as_possible(code: str, names: dict[str, str]) -> str:
 
 
 def _shared(uses: Uses) -> dict[str, int]:
-    """The words that enough of the programs share in names or tasks, the most shared first, with how often."""
+    """Return the words that enough of the programs share in names or tasks, the most shared first, with how often."""
     enough = max(2, SHARED_BY * uses.n_programs)
     results = Counter({word: n for name, n in uses.results.items() for word in words(name)})
     counts: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def _name(
 
 
 def _candidates(function: Function, does: Doing, shared: Sequence[str], parameters: Sequence[str]) -> Iterator[str]:
-    """Names, best first: what it does, to what, and what its uses share; then more of it."""
+    """Yield names, best first: what it does, to what, and what its uses share, then more of it."""
     start = f"is_{does.verb}".rstrip("_") if does.kind == TELLS else does.verb
     nouns = [name for name in parameters if words(name)]
     calls = [word for name in called(function) for word in sorted(words(name))]
@@ -206,7 +206,7 @@ def _candidates(function: Function, does: Doing, shared: Sequence[str], paramete
 
 
 def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
-    """Names for the parameters: their own where they are words, else what most uses pass, else what the code needs."""
+    """Return names for the parameters: their own words, else what most uses pass, else what the code needs."""
     held = identifiers(function) | {function.name}
     names: list[str] = []
     for position, own in enumerate(parameters_of(function)):
@@ -218,7 +218,7 @@ def _parameters(function: Function, uses: Uses) -> tuple[str, ...]:
 
 
 def _wanted(function: Function, own: str, position: int, uses: Uses) -> Iterator[str]:
-    """Names for a parameter, best first."""
+    """Yield names for a parameter, best first."""
     if not _MADE_UP.fullmatch(own) and is_free(own):
         yield own
     if position < len(uses.arguments):
@@ -233,13 +233,13 @@ def _wanted(function: Function, own: str, position: int, uses: Uses) -> Iterator
 
 
 def _needed(function: Function, own: str) -> str:
-    """What the code does with a parameter, as a name for it."""
+    """Return what the code does with a parameter, as a name for it."""
     told = (_need(node, own) for node in ast.walk(function))
     return next((name for name in told if name), "value")
 
 
 def _need(node: ast.AST, own: str) -> str:
-    """What one node takes the name for; empty where it is about something else."""
+    """Return what one node takes the name for, empty where it is about something else."""
     match node:
         case ast.Call(func=ast.Name(id=name)) if name == own:
             return "function"
@@ -258,7 +258,7 @@ def _need(node: ast.AST, own: str) -> str:
 
 
 def _types(function: Function, uses: Uses) -> tuple[str, ...]:
-    """The annotation that the uses agree on, for each positional parameter."""
+    """Return the annotation that the uses agree on, for each positional parameter."""
     return tuple(
         next(iter(counts)) if len(counts) == 1 else "" for counts in uses.types[: len(parameters_of(function))]
     )

@@ -62,24 +62,24 @@ _METHOD = re.compile(r"^(?:is|has|starts|ends)([a-z]+)$")
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What a function does."""
+    """The work of a function."""
 
     kind: str
-    """`tells` (true or false), `makes` (a value) or `changes` (what it is given)."""
+    """One of `tells` (true or false), `makes` (a value) and `changes` (what it is given)."""
 
     verb: str
-    """Such as `sum` or `select`; of one that tells, an adjective where the code has one, else empty."""
+    """Verb such as `sum` or `select`. Of one that tells, an adjective where the code has one, else empty."""
 
     returned: str = ""
-    """The expression that it returns, where it does nothing else."""
+    """Expression that it returns, where it does nothing else."""
 
     @property
     def is_noun(self) -> bool:
-        """Whether the verb rather names what is made, as in `range of`."""
+        """True if the verb rather names what is made, as in `range of`."""
         return self.kind == MAKES and self.verb not in _SAID and self.verb not in VAGUE
 
     def said(self, of: str, name: str) -> str:
-        """One sentence, without the stop, on the function of this name."""
+        """Return one sentence, without the stop, on the function of this name."""
         if self.kind == TELLS:
             return f"Tells whether {of} is {name.removeprefix('is_').replace('_', ' ')}"
         if self.verb in _SAID:
@@ -91,7 +91,7 @@ class Doing:
 
 
 def doing(function: Function) -> Doing:
-    """What a function does, as far as the shape of its code says it."""
+    """Return what a function does, as far as the shape of its code says it."""
     returns = [node.value for node in _own(function) if isinstance(node, ast.Return) and node.value is not None]
     only = function.body[0] if len(function.body) == 1 else None
     returned = ast.unparse(only.value) if isinstance(only, ast.Return) and only.value is not None else ""
@@ -103,7 +103,7 @@ def doing(function: Function) -> Doing:
 
 
 def called(function: Function) -> list[str]:
-    """The functions and methods that the code calls, builtins and their methods aside, in order, each once."""
+    """Return the functions and methods that the code calls, builtins and their methods aside, in order, each once."""
     names = [_callee(node) for node in ast.walk(function) if isinstance(node, ast.Call)]
     own = {function.name, *parameters_of(function)}
     common = {*own, *dir(builtins), *(name for kind in (str, list, dict, set) for name in dir(kind))}
@@ -111,7 +111,7 @@ def called(function: Function) -> list[str]:
 
 
 def changed(function: Function) -> str:
-    """The first parameter that the code puts something into; empty where there is none."""
+    """Return the first parameter that the code puts something into, empty where there is none."""
     given = parameters_of(function)
     for node in _own(function):
         match node:
@@ -122,13 +122,13 @@ def changed(function: Function) -> str:
 
 
 def ingredients(function: Function) -> list[str]:
-    """Words for the builtins that the code calls, in order, each once."""
+    """Return words for the builtins that the code calls, in order, each once."""
     names = [_callee(node) for node in ast.walk(function) if isinstance(node, ast.Call)]
     return list(dict.fromkeys(_INGREDIENTS[name] for name in names if name in _INGREDIENTS))
 
 
 def _own(function: Function) -> Iterator[ast.AST]:
-    """The nodes of a function without those of the functions in it."""
+    """Yield the nodes of a function without those of the functions in it."""
     waiting: list[ast.AST] = list(reversed(function.body))
     while waiting:
         node = waiting.pop()
@@ -154,7 +154,7 @@ def _is_telling(value: ast.expr) -> bool:
 
 
 def _adjective(returns: list[ast.expr]) -> str:
-    """What something is told to be, where the code has a word for it."""
+    """Return what something is told to be, where the code has a word for it."""
     nodes = (node for value in returns for node in ast.walk(value))
     told = (_of_telling_call(node) if isinstance(node, ast.Call) else _of_comparison(node) for node in nodes)
     return next((word for word in told if word), "")
@@ -191,7 +191,7 @@ _DISPLAYS: dict[type[ast.expr], str] = {
 
 
 def _made(value: ast.expr, function: Function) -> str:
-    """The verb for making a value."""
+    """Return the verb for making a value."""
     match value:
         case ast.Name(id=name):
             return _gathered(name, function)
@@ -233,7 +233,7 @@ def _taken(position: ast.expr) -> str:
 
 
 def _gathered(name: str, function: Function) -> str:
-    """The verb for a variable that is returned: how it came to its value."""
+    """Return the verb for a variable that is returned, by how it came to its value."""
     assigned: ast.expr | None = None
     for node in _own(function):
         match node:
@@ -253,7 +253,7 @@ def _gathered(name: str, function: Function) -> str:
 
 
 def _noun(name: str) -> str:
-    """A variable's own name where it is a word."""
+    """Return a variable's own name where it is a word."""
     return "_".join(name.lower().split("_")[:2]) if words(name) else ""
 
 

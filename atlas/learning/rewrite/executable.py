@@ -10,7 +10,7 @@ from atlas.learning.rewrite.shelf import Shelf
 
 
 def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
-    """The code of every function on a shelf, in an order in which each comes after those that it calls."""
+    """Return the code of every function on a shelf, each after those that it calls."""
     return {
         name: function_source(replace(functions[name], pattern=pattern), functions)
         for name, pattern in shelf.patterns.items()
@@ -18,12 +18,12 @@ def sources(shelf: Shelf, functions: Mapping[str, Function]) -> dict[str, str]:
 
 
 def raising(name: str) -> str:
-    """The code of a function that raises in the place of another, so that it shows who calls that."""
+    """Return the code of a function that raises in the place of another, so that it shows who calls that."""
     return f"def {name}(*_, **__): raise RuntimeError('spoilt')"
 
 
 def standalone(name: str, shelf: Shelf, functions: Mapping[str, Function], spoilt: str = "") -> str:
-    """A program after the functions that it needs; runs as it stands.
+    """Return a program after the functions that it needs, so that it runs as it stands.
 
     Args:
         spoilt: One of the functions, which raises instead.

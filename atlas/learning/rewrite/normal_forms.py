@@ -1,4 +1,4 @@
-"""What two pieces of code have in common that do the same in the same way, whatever they are called."""
+"""Forms that are equal for code which does the same in the same way, whatever its names are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ITS_NAME = "_"
 
 
 def normal_form(source: str) -> str:
-    """Equal for code that differs in layout, comments, docstrings, annotations, or in its one function's name alone.
+    """Return a text that is equal for code with another layout, comments, annotations or name of its one function.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.
@@ -24,7 +24,7 @@ def normal_form(source: str) -> str:
 
 
 def shape(source: str) -> str:
-    """`normal_form`, equal also for code that calls its local variables and parameters otherwise.
+    """Return a `normal_form` that is equal also for code with other names of local variables and parameters.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.

@@ -1,4 +1,4 @@
-"""Keeping the functions that pay: minimum description length, with the library counted."""
+"""Pruning of functions that do not pay: minimum description length, with the library counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.learning.terms.description_length import n_tokens
 from atlas.learning.terms.terms import Term
 
 UNWRITABLE = 1_000_000
-"""The length of what Python's unparser refuses: an f-string with a backslash in its braces."""
+"""Length of what Python's unparser refuses: an f-string with a backslash in its braces."""
 
 
 class Lengths:
@@ -25,14 +25,14 @@ class Lengths:
         self._bodies: dict[Term, int] = {}
 
     def of(self, name: str, term: Term | None = None) -> int:
-        """Of a program or function, with another term where one is given."""
+        """Return the length of a program or function, with another term where one is given."""
         term = self._shelf.term(name) if term is None else term
         if (name, term) not in self._known:
             self._known[name, term] = self._count(name, term)
         return self._known[name, term]
 
     def body_of(self, name: str) -> int:
-        """Of a function's body alone."""
+        """Return the length of a function's body alone."""
         body = self._shelf.term(name)
         if body not in self._bodies:
             self._bodies[body] = self._count_body(name, body)
@@ -57,11 +57,11 @@ class Lengths:
             return UNWRITABLE
 
     def total(self) -> int:
-        """Of all programs and the library."""
+        """Return the length of all programs and the library."""
         return sum(self.of(name) for name in (*self._shelf.programs, *self._shelf.patterns))
 
     def saving(self, name: str, callers: set[str]) -> int:
-        """What would be longer without a function, less the function."""
+        """Return the tokens that would be added without a function, less those of the function."""
         pattern = self._shelf.patterns[name]
         longer = sum(
             self.of(caller, without(self._shelf.term(caller), pattern)) - self.of(caller) for caller in callers
@@ -72,7 +72,7 @@ class Lengths:
 def prune(
     shelf: Shelf, functions: Mapping[str, Function], tasks: Mapping[str, str], limits: Limits, cancelled: IsCancelled
 ) -> dict[str, int]:
-    """Take off what is too small, too rare, or does not pay, the worst first; the saving of each that stays.
+    """Take off what is too small, too rare, or does not pay, the worst first, and return the saving of each that stays.
 
     Args:
         tasks: The task of each program.

@@ -14,7 +14,7 @@ from atlas.learning.terms.parsing import parsed
 
 
 def renamed(code: str, names: Mapping[str, str]) -> str:
-    """The code with other names for functions, parameters and variables; what it does is the same.
+    """Return the code with other names for functions, parameters and variables. It does the same.
 
     Raises:
         InvalidInput: It does not parse; a new name is reserved or taken in it; or an old one is also bound in a way
@@ -39,7 +39,7 @@ def renamed(code: str, names: Mapping[str, str]) -> str:
 
 
 def _retold(code: str, changed: Mapping[str, str]) -> str:
-    """The code with other words for the names, and layout and comments as they were; attributes stay."""
+    """Return the code with other words for the names. Layout, comments and attributes stay."""
     lines = code.splitlines(keepends=True)
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
@@ -75,7 +75,7 @@ def _check(tree: ast.AST, changed: Mapping[str, str]) -> None:
 
 
 def _fixed(tree: ast.AST) -> set[str]:
-    """Names that are bound, or passed, other than by an assignment, a parameter or a definition."""
+    """Return the names that are bound, or passed, other than by an assignment, a parameter or a definition."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg:
@@ -88,13 +88,13 @@ def _fixed(tree: ast.AST) -> set[str]:
 
 
 class Renaming(ast.NodeTransformer):
-    """Other names for functions, parameters and variables, wherever they stand."""
+    """New names for functions, parameters and variables, wherever they stand."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """The node, changed."""
+        """Return the node, changed."""
         if isinstance(node, ast.Name):
             node.id = self._names.get(node.id, node.id)
         elif isinstance(node, ast.arg):

@@ -1,4 +1,4 @@
-"""Programs with the patterns that they call; any of it can be put back as it was."""
+"""Programs with the patterns that they call, any of which can be put back as it was."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atlas.learning.terms.terms import Term, filled, is_call
 
 
 class Shelf:
-    """Programs and patterns, by name; what a name stands for may change by inlining only.
+    """Programs and patterns, by name. The meaning of a name may change by inlining only.
 
     Args:
         originals: The programs without calls.
@@ -31,15 +31,15 @@ class Shelf:
         self.patterns = {pattern.name: pattern for pattern in patterns}
 
     def copy(self) -> Shelf:
-        """Another that changes by itself."""
+        """Return another one that changes by itself."""
         return Shelf(self.originals, self.programs, self.patterns.values())
 
     def term(self, name: str) -> Term:
-        """Of a program or a pattern."""
+        """Return the term of a program or a pattern."""
         return self.patterns[name].body if name in self.patterns else self.programs[name]
 
     def callers(self) -> dict[str, set[str]]:
-        """The programs and patterns that call each pattern themselves."""
+        """Return the programs and patterns that call each pattern themselves."""
         found: dict[str, set[str]] = defaultdict(set)
         for name in (*self.programs, *self.patterns):
             for head in self.term(name).calls:
@@ -47,7 +47,7 @@ class Shelf:
         return found
 
     def functions_of(self, name: str) -> list[str]:
-        """The patterns that a program needs, itself or through others, in the order of the library."""
+        """Return the patterns that a program needs, itself or through others, in the order of the library."""
         needed: set[str] = set()
         waiting = [name]
         while waiting:
@@ -72,7 +72,7 @@ class Shelf:
                 self.put(name, self._inlined_at(self.term(name), way))
 
     def put(self, name: str, term: Term) -> None:
-        """Another term for a program or a pattern."""
+        """Put another term for a program or a pattern."""
         if name in self.patterns:
             self.patterns[name] = replace(self.patterns[name], body=term)
         else:
@@ -88,7 +88,7 @@ class Shelf:
 
 
 def without(term: Term, pattern: Pattern) -> Term:
-    """A term in which one pattern is not called."""
+    """Return a term in which one pattern is not called."""
     if pattern.name not in term.calls:
         return term
     children = [without(child, pattern) for child in term.children]
@@ -98,7 +98,7 @@ def without(term: Term, pattern: Pattern) -> Term:
 
 
 def located(shelf: Shelf) -> tuple[dict[str, list[Occurrence]], dict[str, Located]]:
-    """The occurrences of every pattern, and the programs that they are in.
+    """Return the occurrences of every pattern, and the programs that they are in.
 
     Raises:
         EngineFailed: A program is not what it was once every call is replaced by what it stands for.
@@ -154,7 +154,7 @@ def _functions(
 
 
 def users(shelf: Shelf) -> dict[str, set[str]]:
-    """The programs that need each pattern, themselves or through others."""
+    """Return the programs that need each pattern, themselves or through others."""
     found: dict[str, set[str]] = {name: set() for name in shelf.patterns}
     for program in shelf.programs:
         for name in shelf.functions_of(program):

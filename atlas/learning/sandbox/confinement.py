@@ -1,7 +1,7 @@
-"""What the kernel keeps a process from doing: seccomp, Landlock and resource limits, set by the process on itself.
+"""Limits that a process sets on itself, and the kernel keeps: seccomp, Landlock and resource limits.
 
 Standard library only, because it is read by a process that holds nothing else. None of it can be taken back, not even
-by root. It stops programs that go wrong; it is no jail for one that was written to break out of the kernel.
+by root. It stops programs that go wrong. It is no jail for one that was written to break out of the kernel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 NETWORK, PROCESSES, FILES = "network", "processes", "files"
-"""What may be kept: no sockets · no other processes started or signalled · no files but the directory it works in.
+"""Restrictions: no sockets · no other processes started or signalled · no files but the directory it works in.
 
 What they take up there in all is not bounded, only each of them.
 """
@@ -32,7 +32,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # where `struct seccomp_data` has
 _CLONE, _CLONE3, _CLONE_THREAD, _KILL_CALL, _TGKILL, _PRLIMIT = 56, 435, 0x10000, 62, 234, 302
 _FCNTL, _IOCTL = 72, 16
 _SET_OWNER = {_FCNTL: (8, 10, 15), _IOCTL: (0x8901, 0x8902)}
-"""Commands that choose whom a file signals, and how: F_SETOWN, F_SETSIG, F_SETOWN_EX; FIOSETOWN, SIOCSPGRP."""
+"""Commands that choose whom a file signals, and how: F_SETOWN, F_SETSIG, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP."""
 
 _REFUSED = (
     *(57, 58, 59, 322),  # fork, vfork, execve, execveat
@@ -44,7 +44,7 @@ _REFUSED = (
     *(29, 64, 68, 240, 248, 249, 250),  # shared memory, semaphores, queues and keys, which outlive a process
     *(164, 227, 169, 170, 175, 176, 246, 313, 298, 321),  # clocks, reboot, host name, modules, kexec, perf, bpf
 )
-"""Of x86-64; see the kernel's `syscall_64.tbl`."""
+"""System calls of x86-64 that are refused, by the kernel's `syscall_64.tbl`."""
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 _EXECUTE, _WRITE, _READ_FILE, _READ_DIRECTORY, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -58,7 +58,7 @@ _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 
 
 def confine(directory: str) -> frozenset[str]:
-    """Give up, for good, what the kernel lets a process give up; returns which of the three it keeps from now on.
+    """Give up, for good, what the kernel lets a process give up, and return which of the three it keeps from now on.
 
     Args:
         directory: The one place where files may be made and written; only Python's own files may be read besides.
@@ -83,18 +83,18 @@ def limit(*, cpu_seconds: int, memory_megabytes: int, file_megabytes: int) -> No
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process when its parent ends; where there is no such thing, nothing happens."""
+    """Have the kernel end this process when its parent ends. Without such a kernel nothing happens."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def refuse(*_: object, **__: object) -> None:
-    """Stands where a function is that a confined program may not call."""
+    """Refuse a call, in the place of a function that a confined program may not call."""
     raise PermissionError("a program that is tried out may not do this")
 
 
 def guard() -> None:
-    """Take from Python's modules what the kernel was not asked to refuse: stops accidents, not intent."""
+    """Take from Python's modules what the kernel was not asked to refuse. It stops accidents, not intent."""
     import _posixsubprocess
     import _socket
 
@@ -143,7 +143,7 @@ def _filter_calls(libc: ctypes.CDLL) -> bool:
 
 
 def _filter(own_pid: int) -> list[tuple[int, int, int, int]]:
-    """A classic BPF program: for each call that is not simply allowed, a test of its number and what it comes to."""
+    """Return a classic BPF program that tests the number and arguments of each call that is not simply allowed."""
     refused = (_RETURN, 0, 0, _REFUSE | _EPERM)
     allowed = (_RETURN, 0, 0, _ALLOW)
     first, second, third = _ARGUMENTS, _ARGUMENTS + 8, _ARGUMENTS + 16

@@ -1,6 +1,6 @@
 """The process that tries programs out: it forks itself for each, and says in one line how the program ended.
 
-It imports nothing of ATLAS but `confining`, and `running` starts it without ATLAS on its path, so that a fork of it is
+It imports nothing of ATLAS but `confinement`, and `runner` starts it without ATLAS on its path, so that a fork of it is
 cheap and holds no secrets. Requests and answers are lines of JSON on what were its stdin and stdout.
 """
 
@@ -29,7 +29,7 @@ Answer = dict[str, Any]
 MAX_ANSWER_BYTES = 2**20
 MAX_DETAIL_CHARACTERS = 300
 MAX_VALUE_PARTS = 10_000
-"""Of a value that a program leaves behind; what is larger is told by its first parts."""
+"""Parts of a value that a program leaves behind. A larger one is told by its first parts."""
 
 _READ_BYTES = 2**16
 _RESULT = 3  # the file descriptor on which the fork says how it ended
@@ -63,7 +63,7 @@ def main(preloaded: tuple[str, ...], is_confined: bool) -> None:
 
 
 def _kept() -> frozenset[str]:
-    """What a fork can have the kernel keep."""
+    """Return what a fork can have the kernel keep."""
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
@@ -100,7 +100,7 @@ def _serve(request: Answer, asked: int) -> Answer:
 
 
 class _Hearing:
-    """What a fork says on its two pipes: of what it prints, the beginning and a digest of all."""
+    """The two pipes of a fork: of what it prints, the beginning and a digest of all."""
 
     def __init__(self, output_bytes: int) -> None:
         self.result = b""
@@ -109,7 +109,7 @@ class _Hearing:
         self._digest = hashlib.sha256()
 
     def listen(self, results: int, printed: int, asked: int, deadline: float) -> bool:
-        """Read until the fork has said its result or gone silent; True where it took too long."""
+        """Read until the fork has said its result or gone silent, and return True where it took too long."""
         os.set_blocking(printed, False)
         open_pipes = {results, printed}
         while results in open_pipes and b"\n" not in self.result and len(self.result) <= MAX_ANSWER_BYTES:
@@ -151,7 +151,7 @@ def _end(pid: int) -> tuple[int, resource.struct_rusage]:
 
 
 def _told(said: bytes, token: str) -> Answer | None:
-    """What the fork itself said; None where it said nothing, or not with the token that it was given."""
+    """Return what the fork itself said, or None where it said nothing, or not with the token that it was given."""
     mark, _, rest = said.partition(b"\n")[0].partition(b" ")
     if mark != token.encode() or not said.endswith(b"\n"):
         return None
@@ -163,7 +163,7 @@ def _told(said: bytes, token: str) -> Answer | None:
 
 
 def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: Answer) -> Answer:
-    """How a fork ended that could not say so itself."""
+    """Return how a fork ended that could not say so itself."""
     if is_late:
         return _answer("timeout", f"it took longer than {request['wall_seconds']:g} s")
     code = os.waitstatus_to_exitcode(status)
@@ -175,7 +175,7 @@ def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: 
 
 
 def _become(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
-    """Be the fork: confine it, run the program, say how it ended."""
+    """Become the fork: confine it, run the program, say how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
         try:
@@ -230,7 +230,7 @@ def _run(source: str, tests: str) -> Answer:
 
 
 def _ended(text: str, name: str, module: types.ModuleType, failing: str) -> Answer | None:
-    """How a part of a program ended; None where it ran to its end."""
+    """Return how a part of a program ended, or None where it ran to its end."""
     try:
         exec(compile(text, name, "exec", dont_inherit=True), module.__dict__)
     except MemoryError:
@@ -243,7 +243,7 @@ def _ended(text: str, name: str, module: types.ModuleType, failing: str) -> Answ
 
 
 def _described(error: BaseException) -> str:
-    """Type and message, where the program's own exceptions let themselves be read."""
+    """Return type and message, where the program's own exceptions let themselves be read."""
     try:
         message = str(error)[:MAX_DETAIL_CHARACTERS]
         kind = str(type.__getattribute__(type(error), "__name__"))
@@ -253,7 +253,7 @@ def _described(error: BaseException) -> str:
 
 
 def _place(error: BaseException, text: str, name: str) -> str:
-    """The deepest line of this part of the program that the exception came through."""
+    """Return the deepest line of this part of the program that the exception came through."""
     line, trace = 0, error.__traceback__
     while trace is not None:
         line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == name else line
@@ -264,7 +264,7 @@ def _place(error: BaseException, text: str, name: str) -> str:
 
 
 def _ended_values(module: types.ModuleType) -> Answer:
-    """A digest of each public name that the program leaves behind: of its plain value, or of its type.
+    """Return a digest of each public name that the program leaves behind: of its plain value, or of its type.
 
     Empty for what can be called.
     """
@@ -277,7 +277,7 @@ def _ended_values(module: types.ModuleType) -> Answer:
 
 
 def _spelled(value: object) -> list[str]:
-    """A value as texts that are equal for equal values of built-in types."""
+    """Return a value as texts that are equal for equal values of built-in types."""
     parts: list[str] = []
     waiting: list[object] = [value]
     while waiting and len(parts) < MAX_VALUE_PARTS:

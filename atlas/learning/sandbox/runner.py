@@ -1,10 +1,11 @@
-"""Running programs of unknown making: each in a process of its own, with limits, and cut off by the kernel.
+"""Programs of unknown making, each run in a process of its own, with limits, and cut off by the kernel.
 
-What is guaranteed depends on the system; `Sandbox.kept` says it. On Linux on x86-64 programs reach no network, start
-and signal no other processes, and read and write no files but Python's own and a directory that goes when they end.
-Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere, limits hold on
-time, memory (not on macOS), the size of each file (not of all together) and output; nothing of the environment is
-handed on; what a program leaves running is killed. None of it is a jail for a program written to break out.
+The guarantees depend on the system, and `Sandbox.kept` says which there are. On Linux on x86-64 programs reach no
+network, start and signal no other processes, and read and write no files but Python's own and a directory that goes
+when they end. Elsewhere those functions are taken out of Python's modules, which stops accidents only. Everywhere,
+limits hold on time, memory (not on macOS), the size of each file (not of all together) and output. Nothing of the
+environment is handed on, and what a program leaves running is killed. None of it is a jail for a program written to
+break out.
 
 Programs may use the standard library and whatever is installed beside ATLAS, such as numpy. They run as a module named
 `program`, so nothing under `if __name__ == "__main__"` runs. Hashes are the same in every run.
@@ -50,28 +51,28 @@ for name in [name for name in sys.modules if name.partition(".")[0] == "atlas"]:
     del sys.modules[name]
 main({preloaded!r}, {is_confined!r})
 """
-"""Starts the sandbox as part of packages that are empty otherwise: importing ATLAS itself would take a second."""
+"""Code that starts the sandbox in packages that are empty otherwise. Importing ATLAS itself would take a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """What one program may use."""
+    """The resources that one program may use."""
 
     cpu_seconds: int = 5
     wall_seconds: float = 15.0
-    """Of which a busy machine may take a good part."""
+    """Time by the clock, of which a busy machine may take a good part."""
 
     memory_megabytes: int = 512
-    """Of address space, the interpreter and what it has imported included."""
+    """Address space, including the interpreter and what it has imported."""
 
     file_megabytes: int = 1
-    """Of one file; how many a program writes, nothing limits but its time."""
+    """Size of one file. The number of files that a program writes is limited by its time only."""
 
     output_bytes: int = 16_384
-    """Of what is printed that is kept; the rest is read and compared, but not kept."""
+    """Bytes of what is printed that are kept. The rest is read and compared, but not kept."""
 
     def __post_init__(self) -> None:
-        """Refuse what no program could run with."""
+        """Refuse limits that no program could run with."""
         for name, value in asdict(self).items():
             if value <= 0 and name != "output_bytes":
                 raise InvalidInput(f"{name} should be above 0, but is {value!r}")
@@ -79,28 +80,28 @@ class RunLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """How a program ended. Equal for runs that ended alike."""
+    """The way in which a program ended. Equal for runs that ended alike."""
 
     outcome: Outcome
-    """`passed`: it and its tests ran to their end; `failed`: the tests raised; `error`: it raised itself, or left."""
+    """Either `passed` (it and its tests ran to the end), `failed` (the tests raised) or `error` (it raised or left)."""
 
     detail: str = ""
-    """What it raised and where, on one line; empty where it passed."""
+    """Exception and its place on one line, empty where it passed."""
 
     output: str = ""
-    """The beginning of what it printed."""
+    """Beginning of what it printed."""
 
     printed: str = ""
-    """A digest of all that it printed."""
+    """Digest of all that it printed."""
 
     values: Mapping[str, str] = field(default_factory=dict)
-    """A digest of each public value that a program without tests left behind, by name; empty for functions."""
+    """Digest of each public value that a program without tests left behind, by name, empty for functions."""
 
     seconds: float = field(default=0.0, compare=False)
 
 
 class Sandbox:
-    """Runs programs, two at a time where there are two processors. Close it, or use it as a context manager.
+    """A runner of programs, two at a time where there are two processors. Close it, or use it as a context manager.
 
     Not for several threads at once.
     """
@@ -128,11 +129,11 @@ class Sandbox:
 
     @property
     def kept(self) -> frozenset[str]:
-        """What the kernel keeps programs from here: `network`, `processes`, `files`."""
+        """The things that the kernel keeps programs from here: `network`, `processes`, `files`."""
         return self._started("", 1)[0].kept
 
     def run(self, source: str, tests: str = "") -> RunResult:
-        """How one program ends, with its tests after it."""
+        """Return how one program ends, with its tests after it."""
         return self.run_all([(source, tests)])[0]
 
     def run_all(
@@ -142,7 +143,7 @@ class Sandbox:
         on_progress: Progress | None = None,
         is_cancelled: Callable[[], bool] | None = None,
     ) -> list[RunResult]:
-        """How each program ends.
+        """Return how each program ends.
 
         Args:
             programs: Pairs of a source and the tests that follow it, which may be empty.
@@ -183,13 +184,13 @@ class Sandbox:
         return [results[position] for position in range(len(programs))]
 
     def close(self) -> None:
-        """End the processes; what was running in them ends too."""
+        """End the processes, and with them what was running there."""
         for worker in self._workers:
             worker.close()
         self._workers = []
 
     def _started(self, sources: str, n_programs: int) -> list[_Worker]:
-        """As many workers as have something to do, with the modules at hand that the programs name."""
+        """Return as many workers as have something to do, with the modules at hand that the programs name."""
         needed = tuple(name for name in PRELOADED if name in sources or name in self._preloaded)
         if needed != self._preloaded:
             self.close()
@@ -200,7 +201,7 @@ class Sandbox:
 
 
 def run(source: str, tests: str = "", limits: RunLimits | None = None) -> RunResult:
-    """How one program ends, with its tests after it, in a sandbox that is made for it; see `Sandbox` for several."""
+    """Return how one program ends, with its tests after it, in a sandbox of its own. Use `Sandbox` for several."""
     with Sandbox(limits) as sandbox:
         return sandbox.run(source, tests)
 
@@ -231,7 +232,7 @@ def _work(
 
 
 def _result(answer: Mapping[str, Any]) -> RunResult:
-    """How a program ended, by what is said of it; one that has found out how may say anything itself."""
+    """Return how a program ended, by what is said of it. One that has found out how may say anything itself."""
     texts = [answer.get(name) for name in ("detail", "output", "printed")]
     values = answer.get("values")
     is_sound = (
@@ -246,7 +247,7 @@ def _result(answer: Mapping[str, Any]) -> RunResult:
 
 
 class _Worker:
-    """A process of `sandbox`, and another one where a program has taken it down."""
+    """A process of the fork server, and another one where a program has taken it down."""
 
     def __init__(self, preloaded: tuple[str, ...], is_confined: bool) -> None:
         self._preloaded = preloaded
@@ -257,7 +258,7 @@ class _Worker:
         self._start()
 
     def run(self, source: str, tests: str, limits: RunLimits) -> RunResult | None:
-        """How a program ended; None where this was closed meanwhile."""
+        """Return how a program ended, or None where this was closed meanwhile."""
         request = {"source": source, "tests": tests, **asdict(limits)}
         line = json.dumps(request).encode() + b"\n"
         answer = self._ask(line, limits.wall_seconds + GRACE_SECONDS)
@@ -317,7 +318,7 @@ class _Worker:
         return self._heard(seconds)
 
     def _heard(self, seconds: float) -> dict[str, Any] | None:
-        """The next line that the process says; None where it ends or says nothing for so long."""
+        """Return the next line that the process says, or None where it ends or says nothing for so long."""
         assert self._child.stdout is not None
         said, deadline = b"", time.monotonic() + seconds
         poll = select.poll()

@@ -1,4 +1,4 @@
-"""Whether a rewritten program still does what the original did, by running both."""
+"""Proof that a rewritten program still does what the original did, by running both."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from atlas.learning.terms.programs import Program
 from atlas.protocols.infra import Progress
 
 Ending = RunResult | str
-"""How an original ends, each time; or why it proves nothing."""
+"""Result of an original that is the same each time, or the reason why it proves nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What running a program before and after it was rewritten has shown."""
+    """The result of running a program before and after it was rewritten."""
 
     state: Literal["same", "different", "unproven"]
-    """`unproven`: the original shows nothing that a rewritten one could be held to."""
+    """State of the proof. `unproven`: the original shows nothing that a rewritten one could be held to."""
 
     reason: str = ""
-    """One line on what differs, or on why nothing is proven; empty where it is the same."""
+    """One line on what differs, or on why nothing is proven, empty where it is the same."""
 
     @property
     def is_proven(self) -> bool:
-        """Whether the rewritten program may take the original's place."""
+        """True if the rewritten program may take the original's place."""
         return self.state == "same"
 
 
 class Verifier:
-    """Runs originals twice, once and for all, and rewritten programs against them.
+    """A runner of originals, twice and once for all, and of rewritten programs against them.
 
     An original is a proof where it passes its tests, and prints the same, both times; and where the tests do not also
     pass once all that it defines raises, as tests do that nobody calls. One without tests defines functions that nobody
@@ -52,7 +52,7 @@ class Verifier:
         self._endings: dict[tuple[str, str], Ending] = {}
 
     def unproven(self, programs: Iterable[Program], *, on_progress: Progress | None = None) -> dict[str, str]:
-        """The programs that prove nothing, by id, each with the reason on one line.
+        """Return the programs that prove nothing, by id, each with the reason on one line.
 
         Raises:
             Cancelled: `is_cancelled` said so.
@@ -73,7 +73,7 @@ class Verifier:
     def verdicts(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, Verdict]:
-        """What is proven of each rewritten program, by the original's id.
+        """Return what is proven of each rewritten program, by the original's id.
 
         Args:
             pairs: Originals, with the source that is to take their place.
@@ -98,7 +98,7 @@ class Verifier:
     def same(
         self, pairs: Sequence[tuple[Program, str]], *, on_progress: Progress | None = None
     ) -> dict[str, bool | None]:
-        """Whether each rewritten program does the same, by the original's id; None where nothing is proven.
+        """Return whether each rewritten program does the same, by the original's id, None where nothing is proven.
 
         Raises:
             Cancelled: `is_cancelled` said so.
@@ -113,7 +113,7 @@ def _key(program: Program) -> tuple[str, str]:
 
 
 def _spoilt(source: str) -> str:
-    """The source with functions that raise in the place of all that it defines at its top, imports aside."""
+    """Return the source with functions that raise in the place of all that it defines at its top, imports aside."""
     try:
         with warnings.catch_warnings(action="ignore"):  # of odd escapes, which nobody can mend here
             symbols = symtable.symtable(source, "<program>", "exec").get_symbols()
@@ -124,7 +124,7 @@ def _spoilt(source: str) -> str:
 
 
 def _ending(first: RunResult, second: RunResult, spoilt: RunResult | None) -> Ending:
-    """How an original ends that was run twice, and once `_spoilt` where it has tests."""
+    """Return how an original ends that was run twice, and once `_spoilt` where it has tests."""
     has_tests = spoilt is not None
     if first.outcome != "passed" or second.outcome != "passed":
         failed = first if first.outcome != "passed" else second
@@ -148,7 +148,7 @@ def _verdict(original: Ending, rewritten: RunResult | None) -> Verdict:
 
 
 def _difference(original: RunResult, rewritten: RunResult) -> str:
-    """What a rewritten program does otherwise; empty where nothing is. It may define more than the original did."""
+    """Return what a rewritten program does otherwise, if anything. It may define more than the original did."""
     if rewritten.outcome != "passed":
         return f"{rewritten.outcome}: {rewritten.detail}"
     if rewritten.printed != original.printed:

@@ -15,13 +15,13 @@ from atlas.learning.terms.patterns import Pattern, match, rewrite
 from atlas.learning.terms.terms import CALL, HOLE, SYMBOL, Term, index_of
 
 MAX_BUCKET = 60
-"""Different expressions with the same head that are compared pair by pair; the most frequent ones."""
+"""Different expressions with the same head that are compared pair by pair, the most frequent ones."""
 
 MIN_SIZE, MAX_SIZE = 4, 80
 
 
 class AntiUnificationEngine:
-    """Abstractions of expressions only, without a search over their combinations; needs nothing installed."""
+    """A search for abstractions of expressions only, not for combinations of them. It needs nothing installed."""
 
     name = "Anti-unification"
 
@@ -33,7 +33,7 @@ class AntiUnificationEngine:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """See `Engine.abstractions`; the limits of memory and time are not needed here."""
+        """Return the abstractions, as `Engine.abstractions` does. The limits of memory and time are not needed here."""
         terms = list(corpus.terms)
         chosen: list[Pattern] = []
         ranked = _ranked(terms, limits.max_arity, cancelled)
@@ -54,7 +54,7 @@ class AntiUnificationEngine:
 
 
 def _ranked(terms: Sequence[Term], max_arity: int, cancelled: IsCancelled | None) -> list[Pattern]:
-    """The generalisations, those first that would save most by themselves."""
+    """Return the generalisations, those first that would save most by themselves."""
     saved: dict[Pattern, int] = {}
     for bucket in _buckets(terms).values():
         if cancelled is not None and cancelled():
@@ -85,7 +85,7 @@ def _generalisations(terms: Sequence[Term], max_arity: int) -> Iterator[Pattern]
 
 
 def unify(left: Term, right: Term, max_arity: int) -> Pattern | None:
-    """The most special pattern that both expressions are uses of; None where it takes more than expressions."""
+    """Return the most special pattern that both expressions are uses of, or None if it takes more than that."""
     holes = _Holes()
     body = holes.unify(left, right)
     if body is None or index_of(body.head) is not None or holes.sorts.count(EXPRESSION) > max_arity:
@@ -116,7 +116,7 @@ class _Holes:
 
 
 def _saving(pattern: Pattern, n_uses: int) -> int:
-    """By the same costs as Stitch's."""
+    """Return the saving by the same costs as Stitch's."""
     own = sum(cost_of(part.head) for part in pattern.body.walk() if index_of(part.head) is None)
     repeated = 100 * (sum(index_of(part.head) is not None for part in pattern.body.walk()) - len(pattern.hole_sorts))
     return n_uses * (own + repeated - CALL_COST) - own

@@ -1,4 +1,4 @@
-"""What proposes abstractions: the search that compression is built around."""
+"""The protocol of a search for abstractions, which compression is built around."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atlas.learning.terms.terms import Term
 
 
 class EngineFailed(AtlasError):
-    """The search ended without an answer."""
+    """A search that ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,27 +22,27 @@ class Corpus:
 
     terms: tuple[Term, ...]
     tasks: tuple[str, ...]
-    """Of each term. Those of one task are alternatives: the cheapest of them counts."""
+    """Task of each term. Terms of one task are alternatives, of which the cheapest counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What a search found."""
+    """The result of a search."""
 
     patterns: tuple[Pattern, ...]
     terms: tuple[Term, ...]
-    """The corpus with the patterns called."""
+    """Corpus with the patterns called."""
 
     notes: tuple[str, ...] = ()
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Searches for abstractions that make a corpus smaller."""
+    """A search for abstractions that make a corpus smaller."""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name to show."""
         ...
 
     def abstractions(
@@ -53,7 +53,7 @@ class Engine(Protocol):
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """The abstractions that pay most, each allowed to call those before it.
+        """Return the abstractions that pay most, each allowed to call those before it.
 
         Raises:
             Cancelled: `cancelled` said so.
@@ -63,5 +63,5 @@ class Engine(Protocol):
 
 
 def nothing_found(corpus: Corpus, notes: Sequence[str] = ()) -> Proposal:
-    """A proposal that leaves everything as it is."""
+    """Return a proposal that leaves everything as it is."""
     return Proposal(patterns=(), terms=corpus.terms, notes=tuple(notes))

@@ -1,4 +1,4 @@
-"""What a compression may cost, and what it takes to keep a function."""
+"""Limits of a compression, and of what it keeps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from atlas.core.errors import InvalidInput
 
 StageProgress = Callable[[str, float], None]
-"""Told what is being done, and which share of it is done, in [0, 1]."""
+"""Callback that is told what is being done, and which share of it is done, in [0, 1]."""
 
 IsCancelled = Callable[[], bool]
-"""Asked now and then whether to stop."""
+"""Callback that is asked now and then whether to stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,31 +19,33 @@ class Limits:
     """Time, memory, size, and the gates against trivia."""
 
     seconds: float = 120
-    """Of a processor, for the search for abstractions; what was found by then is used. A busy machine may take twice as
-    long for it."""
+    """Processor time of the search for abstractions. Functions found by then are used.
+
+    A busy machine may take twice as long for it.
+    """
 
     megabytes: int = 1_000
-    """Of address space for the search, in its own process."""
+    """Address space of the search, in its own process."""
 
     iterations: int = 60
-    """How many abstractions the search may propose."""
+    """Abstractions that the search may propose."""
 
     max_arity: int = 2
     """Parameters of an abstraction that are not variables."""
 
     max_programs: int = 400
     max_heads: int = 40_000
-    """Of all programs together; beyond either, a sample of different ones is taken."""
+    """Heads of all programs together. Beyond this or `max_programs`, a sample of different programs is taken."""
 
     max_depth: int = 100
-    """Of a program's term, in which each statement of a block is one deeper: the search does not end on deep ones."""
+    """Depth of a program's term. Each statement of a block is one deeper, and the search does not end on deep ones."""
 
     min_body_tokens: int = 8
     min_tasks: int = 3
     """Different tasks that use a function, directly or through another one."""
 
     def __post_init__(self) -> None:
-        """Refuse what no compression could keep to."""
+        """Refuse limits that no compression could keep to."""
         for name, value in asdict(self).items():
             if value < 0:
                 raise InvalidInput(f"expected {name} of at least 0, got {value!r}")

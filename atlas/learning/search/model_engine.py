@@ -1,7 +1,8 @@
-"""The search by a language model, which is shown programs and proposes functions; what they stand for is found here.
+"""The search by a language model, which is shown programs and proposes functions.
 
-A proposal is a function in the form in which programs hold its body, as Stitch's are, so that all that follows is the
-same for both: the programs are rewritten by matching, never by the model, and everything is pruned and proven alike.
+The programs that a function stands in are found here. A proposal is a function in the form in which programs hold its
+body, as Stitch's are, so that all that follows is the same for both: the programs are rewritten by matching, never by
+the model, and everything is pruned and proven alike.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from atlas.llm.structured_output import as_data, ask, model_name
 from atlas.protocols.infra import LLMClient
 
 SHOWN_CHARACTERS = 24_000
-"""Of the programs in one question."""
+"""Characters of the programs in one question."""
 
 MAX_QUESTIONS = 8
 MAX_PROPOSALS = 12
-"""In one answer."""
+"""Functions in one answer."""
 
 MAX_CODE_CHARACTERS = 4_000
 MAX_ANSWER_TOKENS = 4_096
@@ -73,14 +74,14 @@ SCHEMA: Mapping[str, Any] = {
 
 
 class ModelEngine:
-    """Has a language model read the programs, in batches of those that are alike, and say what they repeat."""
+    """A language model that reads the programs, in batches of similar ones, and says what they repeat."""
 
     def __init__(self, llm: LLMClient) -> None:
         self._llm = llm
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name to show."""
         return model_name(self._llm)
 
     def abstractions(
@@ -91,7 +92,7 @@ class ModelEngine:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """See `Engine.abstractions`; blocks while the model answers.
+        """Return the abstractions, as `Engine.abstractions` does, and block while the model answers.
 
         Raises:
             LLMError: The model answered no question.
@@ -108,14 +109,14 @@ class ModelEngine:
 
 
 class _Questions:
-    """What a model is asked about a corpus, and what it has answered."""
+    """The questions that a model is asked about a corpus, and its answers."""
 
     def __init__(self, llm: LLMClient, corpus: Corpus, until: float) -> None:
         self._llm = llm
         self._until = until
         self._batches = _batches(corpus.terms)
         self.codes: list[str] = []
-        """Of the functions that were proposed."""
+        """Code of the functions that were proposed."""
 
         self.notes: list[str] = []
         if len(self._batches) > MAX_QUESTIONS:
@@ -123,7 +124,7 @@ class _Questions:
             self.notes.append(f"{model_name(llm)} was shown {n_shown:,} of {len(corpus.terms):,} programs")
 
     def asked(self) -> Iterator[float]:
-        """Asks one question after the other; before each, the share that is done."""
+        """Ask one question after the other, and yield the share that is done before each."""
         batches = self._batches[:MAX_QUESTIONS]
         n_answered = 0
         for number, batch in enumerate(batches):
@@ -155,7 +156,7 @@ async def _proposed(llm: LLMClient, batch: Mapping[str, str]) -> list[str]:
 
 
 def _of_batch(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
-    """The code of the functions of an answer.
+    """Return the code of the functions of an answer.
 
     Raises:
         InvalidInput: It names programs that were not shown, or code that is no function to begin with.
@@ -171,7 +172,7 @@ def _of_batch(batch: Mapping[str, str], answer: dict[str, Any]) -> list[str]:
 
 
 def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
-    """The programs under ids of their own, those of a kind together, as many in each batch as can be shown whole."""
+    """Return the programs under ids of their own, similar ones together, as many in a batch as can be shown whole."""
     by_id = {str(number): term for number, term in enumerate(terms)}
     in_turn = [by_id[name] for group in kinds(by_id) for name in group]
     batches: list[dict[str, str]] = [{}]
@@ -184,7 +185,7 @@ def _batches(terms: Sequence[Term]) -> list[dict[str, str]]:
 
 
 def _rewritten(corpus: Corpus, codes: Sequence[str], notes: Sequence[str]) -> Proposal:
-    """The corpus with the functions called that stand in programs of two tasks, each in its most frequent form."""
+    """Return the corpus with calls of the functions that two tasks' programs hold, each in its most frequent form."""
     proposed = dict.fromkeys(_most_frequent(code, corpus) for code in codes)
     standing = [pattern for pattern in proposed if _n_tasks(pattern, corpus) > 1]
     by_size = sorted(standing, key=lambda pattern: -pattern.body.size)
@@ -203,7 +204,7 @@ def _most_frequent(code: str, corpus: Corpus) -> Pattern:
 
 
 def _n_tasks(pattern: Pattern, corpus: Corpus) -> int:
-    """Tasks of whose programs one holds a pattern."""
+    """Return the number of tasks with a program that holds a pattern."""
     named = [replace(pattern, name=f"{CALL}0")]
     pairs = zip(corpus.terms, corpus.tasks, strict=True)
     return len({task for term, task in pairs if rewrite(term, named).calls})

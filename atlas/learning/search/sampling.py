@@ -1,4 +1,4 @@
-"""A corpus that is too large, cut down to programs that differ."""
+"""Samples of a corpus that is too large, made of programs that differ."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GROUP = 4
 
 
 def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
-    """The names of as many programs as the limits allow, from every kind of program as many.
+    """Return the names of as many programs as the limits allow, as many from every kind.
 
     Programs are of one kind where they share their rarest common head: those that could have an abstraction in common
     stay together, so that it is still found in several of them.
@@ -33,7 +33,7 @@ def sample(terms: Mapping[str, Term], limits: Limits) -> list[str]:
 
 
 def kinds(terms: Mapping[str, Term]) -> list[list[str]]:
-    """Groups of programs, the largest first."""
+    """Return groups of programs, the largest first."""
     n_programs = Counter(head for term in terms.values() for head in _heads(term))
     groups: dict[str, list[str]] = {}
     for name, term in terms.items():
@@ -48,7 +48,7 @@ def _heads(term: Term) -> set[str]:
 
 
 def _in_turn(groups: list[list[str]]) -> list[str]:
-    """Whole small groups before more of the large ones: pairs of the same kind first."""
+    """Return whole small groups before more of the large ones, so that pairs of a kind come first."""
     ordered: list[str] = []
     for begin in range(0, max(map(len, groups), default=0), GROUP):
         for group in groups:

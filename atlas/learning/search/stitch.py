@@ -24,10 +24,10 @@ from atlas.learning.terms.terms import SYMBOL, read_term
 
 POLL_SECONDS = 0.05
 BUSY = 2
-"""How many times longer than on a processor of its own a search may take; it finds less only on a busier machine."""
+"""Factor by which a search may take longer than on a processor of its own. On a busier machine it finds less."""
 
 SPARE_SECONDS = 60
-"""After which a search ends by itself that nobody has ended in time."""
+"""Time after which a search ends by itself that nobody has ended in time."""
 
 LONGEST_SECONDS = 1e8  # a timer takes no more than some centuries
 OUT_OF_TIME = getattr(signal, "SIGXCPU", 0)  # not on Windows, where only the clock ends a search
@@ -54,7 +54,7 @@ class StitchEngine:
         progress: StageProgress | None = None,
         cancelled: IsCancelled | None = None,
     ) -> Proposal:
-        """See `Engine.abstractions`."""
+        """Return the abstractions, as `Engine.abstractions` does."""
         if len(corpus.terms) < 2:  # it ends on an empty list, and one program repeats nothing worth a name
             return nothing_found(corpus)
         with tempfile.TemporaryDirectory() as name:
@@ -65,7 +65,7 @@ class StitchEngine:
 
 
 def is_installed() -> bool:
-    """Whether this computer has Stitch."""
+    """Return whether this computer has Stitch."""
     return importlib.util.find_spec("stitch_core") is not None
 
 
@@ -100,7 +100,7 @@ def _compact(value: object) -> str:
 
 
 def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Which sorts each head takes, for each sort."""
+    """Return which sorts each head takes, for each sort."""
     automaton: dict[str, dict[str, tuple[str, ...]]] = {}
     for text in heads:
         if not text.startswith(SYMBOL):
@@ -110,7 +110,7 @@ def _automaton(heads: list[str]) -> dict[str, dict[str, tuple[str, ...]]]:
 
 
 def _run(directory: Path, limits: Limits, progress: StageProgress | None, cancelled: IsCancelled | None) -> str:
-    """Why the search ended before its end; empty where it did not."""
+    """Return why the search ended before its end, or an empty text where it did not."""
     command = [sys.executable, "-P", stitch_worker.__file__, str(directory)]
     with (directory / "errors.txt").open("wb") as errors:
         process = subprocess.Popen(command, cwd=directory, stdout=errors, stderr=errors, stdin=subprocess.DEVNULL)

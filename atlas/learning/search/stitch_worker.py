@@ -1,7 +1,7 @@
-"""Runs Stitch, alone in a process: it cannot be interrupted, and ends the process where its memory does not suffice.
+"""Stitch, alone in a process: it cannot be interrupted, and ends the process where its memory does not suffice.
 
-Run as a file with the path of a directory: `request.json` is read there, and `answer.json` is written after each step,
-so that a search that is ended has left what it found.
+This is run as a file with the path of a directory: `request.json` is read there, and `answer.json` is written after
+each step, so that a search that is ended has left what it found.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _write(directory: Path, answer: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    """`confining.end_with_parent`, which cannot be imported from here: a killed compression leaves no search behind."""
+    """Have the kernel end this process with its parent. `confinement.end_with_parent` is out of reach here."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 

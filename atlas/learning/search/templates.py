@@ -1,4 +1,4 @@
-"""Functions that somebody wrote, as patterns: the code in programs that a call of one could take the place of."""
+"""Functions that somebody wrote, as patterns of the code that a call of one could take the place of."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = (READ, "e:Tuple/")
 
 
 def patterns_of(code: str) -> list[Pattern]:
-    """The forms in which the body of a function may stand in programs; none is named yet.
+    """Return the forms in which the body of a function may stand in programs, none of them named yet.
 
     Parameters that are only read stand for any expression, other variables for a variable. What returns an expression
     is that expression. Statements stand at the beginning of a block or after others; with their `return`, or, where
@@ -44,11 +44,11 @@ def patterns_of(code: str) -> list[Pattern]:
 
 
 STARTS = ((DO, BLOCK), (THEN, REST))
-"""How a block begins and how it goes on, with the sort of each."""
+"""Beginnings and continuations of a block, with the sort of each."""
 
 
 def _parameters(module: ast.Module) -> frozenset[str]:
-    """The parameters of the one function that a module defines.
+    """Return the parameters of the one function that a module defines.
 
     Raises:
         InvalidInput: It is not like that.
@@ -71,7 +71,7 @@ def _statements(block: Term) -> Iterator[Term]:
 
 
 def _gives_back(statement: Term) -> bool:
-    """Whether it returns variables, and nothing that is made of them."""
+    """Return whether it returns variables, and nothing that is made of them."""
     if not statement.head.startswith(RETURN):
         return False
     return all(term.head.startswith((*NAMES, SYMBOL)) for child in statement.children for term in child.walk())
@@ -98,7 +98,7 @@ def _named(term: Term) -> list[str]:
 @dataclass(slots=True)
 class _Holes:
     open: frozenset[str]
-    """The variables that stand for any expression."""
+    """Variables that stand for any expression."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     sorts: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Python's syntax trees as terms, and back, exactly."""
+"""Python's syntax trees as terms and back, exactly."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ OTHER_SORTS: Mapping[type[ast.AST], str] = {
 }
 CONTEXTS: Mapping[str, type[ast.expr_context]] = {"lvalue": ast.Store, "dtarget": ast.Del}
 NAMED = {ast.Name: "id", ast.arg: "arg", ast.ExceptHandler: "name"}
-"""The classes whose name may be a local variable, with the field that it stands in."""
+"""Classes whose name may be a local variable, with the field that holds the name."""
 
 
 def encode(module: ast.Module) -> Term:
-    """The term of a program; names of local variables are terms of their own, all else is in the heads.
+    """Return the term of a program, in which the names of local variables are terms of their own.
 
     Raises:
         InvalidInput: It has syntax that this version does not know, by its name.
@@ -109,7 +109,7 @@ class _Encoder:
         return Part(sorts=sorts, is_list=True), terms
 
     def _block(self, statements: list[ast.stmt]) -> Term:
-        """What defines or imports is kept out of abstractions: its block is one flat term of another sort."""
+        """Return the term of a block. One that defines or imports is flat and of a sort that no abstraction has."""
         terms = [self.node(statement, _sort(statement, statement)) for statement in statements]
         if any(isinstance(statement, DEFINING) for statement in statements):
             sorts = tuple(read_head(term.head).sort for term in terms)
@@ -129,7 +129,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
 
 
 def _sort(node: ast.AST, parent: ast.AST) -> str:
-    """Where else the same node would be of another sort, that sort is in its head."""
+    """Return the sort of a node, which is in its head where the same node could be of another sort elsewhere."""
     if isinstance(node, ast.stmt):
         return DEFINITION if isinstance(node, DEFINING) else STATEMENT
     if isinstance(node, ast.expr):
@@ -156,7 +156,7 @@ def _expression_sort(node: ast.expr, parent: ast.AST) -> str:
 
 
 def _place_sort(node: ast.expr, parent: ast.AST) -> str:
-    """Inside f-strings and patterns not every expression may stand."""
+    """Return the sort of a place, since not every expression may stand in f-strings and patterns."""
     match node, parent:
         case ast.FormattedValue(), _:
             return "format"
@@ -170,7 +170,7 @@ def _place_sort(node: ast.expr, parent: ast.AST) -> str:
 
 
 def decode(term: Term) -> ast.Module:
-    """The program of a term.
+    """Return the program of a term.
 
     Raises:
         InvalidInput: It is not the term of a program.
@@ -182,10 +182,10 @@ def decode(term: Term) -> ast.Module:
 
 
 class Decoder:
-    """Makes syntax trees of terms; subclasses say what becomes of heads that are not Python's."""
+    """A maker of syntax trees from terms. Subclasses say what becomes of heads that are not Python's."""
 
     def node(self, term: Term) -> Any:
-        """The syntax node of a term of any sort but blocks."""
+        """Return the syntax node of a term of any sort but blocks."""
         head = read_head(term.head)
         kind = class_of(head)
         node = kind()
@@ -198,7 +198,7 @@ class Decoder:
         return node
 
     def block(self, term: Term) -> list[ast.stmt]:
-        """The statements of a block."""
+        """Return the statements of a block."""
         statements: list[ast.stmt] = []
         while term.head.startswith((DO, THEN)):
             self.found_block(term, statements)
@@ -210,18 +210,18 @@ class Decoder:
         return statements
 
     def found_block(self, term: Term, statements: list[ast.stmt]) -> None:
-        """Told of each block, with the list that its statements are put into and those before them."""
+        """Take note of a block: the list that its statements are put into, and those before them."""
 
     def rest(self, term: Term) -> list[ast.stmt]:
-        """The statements of a block that is not a chain."""
+        """Return the statements of a block that is not a chain."""
         return [statement for child in term.children for statement in self.statements(child)]
 
     def statements(self, term: Term) -> list[ast.stmt]:
-        """The statements that stand for the term of one."""
+        """Return the statements that stand for the term of one."""
         return [self.node(term)]
 
     def symbol(self, term: Term) -> str:
-        """The name of a local variable."""
+        """Return the name of a local variable."""
         return unescaped(term.head.removeprefix(SYMBOL))
 
     def _value(self, name: str, part: Part, waiting: Iterator[Term], kind: type[ast.AST]) -> Any:

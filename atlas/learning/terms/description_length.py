@@ -1,4 +1,4 @@
-"""How long code is: in tokens, as Python's own tokenizer cuts it."""
+"""The length of code in tokens, as Python's own tokenizer cuts it."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ COUNTED = frozenset({tokenize.NAME, tokenize.NUMBER, tokenize.STRING, tokenize.O
 
 
 def n_tokens(source: str) -> int:
-    """Names, numbers, strings and operators; layout and comments cost nothing."""
+    """Return the number of names, numbers, strings and operators. Layout and comments cost nothing."""
     return sum(token.type in COUNTED for token in tokenize.generate_tokens(io.StringIO(source).readline))

@@ -13,25 +13,25 @@ from atlas.learning.terms.parsing import parsed
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
-"""What nothing may be named: words of the language, and what everybody takes for the builtin."""
+"""Names that nothing may be given: words of the language, and those of the builtins."""
 
 _BY_TEXT = frozenset({"eval", "exec", "locals", "vars", "globals", "dir"})
 
 
 def is_free(name: str) -> bool:
-    """Whether something may be named so as far as Python is concerned."""
+    """Return whether something may be named so as far as Python is concerned."""
     return name.isidentifier() and name.isascii() and name not in RESERVED and not name.startswith("__")
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
-    """The name itself, or with the first number after it that makes it another than those taken."""
+    """Return the name itself, or the name with the first number that none of those taken has."""
     held = set(taken)
     candidates = (f"{name}_{number}" for number in range(2, len(held) + 3))
     return name if name not in held and is_free(name) else next(one for one in candidates if one not in held)
 
 
 def function_of(code: str, name: str = "") -> Function:
-    """The function of this name that the code defines on its top level, or else the last one.
+    """Return the function of this name that the code defines on its top level, or else the last one.
 
     Raises:
         InvalidInput: The code does not parse, or defines no function.
@@ -46,14 +46,14 @@ def function_of(code: str, name: str = "") -> Function:
 
 
 def parameters_of(function: Function) -> list[str]:
-    """The names of a function's parameters, in order; starred ones last."""
+    """Return the names of a function's parameters, in order, with starred ones last."""
     given = function.args
     starred = [arg for arg in (given.vararg, given.kwarg) if arg is not None]
     return [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs, *starred)]
 
 
 def identifiers(tree: ast.AST) -> set[str]:
-    """Every name that code binds, reads or passes, attributes aside."""
+    """Return every name that code binds, reads or passes, attributes aside."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -66,7 +66,7 @@ def identifiers(tree: ast.AST) -> set[str]:
 
 
 def bound_names(tree: ast.AST) -> set[str]:
-    """Every name to which code gives a meaning somewhere, be it in a function: imports and parameters as well."""
+    """Return every name that code binds anywhere, imports and parameters included."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -79,7 +79,7 @@ def bound_names(tree: ast.AST) -> set[str]:
 
 
 def looks_up_names(tree: ast.AST) -> set[str]:
-    """The functions with which code may look names up as texts: those of Python's that it calls, or hands on."""
+    """Return those of Python's functions that look names up as text, and that code calls or hands on."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -88,7 +88,7 @@ def looks_up_names(tree: ast.AST) -> set[str]:
 
 
 def bound_by(node: ast.AST) -> set[str]:
-    """The names that a node binds itself, names and parameters aside."""
+    """Return the names that a node binds itself, names and parameters aside."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}

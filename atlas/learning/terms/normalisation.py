@@ -1,4 +1,4 @@
-"""Programs in one form: what people read beside the code is left out, what the code does stays."""
+"""Programs in one form, without what only people read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def normalise(source: str) -> ast.Module:
-    """The program without docstrings, annotations, comments and `from __future__` imports.
+    """Return the program without docstrings, annotations, comments and `from __future__` imports.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested, or cannot be written down again as it was.
@@ -27,7 +27,7 @@ def normalise(source: str) -> ast.Module:
 
 
 def stripped(source: str) -> ast.Module:
-    """`normalise`, also where the code cannot be written down again as it was.
+    """Return the same as `normalise`, even for code that cannot be written down again as it was.
 
     Raises:
         NotPython: It does not parse, is too long or too deeply nested.
@@ -38,7 +38,7 @@ def stripped(source: str) -> ast.Module:
 
 
 class _Stripping(ast.NodeTransformer):
-    """Annotations of classes stay: a dataclass is made of them."""
+    """The removal of docstrings and annotations. Those of classes stay, because a dataclass is made of them."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         self.generic_visit(node)
@@ -57,7 +57,7 @@ class _Stripping(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
-        """Without a value it stays, for it makes a local."""
+        """Keep a declaration without a value, because it makes a local."""
         self.generic_visit(node)
         return node if node.value is None else ast.Assign(targets=[node.target], value=node.value)
 

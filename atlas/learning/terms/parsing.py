@@ -1,4 +1,4 @@
-"""Reading source as Python, whatever it is."""
+"""Reading any source as Python, without harm from what it is."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import warnings
 from atlas.core.errors import InvalidInput
 
 MAX_CHARACTERS = 100_000
-"""Of a program; a longer one is not read, because parsing it may take seconds."""
+"""Characters of a program. A longer one is not read, because parsing it may take seconds."""
 
 
 class NotPython(InvalidInput):
-    """The source is not Python that can be worked with."""
+    """A source that is not Python that can be worked with."""
 
 
 def parse(source: str) -> ast.Module:
-    """The syntax tree of a source.
+    """Return the syntax tree of a source.
 
     Raises:
         NotPython: It does not parse, is too long, or too deeply nested.
@@ -35,7 +35,7 @@ def parse(source: str) -> ast.Module:
 
 
 def parsed(source: str) -> ast.Module | None:
-    """The syntax tree of a source; None where `parse` refuses it."""
+    """Return the syntax tree of a source, or None where `parse` refuses it."""
     try:
         return parse(source)
     except NotPython:
@@ -43,7 +43,7 @@ def parsed(source: str) -> ast.Module | None:
 
 
 def is_runnable(source: str) -> bool:
-    """Whether Python accepts the source as a module: unlike its parser, not with a `return` outside of functions."""
+    """Return whether Python compiles the source as a module. Its parser also takes a `return` outside of functions."""
     try:
         with warnings.catch_warnings(action="ignore"):
             compile(source, "<program>", "exec", dont_inherit=True)

@@ -14,18 +14,18 @@ class Pattern:
     """An abstraction: a term with holes, and where it may stand."""
 
     name: str
-    """The head of its calls: `fn_3`."""
+    """Head of its calls: `fn_3`."""
 
     body: Term
-    """Its holes are `#0`, `#1` …; it may call patterns before it."""
+    """Term with the holes `#0`, `#1` …, which may call patterns before it."""
 
     sort: str
     hole_sorts: tuple[str, ...]
-    """Of each hole: an expression, the rest of a block, or the name of a variable."""
+    """Sort of each hole: an expression, the rest of a block, or the name of a variable."""
 
 
 def match(pattern: Pattern, term: Term) -> Term | None:
-    """The call that stands for a term, or None where the pattern is another one."""
+    """Return the call that stands for a term, or None where the pattern does not match it."""
     found: list[Term | None] = [None] * len(pattern.hole_sorts)
     if not _matches(pattern.body, term, pattern.hole_sorts, found):
         return None
@@ -50,7 +50,7 @@ def _is_of(sort: str, term: Term) -> bool:
 
 
 def rewrite(term: Term, patterns: Sequence[Pattern]) -> Term:
-    """A term that calls patterns wherever one stands in it, from the top down, the first that fits."""
+    """Return the term with calls of the patterns that stand in it, from the top down, the first that fits."""
     for pattern in patterns:
         if pattern.body.head == term.head and (call := match(pattern, term)) is not None:
             return Term(call.head, [rewrite(argument, patterns) for argument in call.children])

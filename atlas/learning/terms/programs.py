@@ -10,12 +10,12 @@ class Program:
     """Python source that solved a task, and what shows that it did."""
 
     id: str
-    """Of the trajectory, or the experience, that it came from."""
+    """Id of the trajectory, or the experience, that it came from."""
 
     task_id: str
     description: str
-    """What was asked."""
+    """Text of the task."""
 
     source: str
     tests: str = ""
-    """Python that follows the source and raises where it is wrong; empty where there is none."""
+    """Python that follows the source and raises where it is wrong, empty where there is none."""

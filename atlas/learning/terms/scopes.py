@@ -1,4 +1,4 @@
-"""What every name of a program refers to."""
+"""The meaning of every name in a program: local, builtin or its own."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ that it uses the name: elsewhere an import may fail, and then it is the program'
 class _Scope:
     node: ast.AST
     bound: dict[str, str] = field(default_factory=dict)
-    """Where each name that is bound here comes from."""
+    """Origin of each name that is bound here."""
 
     nonlocals: set[str] = field(default_factory=set)
 
 
 def bindings(module: ast.Module) -> dict[int, str]:
-    """Where each name comes from, by the `id` of its node: a Name, an argument or an `except … as`."""
+    """Return where each name comes from, by the `id` of its node: a Name, an argument or an `except … as`."""
     found: dict[int, str] = {}
     _resolve(module, [_module_scope(module)], found)
     return found
 
 
 def _module_scope(module: ast.Module) -> _Scope:
-    """Variables of the module count as local unless a function or class could see them."""
+    """Return the module's scope, in which variables count as local unless a function or class could see them."""
     scope = _bound_in(module)
     seen = {
         name.id
@@ -67,7 +67,7 @@ def _bound_in(node: ast.AST) -> _Scope:
 
 
 def _unsure_imports(scope: ast.AST, bound: Mapping[str, str]) -> set[str]:
-    """The imported names of a scope that may have no value, or another one, by the time that they are used."""
+    """Return the imported names of a scope that may have no value, or another one, by the time they are used."""
     brought = {name for node in own_nodes(scope) if isinstance(node, IMPORTS) for name in imported(node)}
     if "*" in bound:
         return brought  # what else a star brings nobody knows
@@ -85,7 +85,7 @@ def _changed_from_inside(function: ast.AST) -> set[str]:
 
 
 def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that a scope evaluates in itself: not those of the scopes inside it, but what these take from it."""
+    """Yield the nodes that a scope evaluates itself, with what inner scopes take from it."""
     waiting = list(_inside(scope))
     while waiting:
         node = waiting.pop()
@@ -96,7 +96,7 @@ def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _inside(scope: ast.AST) -> list[ast.AST]:
-    """The parts of a scope that are evaluated in it."""
+    """Return the parts of a scope that are evaluated in it."""
     match scope:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return [*_arguments(scope), *scope.body]
@@ -110,7 +110,7 @@ def _inside(scope: ast.AST) -> list[ast.AST]:
 
 
 def _outside(scope: ast.AST) -> list[ast.AST]:
-    """The parts of a scope that are evaluated around it."""
+    """Return the parts of a scope that are evaluated around it."""
     inside = {id(node) for node in _inside(scope)}
     if isinstance(scope, COMPREHENSIONS):
         return [scope.generators[0].iter]
@@ -150,12 +150,12 @@ def _bind(node: ast.AST, scope: _Scope) -> None:
 
 
 def _add(scope: _Scope, name: str, binding: str) -> None:
-    """A name that is bound in two ways is the program's own affair."""
+    """Add a binding. A name that is bound in two ways is the program's own affair."""
     scope.bound[name] = binding if scope.bound.get(name, binding) == binding else OWN
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """The name that each alias binds."""
+    """Return the name that each alias binds."""
     return [alias.asname or alias.name.partition(".")[0] for alias in node.names]
 
 
@@ -191,7 +191,7 @@ def _name_of(node: ast.AST) -> str | None:
 
 
 def _binding(name: str, scopes: list[_Scope]) -> str:
-    """Class scopes are seen from directly inside only."""
+    """Return where a name comes from. Class scopes are seen from directly inside only."""
     *around, innermost = scopes
     for scope in [innermost, *reversed(around)]:
         if scope is not innermost and isinstance(scope.node, ast.ClassDef):
@@ -204,5 +204,5 @@ def _binding(name: str, scopes: list[_Scope]) -> str:
 
 
 def is_builtin(name: str) -> bool:
-    """Whether a name that nothing binds is Python's own; one such as `__name__` is that of a module, or of a class."""
+    """Return whether an unbound name is Python's own. One such as `__name__` is that of a module or a class."""
     return hasattr(builtins, name) and not name.startswith("__")

@@ -7,20 +7,20 @@ from collections.abc import Iterator, Sequence
 from atlas.core.errors import InvalidInput
 
 SYMBOL = "&"
-"""Begins the head of a local variable's name."""
+"""Beginning of the head of a local variable's name."""
 
 HOLE = "#"
-"""Begins the head of a parameter of an abstraction: `#0`, `#1`."""
+"""Beginning of the head of a parameter of an abstraction: `#0`, `#1`."""
 
 CALL = "fn_"
-"""Begins the head of a call of an abstraction: `fn_0`."""
+"""Beginning of the head of a call of an abstraction: `fn_0`."""
 
 
 NO_CALLS: frozenset[str] = frozenset()
 
 
 class Term:
-    """A head and the terms under it; immutable, hashed once, equal where it looks equal."""
+    """A head and the terms under it: immutable, hashed once, equal where it looks equal."""
 
     __slots__ = ("_hash", "calls", "children", "depth", "has_holes", "head", "size")
 
@@ -32,7 +32,7 @@ class Term:
         self._hash = hash((head, self.children))
         self.has_holes: bool = head.startswith(HOLE) or any(child.has_holes for child in self.children)
         self.calls: frozenset[str] = NO_CALLS.union(*(child.calls for child in self.children if child.calls))
-        """The heads of all calls in it."""
+        """Heads of all calls in it."""
         if head.startswith(CALL):
             self.calls |= {head}
 
@@ -53,13 +53,13 @@ class Term:
         return f"Term({self})"
 
     def __str__(self) -> str:
-        """The s-expression."""
+        """Return the s-expression."""
         if not self.children:
             return self.head
         return f"({self.head} {' '.join(map(str, self.children))})"
 
     def walk(self) -> Iterator[Term]:
-        """This term and all under it, parents first."""
+        """Yield this term and all under it, parents first."""
         waiting = [self]
         while waiting:
             term = waiting.pop()
@@ -68,7 +68,7 @@ class Term:
 
 
 def read_term(text: str) -> Term:
-    """The term of an s-expression.
+    """Return the term of an s-expression.
 
     Raises:
         InvalidInput: The parentheses do not match, or there is more than one expression.
@@ -94,17 +94,17 @@ def _head(item: Term | str) -> str:
 
 
 def index_of(head: str) -> int | None:
-    """Which parameter a head stands for; None where it is none."""
+    """Return the number of the parameter that a head stands for, or None where it is none."""
     return int(head[1:]) if head.startswith(HOLE) else None
 
 
 def is_call(term: Term) -> bool:
-    """Whether it calls an abstraction; no head of Python is written like that."""
+    """Return whether it calls an abstraction. No head of Python is written like that."""
     return term.head.startswith(CALL)
 
 
 def filled(body: Term, arguments: Sequence[Term]) -> Term:
-    """A body with its parameters replaced by terms."""
+    """Return a body with its parameters replaced by terms."""
     index = index_of(body.head)
     if index is not None:
         return arguments[index]

@@ -1,4 +1,4 @@
-"""Grids of the ARC kind: what they are, how they are checked, and what can be read off them."""
+"""Grids of the ARC kind: their form, its checks, and what can be read off them."""
 
 from __future__ import annotations
 

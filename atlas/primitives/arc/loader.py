@@ -13,11 +13,11 @@ from atlas.primitives.loader import concepts_of
 
 
 class ARCPrimitiveLoader:
-    """Brings operations on grids: plain functions of nested lists, shape (rows, cols), colours 0–9.
+    """A loader of operations on grids: plain functions of nested lists, shape (rows, cols), colours 0–9.
 
     They are concepts with ids `arc_…`. Each one's code needs numpy and the codes of those that it calls.
     """
 
     def load(self) -> dict[str, CodeConcept]:
-        """The concepts by name, such as `rotate_90`."""
+        """Return the concepts by name, such as `rotate_90`."""
         return concepts_of("arc", (arc_grids, arc_transforms, arc_colors, arc_drawing, arc_objects, arc_patterns))

@@ -28,26 +28,26 @@ EXAMPLE_FILES = {
         '    def test_greet(self):\n        self.assertEqual(Greeter().greet("Ada"), "Hello, Ada")\n'
     ),
 }
-"""The files that the examples find below `root`, text by path."""
+"""Files that the examples find below `root`, text by path."""
 
 
 class SWEPrimitiveLoader:
-    """Brings what an agent does in a project: reading, writing, searching, patching, running, git.
+    """A loader of an agent's work in a project: reading, writing, searching, patching, running, git.
 
     They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of;
     `swe_paths` says what that guarantees, and `swe_commands` that it is not true of what a program does.
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        """`root` is where `tools` work: None for the working directory of the moment when they are made."""
+        """Use `root` for `tools`, or None for the working directory of the moment when they are made."""
         self._root = root
 
     def load(self) -> dict[str, CodeConcept]:
-        """The concepts by name, such as `read_file`; they are the same for every root."""
+        """Return the concepts by name, such as `read_file`. They are the same for every root."""
         return concepts_of("swe", MODULES, {"example_files": EXAMPLE_FILES})
 
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """The functions by name, for the loader's root: callers give the other arguments, and cannot give another root.
+        """Return the functions by name, for the loader's root. Callers give the other arguments, and no other root.
 
         Raises:
             FileNotFoundError: The root is not there.

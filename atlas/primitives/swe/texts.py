@@ -1,4 +1,4 @@
-"""Reading, writing and searching text files below a root directory; `swe_paths` says how they stay there."""
+"""Reading, writing and searching text files below a root directory, where `paths` keeps them."""
 
 from __future__ import annotations
 
