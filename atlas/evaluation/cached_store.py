@@ -9,8 +9,8 @@ import numpy.typing as npt
 from atlas.core.hits import Candidates
 from atlas.memory.base.ranking import overfetch
 from atlas.protocols.infra import Where
-from atlas.storage.collection import CollectionParts
 from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.parts import CollectionParts
 
 FEW = overfetch(1)
 """Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""

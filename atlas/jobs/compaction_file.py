@@ -10,7 +10,7 @@ from atlas.core.journal_codec import TIERS
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.validation import check_form
 from atlas.memory.journal.compaction import CompactPlan, Move, SummaryDraft
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Moment
 
 
 class CompactionFile(ArtefactFile[CompactPlan]):

@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.jobs.artefact import ArtefactFile
 from atlas.memory.experience.refinement_plan import PlannedDecision, RefinePlan
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Moment
 
 
 class RefinementFile(ArtefactFile[RefinePlan]):

@@ -9,8 +9,8 @@ import numpy as np
 
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import mean_directions
+from atlas.storage.records import Seqs
 from atlas.storage.sqlite.columns import read_beginnings
-from atlas.storage.sqlite.records import Seqs
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600

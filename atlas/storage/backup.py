@@ -26,13 +26,13 @@ from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreError, StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.damage import damaged
 from atlas.storage.leftovers import in_use
 from atlas.storage.marks.tinydb import MAX_BYTES, decode_marks, is_marks_by_table, marks_file
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.history.erasing import Left, note_unfinished, unfinished
 from atlas.storage.sqlite.history.tombstones import every_purged, purged_by
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.ledger_file import damaged
 from atlas.storage.sqlite.mark_tables import await_files, check_table
 from atlas.storage.sqlite.records import read_revision
 from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate

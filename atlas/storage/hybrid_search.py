@@ -13,9 +13,9 @@ import numpy as np
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
-from atlas.storage.collection import CollectionParts
+from atlas.storage.parts import CollectionParts
+from atlas.storage.records import Seqs
 from atlas.storage.sqlite.columns import read_metadata
-from atlas.storage.sqlite.records import Seqs
 from atlas.storage.sqlite.rows import as_metadata
 from atlas.storage.sqlite.words.keyword_search import Matches, Scope
 from atlas.storage.vectors.vector_search import Found

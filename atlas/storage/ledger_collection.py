@@ -6,7 +6,6 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -17,30 +16,41 @@ from atlas.core.hits import Candidates, QueryResult
 from atlas.core.operations import NO_MARKS, Marks, TrashedRecord, Usage, Use
 from atlas.core.types import Vector, Vectors
 from atlas.protocols.infra import Where
+from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage import hybrid_search as searching
-from atlas.storage.collection import CollectionParts, Restored
+from atlas.storage.collection import Collection
 from atlas.storage.marks.book import check_marks
+from atlas.storage.parts import CollectionParts
+from atlas.storage.records import Merge, Moment, OperationDraft, Record, Restored, Version
 from atlas.storage.sqlite import columns, usage
 from atlas.storage.sqlite.history import merge as merging
 from atlas.storage.sqlite.history import trash
-from atlas.storage.sqlite.history.operations import Moment, OperationDraft, check_records_unchanged, check_unchanged
+from atlas.storage.sqlite.history.operations import check_records_unchanged, check_unchanged
 from atlas.storage.sqlite.history.tombstones import read_purged
-from atlas.storage.sqlite.history.versions import Version, read_versions
+from atlas.storage.sqlite.history.versions import read_versions
 from atlas.storage.sqlite.key_value import keep, read_kept
 from atlas.storage.sqlite.ledger import Also
-from atlas.storage.sqlite.records import LedgerWriter, Record
+from atlas.storage.sqlite.records import LedgerWriter
 from atlas.storage.sqlite.rows import as_records, as_row, as_vector
+from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors import similarities
 
 
-class LedgerCollection:
-    """One collection of a store. `within` gives the same store with its writes joined into one operation."""
+class LedgerCollection(Collection):
+    """One collection of a store."""
+
+    keeps_uses = True
 
     def __init__(self, parts: CollectionParts, operation: OperationDraft | None = None) -> None:
         self.parts = parts
         self._ledger = parts.ledger
         self._name = parts.name
         self._operation = operation
+
+    @property
+    def vector_store(self) -> LedgerVectorStore:
+        """The same records as the specification's vector store."""
+        return LedgerVectorStore(self)
 
     def within(self, kind: str, reason: str = "", operation_id: str | None = None) -> LedgerCollection:
         """This store, all of whose writes belong to one operation in the history: a new one, or one that was begun."""
@@ -120,8 +130,10 @@ class LedgerCollection:
         """
         records = self._records(ids, embeddings, metadatas, documents)
         operation = self._operation or self._draft("edit")
-        write = partial(self._ledger.update, self._name, records, operation, model=self.parts.model)
-        write(unchanged_since=unchanged_since, dropped=dropped)
+        model = self.parts.model
+        self._ledger.update(
+            self._name, records, operation, model=model, unchanged_since=unchanged_since, dropped=dropped
+        )
 
     def delete(self, ids: list[str]) -> int:
         """Remove records, keeping them in the history; how many there were."""
@@ -140,7 +152,7 @@ class LedgerCollection:
 
     def count(self, where: Where | None = None) -> int:
         """How many records pass a filter."""
-        return self._count(where)
+        return self._ledger.count(self._name, where)
 
     def is_empty(self) -> bool:
         """Whether there is no record; it looks no further than the first."""
@@ -199,11 +211,14 @@ class LedgerCollection:
         offset: int = 0,
     ) -> list[dict[str, Any]]:
         """Records in order, without vectors and content: `get` those that are looked at."""
-        return self._scan(where, order_by, descending, limit, offset)
+        records = self._ledger.scan(
+            self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
+        )
+        return [as_row(record) for record in records]
 
     def count_by(self, key: str, where: Where | None = None) -> dict[Any, int]:
         """How many records hold each value of a metadata key, most frequent first."""
-        return self._count_by(key, where)
+        return self._ledger.count_by(self._name, key, where)
 
     def ids(self, where: Where | None = None) -> list[str]:
         """The ids of the records that pass a filter, as they were added."""
@@ -249,9 +264,28 @@ class LedgerCollection:
         """What agents did with each record; searches of the last half minute may be missing."""
         return usage.read_usage(self._ledger, self._name, ids)
 
-    def record_use(self, record_id: str, success: bool, task_id: str = "", trajectory_id: str = "") -> None:
-        """Add one use of a record and how it went, of an attempt once; `NotFound` where it is not there."""
-        self._record_use(record_id, success, task_id, trajectory_id)
+    def record_use(
+        self,
+        record_id: str,
+        success: bool,
+        task_id: str = "",
+        trajectory_id: str = "",
+        *,
+        updater: SuccessRateUpdater | None = None,
+    ) -> None:
+        """Add one use of a record and how it went, of an attempt once; rates follow from the uses."""
+        if not self._ledger.get(self._name, [record_id], light=True):
+            raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
+        usage.record_use(
+            self._ledger,
+            self._name,
+            record_id,
+            success,
+            task_id=task_id,
+            trajectory_id=trajectory_id,
+            actor=self.parts.settings.actor,
+            operation_id=self.operation_id or "",
+        )
 
     def uses(self, ids: Sequence[str]) -> dict[str, list[Use]]:
         """Each use of each record, and of those that were merged into it, oldest first."""
@@ -310,24 +344,19 @@ class LedgerCollection:
         operation = self._operation or self._draft("delete")
         return self._ledger.remove(self._name, ids, operation, check=check)
 
-    def merge(self, merges: Sequence[merging.Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
+    def merge(self, merges: Sequence[Merge], moment: Moment, dropped: Sequence[str] = ()) -> None:
         """Make one record of several, as often as is asked; `PlanOutdated` where one has changed since a `moment`.
 
         Args:
             dropped: Records that go besides, in the same transaction.
         """
         operation = self._operation or self._draft("merge")
-        merge = partial(merging.merge, self.parts, merges, operation, unchanged_since=moment, dropped=dropped)
-        merge()
+        merging.merge(self.parts, merges, operation, unchanged_since=moment, dropped=dropped)
 
     def check_unchanged(self, ids: Sequence[str], moment: Moment) -> None:
         """Raise `PlanOutdated` if one of these records, or its marks, has changed since a `moment`."""
-
-        def check() -> None:
-            with self._ledger.database.read() as connection:
-                check_records_unchanged(connection, self._name, ids, moment, with_marks=True)
-
-        check()
+        with self._ledger.database.read() as connection:
+            check_records_unchanged(connection, self._name, ids, moment, with_marks=True)
 
     def trash(self, limit: int, offset: int) -> list[TrashedRecord]:
         """Deleted records, the last deleted first."""
@@ -341,20 +370,6 @@ class LedgerCollection:
         """Bring deleted records back as they were; how many were not there."""
         operation = self._operation or self._draft("restore")
         return trash.restore(self.parts, ids, operation)
-
-    def _record_use(self, record_id: str, success: bool, task_id: str, trajectory_id: str) -> None:
-        if not self._ledger.get(self._name, [record_id], light=True):
-            raise NotFound(f"there is no record {record_id!r} in {self._name!r}; it may have been deleted")
-        usage.record_use(
-            self._ledger,
-            self._name,
-            record_id,
-            success,
-            task_id=task_id,
-            trajectory_id=trajectory_id,
-            actor=self.parts.settings.actor,
-            operation_id=self.operation_id or "",
-        )
 
     def _add(self, records: list[Record], *, skip_known: bool = False, also: Also | None = None) -> list[str]:
         operation, model = self._operation or self._draft("store"), self.parts.model
@@ -380,20 +395,6 @@ class LedgerCollection:
         added = self._add(records, skip_known=True, also=write_known)
         book.settle()
         return added
-
-    def _count(self, where: Where | None) -> int:
-        return self._ledger.count(self._name, where)
-
-    def _count_by(self, key: str, where: Where | None) -> dict[Any, int]:
-        return self._ledger.count_by(self._name, key, where)
-
-    def _scan(
-        self, where: Where | None, order_by: str, descending: bool, limit: int | None, offset: int
-    ) -> list[dict[str, Any]]:
-        records = self._ledger.scan(
-            self._name, where, order_by=order_by, descending=descending, limit=limit, offset=offset
-        )
-        return [as_row(record) for record in records]
 
     def _records(
         self, ids: list[str], embeddings: Sequence[npt.ArrayLike], metadatas: list[dict[str, Any]], documents: list[str]

@@ -19,9 +19,10 @@ from atlas.core.types import Vectors
 from atlas.storage.backup import Backup, read_backups
 from atlas.storage.leftovers import copies, set_aside, strangers
 from atlas.storage.marks.tinydb import encode_marks
+from atlas.storage.records import Moment
 from atlas.storage.sqlite.history import operations as history
 from atlas.storage.sqlite.history.erasing import Left, note_unfinished
-from atlas.storage.sqlite.history.operations import RECORD, Moment
+from atlas.storage.sqlite.history.operations import RECORD
 from atlas.storage.sqlite.history.tombstones import GONE, purged_by
 from atlas.storage.sqlite.mark_tables import read_marks
 from atlas.storage.sqlite.records import FLOAT, LedgerWriter, text_hash

@@ -18,16 +18,16 @@ from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
-from atlas.storage.collection import CollectionParts
+from atlas.storage.damage import damaged
 from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.leftovers import LEDGER as LEDGER
 from atlas.storage.marks.book import MarksBook
+from atlas.storage.parts import CollectionParts
 from atlas.storage.sqlite.history import erasing
 from atlas.storage.sqlite.history.diff import read_changes
 from atlas.storage.sqlite.history.operations import count_operations, read_collections
 from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.ledger_file import damaged
 from atlas.storage.sqlite.profiles import ProfileBook
 from atlas.storage.sqlite.records import mismatch
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
@@ -135,7 +135,7 @@ class Store:
         Raises:
             NotFound: The store is not bound to an embedding model yet.
         """
-        return LedgerVectorStore(self.collection(name))
+        return self.collection(name).vector_store
 
     def collection(self, name: str) -> LedgerCollection:
         """Return one collection.

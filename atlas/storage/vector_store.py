@@ -10,13 +10,13 @@ import numpy.typing as npt
 from atlas.core.hits import QueryResult
 from atlas.infra.bridge import in_thread
 from atlas.protocols.infra import Where
-from atlas.storage.ledger_collection import LedgerCollection
+from atlas.storage.collection import Collection
 
 
 class LedgerVectorStore:
     """One collection as a vector store whose methods are awaited."""
 
-    def __init__(self, collection: LedgerCollection) -> None:
+    def __init__(self, collection: Collection) -> None:
         self.collection = collection
         """The same records, for sync code, with all that a memory needs besides."""
 

@@ -16,7 +16,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.experience.refinement import HeuristicRefineStrategy
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
-from atlas.storage.plain.records import FIRST_ASKED
+from atlas.storage.plain.collection import FIRST_ASKED
 from atlas.testing import HashEmbedder
 from tests.contract.plain import (
     REFUND,

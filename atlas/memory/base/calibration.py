@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atlas.memory.base.ranking import USUAL, Calibration, calibrate
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
-from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+from atlas.storage.collection import Collection
+from atlas.storage.records import NO_MOMENT, Moment
 
 SAMPLED = 64
 """Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
@@ -20,7 +19,7 @@ GROWTH = 1.25
 class LiveCalibration:
     """The scale of one collection. It is measured when first asked for, and again whenever the store has grown."""
 
-    store: LedgerCollection | PlainStore
+    store: Collection
     model: str
     _measured: Calibration | None = None
     _at: Moment = NO_MOMENT

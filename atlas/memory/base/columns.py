@@ -11,10 +11,9 @@ import numpy as np
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import encode_documents
 from atlas.protocols.infra import WholeEmbedder
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
-Backing = LedgerCollection | PlainStore
+Backing = Collection
 
 
 @dataclass(frozen=True, slots=True)

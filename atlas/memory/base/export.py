@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.exchange import Exported, ExportedExperience
-from atlas.storage.collection import Restored
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
+from atlas.storage.records import Restored
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:

@@ -22,7 +22,7 @@ from atlas.core.hits import Candidates, Hit
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Outcome, Vectors
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
 
 T = TypeVar("T")
 

@@ -14,8 +14,7 @@ from atlas.memory.base.marks import MarksChange
 from atlas.memory.base.unused import Idle, idle
 from atlas.protocols.infra import Clock, Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
 TRIES = 10
 """How often a change is decided anew because others have changed what it was decided on."""
@@ -29,7 +28,7 @@ class RecordMemory:
     success_updater: SuccessRateUpdater | None = None
     """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
 
-    def __init__(self, store: LedgerCollection | PlainStore, collection_name: str, clock: Clock) -> None:
+    def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
         self._store = store
         self._clock = clock
@@ -42,7 +41,7 @@ class RecordMemory:
     @property
     def counts_uses(self) -> bool:
         """Whether it can be told how an attempt went that used one of its records."""
-        return self.success_updater is not None or not isinstance(self._store, PlainStore)
+        return self.success_updater is not None or self._store.keeps_uses
 
     # Looking over them
 
@@ -137,10 +136,7 @@ class RecordMemory:
             NotFound: It is not there.
             InvalidInput: The store is a plain one, and the record neither a concept nor a strategy.
         """
-        if isinstance(self._store, PlainStore):
-            self._store.count_use(record_id, success, self.success_updater)
-        else:
-            self._store.record_use(record_id, success, task_id, trajectory_id)
+        self._store.record_use(record_id, success, task_id, trajectory_id, updater=self.success_updater)
 
     arecord_use = twin(record_use)
 
@@ -220,7 +216,7 @@ class RecordMemory:
 
     def __len__(self) -> int:
         """How many records there are; `InvalidInput` for a plain vector store that cannot count."""
-        return self._store.n_records() if isinstance(self._store, PlainStore) else self._store.count()
+        return self._store.n_records()
 
 
 def listed(ids: Sequence[str]) -> list[str]:

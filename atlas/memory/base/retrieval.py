@@ -21,8 +21,8 @@ from atlas.memory.base.records import RecordMemory, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore, as_vector_store, backing
+from atlas.storage.collection import Collection
+from atlas.storage.plain.collection import backing
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Collection,
         collection_name: str,
         weights: Weights,
         clock: Clock,
@@ -76,7 +76,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         """What rows stand for, in their order."""
 
     @abstractmethod
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         """This memory over another view of its store."""
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
@@ -94,7 +94,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         weights: Weights,
         *,
         embedder: WholeEmbedder | None = None,
-        store: LedgerCollection | PlainStore | None = None,
+        store: Collection | None = None,
         reranked: bool = True,
     ) -> Self:
         """This memory, ranked with other weights; its clock and what it has measured of the store stay.
@@ -116,14 +116,14 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
         return made
 
     @property
-    def collection(self) -> LedgerCollection | PlainStore:
+    def collection(self) -> Collection:
         """Where the records are."""
         return self._store
 
     @property
     def vector_store(self) -> VectorStore:
         """Where the records are, as the specification's vector store: the one that was plugged in, if one was."""
-        return as_vector_store(self._store)
+        return self._store.vector_store
 
     @property
     def weights(self) -> RankingWeights:

@@ -29,8 +29,7 @@ from atlas.memory.base.ranking import (
 from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -70,7 +69,7 @@ class Ranked:
 class Retriever:
     """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
 
-    store: LedgerCollection | PlainStore
+    store: Collection
     embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
     """Asked at every search: another process may have chosen others."""

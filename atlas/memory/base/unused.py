@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from atlas.storage.sqlite.history.versions import Version
+from atlas.storage.records import Version
 
 T = TypeVar("T")
 

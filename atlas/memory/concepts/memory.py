@@ -48,9 +48,8 @@ from atlas.protocols.strategies import (
     ConceptDocumenter,
     PrimitiveLoader,
 )
-from atlas.storage.collection import Restored
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
+from atlas.storage.records import Restored
 
 __all__ = [
     "COLLECTION",
@@ -92,7 +91,7 @@ class ChromaConceptLibrary(ConceptLineage):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Collection,
         primitive_loader: PrimitiveLoader | None = None,
         composition_strategy: CompositionStrategy | None = None,
         compression_strategy: CompressionStrategy | None = None,
@@ -129,7 +128,7 @@ class ChromaConceptLibrary(ConceptLineage):
             strategy.find = self.get
         return strategy
 
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -17,8 +17,7 @@ from atlas.memory.base.marks import joined, merged_marks
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
 from atlas.memory.experience.extraction import lineage
 from atlas.memory.experience.merging import GroupsPlan
-from atlas.storage.sqlite.history.merge import Merge
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Merge, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

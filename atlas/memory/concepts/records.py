@@ -21,7 +21,7 @@ from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import NotPython, parse
 from atlas.memory.base.columns import Entry
 from atlas.memory.experience.extraction import lineage
-from atlas.storage.sqlite.stored import decoded_content
+from atlas.storage.damage import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
-from atlas.storage.sqlite.stored import decoded_content
+from atlas.storage.damage import decoded_content
 
 TITLE_CHARACTERS = 200
 SUMMARY_CHARACTERS = 300

@@ -40,8 +40,7 @@ from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_s
 from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
 __all__ = [
     "COLLECTION",
@@ -80,7 +79,7 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Collection,
         extractor: ExperienceExtractor = SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
@@ -96,7 +95,7 @@ class ChromaExperienceMemory(RetrievalMemory[Experience]):
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
         return [from_metadata(row["metadata"]) for row in rows]
 
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -15,8 +15,7 @@ from atlas.core.operations import Marks
 from atlas.core.types import Experience
 from atlas.memory.base.marks import joined, merged_marks
 from atlas.memory.experience.extraction import lineage, merged_attempts, to_metadata
-from atlas.storage.sqlite.history.merge import Merge
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Merge, Moment
 
 OUTCOMES = ("succeeded", "failed", "unknown")
 

@@ -15,7 +15,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_USAGE, Usage
 from atlas.core.types import Vectors
-from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+from atlas.storage.records import NO_MOMENT, Moment
 
 NEIGHBOUR_SIMILARITY = 0.8
 """Cosine from which two records count as one neighbourhood."""

@@ -14,7 +14,7 @@ from atlas.core.types import Vectors
 from atlas.infra.bridge import run
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.refinement import KEPT_UNJUDGED, ExplainingStrategy, Refined, RefineDecision
-from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+from atlas.storage.records import NO_MOMENT, Moment
 
 KEEP, MERGE, DROP = "keep", "merge", "drop"
 

@@ -11,7 +11,7 @@ from atlas.memory.base.columns import Backing
 from atlas.memory.experience.extraction import from_metadata
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.pruning import PruneSubject
-from atlas.storage.sqlite.stored import decoded
+from atlas.storage.damage import decoded
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 

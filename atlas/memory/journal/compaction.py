@@ -27,7 +27,7 @@ from atlas.memory.journal.excerpts import (
 from atlas.memory.journal.importance import with_feedback
 from atlas.memory.journal.records import age_of, title_of
 from atlas.protocols.infra import Progress
-from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+from atlas.storage.records import NO_MOMENT, Moment
 
 HOT, WARM, COLD, ARCHIVED = TIERS
 

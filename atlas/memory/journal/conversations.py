@@ -17,9 +17,8 @@ from atlas.memory.base.columns import Entry, columns
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.retrieval import RetrievalMemory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
-from atlas.storage.sqlite.stored import decoded_content, stored_instant
+from atlas.storage.collection import Collection
+from atlas.storage.damage import decoded_content, stored_instant
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
 
@@ -56,7 +55,7 @@ class Conversations(RetrievalMemory[Turn]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Collection,
         collection_name: str = COLLECTION,
         *,
         max_turns: int = 5,
@@ -135,7 +134,7 @@ class Conversations(RetrievalMemory[Turn]):
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
 
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -31,9 +31,8 @@ from atlas.memory.journal.records import (
     written_at,
 )
 from atlas.protocols.infra import Clock, Embedder, LLMClient, VectorStore, Where
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.collection import Collection
+from atlas.storage.records import Moment
 
 COLLECTION = "atlas_journal"
 
@@ -54,7 +53,7 @@ EDITABLE: Editable = {
     "tier": str,
 }
 
-AnyStore = VectorStore | LedgerCollection | PlainStore
+AnyStore = VectorStore | Collection
 
 
 class JournalEntries(RetrievalMemory[JournalEntry]):
@@ -249,7 +248,7 @@ class JournalEntries(RetrievalMemory[JournalEntry]):
     def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]
 
-    def _scoped(self, kind: str, reason: str) -> LedgerCollection | PlainStore:
+    def _scoped(self, kind: str, reason: str) -> Collection:
         return self._store if self.operation_id else self._store.within(kind, reason)
 
     def _latest(self) -> list[Line]:

@@ -21,7 +21,7 @@ from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, importance_of, noise, repeated
 from atlas.memory.journal.records import PLACED_AT, from_row, instant, to_entry, with_own
 from atlas.protocols.infra import Clock, Embedder, LLMClient
-from atlas.storage.plain.store import backing
+from atlas.storage.plain.collection import backing
 
 REFUSED_COLLECTION = "atlas_journal_refused"
 

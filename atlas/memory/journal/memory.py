@@ -35,8 +35,7 @@ from atlas.memory.journal.records import SUMMARISED_AT, changed_row, from_row, i
 from atlas.memory.journal.scores import MIDDLING, SCORE, score_of
 from atlas.memory.journal.summaries import Summariser
 from atlas.protocols.infra import LLMClient, Progress
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
 __all__ = [
     "ACCEPTED",
@@ -301,7 +300,7 @@ class Journal(LinkedEntries):
         usage, now = self._usage_of(entries), self._clock.now()
         return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
 
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         return type(self)(
             self.embedder,
             store,

@@ -12,7 +12,7 @@ from typing import Any
 from atlas.core.types import JournalEntry
 from atlas.memory.base.columns import Backing, Entry
 from atlas.memory.journal.records import from_row, text_of, time_of, title_of, to_entry
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
 
 N_NEIGHBOURS = 2
 """Entries of its generation just before an entry, whose beginnings are embedded and indexed with it."""

@@ -13,7 +13,7 @@ from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, en
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.columns import Entry
 from atlas.memory.journal.scores import SCORE, score_of
-from atlas.storage.sqlite.stored import decoded_content
+from atlas.storage.damage import decoded_content
 
 TITLE_CHARACTERS = 200
 

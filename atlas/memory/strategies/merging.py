@@ -15,8 +15,7 @@ from atlas.core.types import Strategy
 from atlas.memory.base.marks import merged_marks
 from atlas.memory.experience.merging import GroupsPlan
 from atlas.memory.strategies.records import TextOf, best_first, merged, to_entry
-from atlas.storage.sqlite.history.merge import Merge
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Merge, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,7 @@ from atlas.memory.base.success_rates import EMASuccessUpdater, credible_interval
 from atlas.memory.strategies.records import TextOf, from_row, situation_of, to_entry
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.collection import Collection
 
 COLLECTION = "atlas_strategies"
 
@@ -80,7 +79,7 @@ class StrategyOutcomes(RetrievalMemory[Strategy]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Collection,
         abstractor: StrategyAbstractor,
         success_updater: SuccessRateUpdater = EMASuccessUpdater(),
         collection_name: str = COLLECTION,
@@ -124,7 +123,7 @@ class StrategyOutcomes(RetrievalMemory[Strategy]):
         made._retriever = self._retriever
         return made
 
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Collection) -> Self:
         return type(self)(
             self.embedder,
             store,

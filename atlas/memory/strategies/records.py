@@ -18,8 +18,8 @@ from atlas.memory.base.marks import joined
 from atlas.memory.base.success_rates import replay
 from atlas.memory.experience.extraction import lineage
 from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.damage import decoded_content
 from atlas.storage.plain.usage import statistics
-from atlas.storage.sqlite.stored import decoded_content
 
 TITLE_CHARACTERS = 200
 

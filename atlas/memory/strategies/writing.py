@@ -13,7 +13,7 @@ import numpy as np
 
 from atlas.core.types import Strategy, Vectors
 from atlas.memory.base.marks import joined
-from atlas.storage.sqlite.history.operations import Moment
+from atlas.storage.records import Moment
 
 MOST_VARIANTS = 5
 """Other suggestions that a strategy keeps."""

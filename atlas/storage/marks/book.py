@@ -27,7 +27,7 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.marks.files import MarksFiles
 from atlas.storage.marks.tinydb import encode_marks
-from atlas.storage.sqlite.history.operations import OperationDraft
+from atlas.storage.records import OperationDraft
 from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.mark_tables import forget_lost, read_column, read_marks
 from atlas.storage.sqlite.records import LedgerWriter

@@ -6,16 +6,15 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.storage.records import Described, Seqs
 from atlas.storage.sqlite.database import Unreadable
 from atlas.storage.sqlite.filters import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.records import Seqs
 from atlas.storage.sqlite.stored import parsed
 
 FEW = 5_000
@@ -88,14 +87,6 @@ def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_charact
             (n_characters, collection, "title", json.dumps(seqs.tolist())),
         ).fetchall()
     return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A record by what can be filtered and sorted by, without its text."""
-
-    id: str
-    metadata: dict[str, Any]
 
 
 def read_metadata(ledger: SqliteLedger, seqs: Sequence[int]) -> dict[int, Described]:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from atlas.core.errors import InvalidInput, ReadOnlyStore, StoreError, StoreUnavailable
 from atlas.infra import fork_safety as forking
-from atlas.storage.sqlite.ledger_file import LedgerFile, damaged
+from atlas.storage.damage import damaged
+from atlas.storage.sqlite.ledger_file import LedgerFile
 from atlas.storage.text.analyzer import searchable
 
 _DAMAGED = (

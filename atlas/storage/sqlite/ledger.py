@@ -18,21 +18,17 @@ from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
 from atlas.core.operations import Operation
 from atlas.core.types import Vectors, new_id
 from atlas.protocols.infra import Clock
+from atlas.storage.records import Entry, Moment, OperationDraft, Position, Record, Seqs
 from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.filters import Sql, matching_sql, where_sql
 from atlas.storage.sqlite.history import following
 from atlas.storage.sqlite.history import operations as history
-from atlas.storage.sqlite.history.following import Position
-from atlas.storage.sqlite.history.operations import Moment, OperationDraft
 from atlas.storage.sqlite.history.tombstones import IS_PURGED
 from atlas.storage.sqlite.ordering import ordered_page, sorted_sql
 from atlas.storage.sqlite.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
-    Entry,
     LedgerWriter,
-    Record,
-    Seqs,
     join_vectors,
     numbered,
     read_known_hashes,

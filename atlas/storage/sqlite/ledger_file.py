@@ -12,8 +12,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from atlas.core.errors import StoreDamaged, StoreError, StoreUnavailable
+from atlas.core.errors import StoreError, StoreUnavailable
 from atlas.infra.directories import gone
+from atlas.storage.damage import damaged
 
 
 class LedgerFile:
@@ -99,16 +100,3 @@ def _declared_bytes(connection: sqlite3.Connection) -> int:
     """Return how large the file should be, as SQLite counts its pages."""
     (n_pages,), (page_size,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
     return int(n_pages) * int(page_size)
-
-
-_LONGEST_FAULT = 200
-"""Characters of what is wrong that an error repeats: SQLite quotes whole texts."""
-
-
-def damaged(path: Path | None, what: str) -> StoreDamaged:
-    """The error for a ledger that cannot be read, with what to do; without its path where only its rows are known."""
-    return StoreDamaged(
-        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "
-        "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
-        f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
-    )

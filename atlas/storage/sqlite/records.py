@@ -18,61 +18,16 @@ from atlas.core.errors import EmbeddingModelMismatch
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Vectors
 from atlas.storage.marks.tinydb import encode_marks
+from atlas.storage.records import OperationDraft, Record
 from atlas.storage.sqlite.database import Unreadable
 from atlas.storage.sqlite.filters import bindable
-from atlas.storage.sqlite.history.operations import MARKS, RECORD, Image, OperationDraft, Recorder, empty_images
+from atlas.storage.sqlite.history.operations import MARKS, RECORD, Image, Recorder, empty_images
 from atlas.storage.sqlite.history.tombstones import GONE, note_purged, purged_by, refuse_purged
 from atlas.storage.sqlite.mark_tables import await_files, forget_lost, write_marks
 from atlas.storage.sqlite.stored import parsed
 from atlas.storage.sqlite.words.fts_schema import make_word_table
 
 FLOAT = np.dtype("<f4")
-
-Seqs = npt.NDArray[np.int64]
-"""Shape (n,), numbers of records."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One row of a collection, as it is written and read."""
-
-    id: str
-    metadata: Mapping[str, Any]
-    """What can be filtered and sorted by: texts, numbers, truths, lists of them."""
-
-    document: str
-    """The text that was embedded."""
-
-    vectors: Vectors | None
-    """Shape (n_windows, dim); None where it was read without them."""
-
-    search_text: str = ""
-    """What keyword search finds besides the document."""
-
-    content: str = ""
-    """The whole record as its component encodes it."""
-
-    content_hash: str = ""
-    """Equal for records that say the same; empty where nobody asked."""
-
-    stored_at: str = ""
-    """When it was stored first, as ISO 8601. Where empty, what is written keeps its time, or gets the present one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """What a follower of the ledger learns of one record."""
-
-    seq: int
-    """The record's number, the same through edits, deletion and undo."""
-
-    id: str
-    revision: int
-    n_windows: int
-    """The most vectors it ever had."""
-
-    vectors: Vectors
-    """Shape (n_windows, dim), empty for a deleted record."""
 
 
 class LedgerWriter:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from atlas.core.errors import InvalidInput
 from atlas.core.types import Vector, Vectors
-from atlas.storage.sqlite.records import Record
+from atlas.storage.records import Record
 
 APART = ("content", "search_text", "content_hash")
 """Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
+from atlas.storage.damage import damaged
 from atlas.storage.marks.migration import OldFiles, files_beside, keep_marks
 from atlas.storage.sqlite import mark_tables
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.ledger_file import damaged
 from atlas.storage.sqlite.words.fts_schema import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from atlas.storage.sqlite.records import Seqs
+from atlas.storage.records import Seqs
 from atlas.storage.sqlite.words.postings import Numbers, Postings
 
 K1, B = 1.2, 0.75

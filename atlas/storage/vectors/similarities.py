@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from atlas.core.types import Vector
-from atlas.storage.collection import CollectionParts
+from atlas.storage.parts import CollectionParts
 from atlas.storage.sqlite.records import join_vectors
 
 SAME_TEXT = 0.999

@@ -14,9 +14,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.sqlite.history.following import NO_TIP, Position, Tip, has_change
+from atlas.storage.records import NO_TIP, Entry, Position, Seqs, Tip
+from atlas.storage.sqlite.history.following import has_change
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.records import Entry, Seqs, mismatch
+from atlas.storage.sqlite.records import mismatch
 from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.storage.vectors.exact import ExactIndex
 

@@ -12,7 +12,7 @@ from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import Experience, Step
 from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
 from atlas.views.lists.editable import EditableFields
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of

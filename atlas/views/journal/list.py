@@ -16,7 +16,7 @@ from atlas.core.types import JournalEntry
 from atlas.memory.base.ranking import explain
 from atlas.memory.journal.records import METADATA
 from atlas.memory.system import MemorySystem
-from atlas.storage.sqlite.stored import stored_instant
+from atlas.storage.damage import stored_instant
 from atlas.views.experience.list import marks_text
 from atlas.views.lists.highlighting import Source
 from atlas.views.lists.hits import HitCard, hit_card

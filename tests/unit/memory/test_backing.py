@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import InvalidInput
-from atlas.storage.plain.store import PlainStore, backing
+from atlas.storage.plain.collection import PlainCollection, backing
 from atlas.testing import MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
 
@@ -14,14 +14,14 @@ TEXTS = {"a": "cancel a flight", "b": "cancel a hotel", "c": "weather", "d": "su
 VECTORS = np.eye(4, dtype=np.float32)
 
 
-def filled(store) -> PlainStore:
-    plain = PlainStore(store, 4)
+def filled(store) -> PlainCollection:
+    plain = PlainCollection(store, 4)
     metadatas = [{"n": n} for n in range(4)]
     plain.add(list(TEXTS), list(VECTORS), metadatas, list(TEXTS.values()))
     return plain
 
 
-def candidates(store: PlainStore, *args, **options) -> dict[str, tuple[float, float]]:
+def candidates(store: PlainCollection, *args, **options) -> dict[str, tuple[float, float]]:
     """Similarity and word value by id."""
     got = store.candidates(*args, **options)
     assert [metadata["n"] for metadata in got.metadatas] == [list(TEXTS).index(i) for i in got.ids]

@@ -13,7 +13,7 @@ import pytest
 from atlas.core.errors import StoreUnavailable
 from atlas.core.operations import Marks
 from atlas.storage.marks.tinydb import AtomicJSONStorage
-from atlas.storage.sqlite.records import Record
+from atlas.storage.records import Record
 from tests.unit.storage.conftest import MODEL, THINGS, vector_of
 
 

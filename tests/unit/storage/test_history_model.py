@@ -17,10 +17,9 @@ from atlas.core.errors import InvalidInput, NotFound, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
 from atlas.storage.marks.tinydb import TinyMetadataStore
-from atlas.storage.sqlite.history.merge import Merge, merge
-from atlas.storage.sqlite.history.operations import OperationDraft
+from atlas.storage.records import Merge, OperationDraft, Record
+from atlas.storage.sqlite.history.merge import merge
 from atlas.storage.sqlite.history.trash import count_trash, read_trash, restore
-from atlas.storage.sqlite.records import Record
 from atlas.storage.store import EmbeddingModel, Store
 
 THINGS, MODEL = "things", "test"

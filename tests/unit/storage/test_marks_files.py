@@ -15,7 +15,8 @@ from atlas.core.errors import PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.doctor import examine
 from atlas.storage.marks.tinydb import TinyMetadataStore
-from atlas.storage.sqlite.history.merge import Merge, merge
+from atlas.storage.records import Merge
+from atlas.storage.sqlite.history.merge import merge
 from tests.unit.storage.conftest import THINGS, Opened, files_in, leave_pending, vector_of, without_privileges
 from tests.unit.storage.test_fork import fork
 

@@ -8,33 +8,8 @@ it: a ledger that has that change has all that came before it, too.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Tip:
-    """The newest change of a ledger at some time, named so that no other history has it."""
-
-    number: int = 0
-    name: str = ""
-    """Its operation and its record."""
-
-
-NO_TIP = Tip()
-"""Of a ledger that nothing was written to, or of a follower that has seen nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A point in a ledger's life. After a restore the ledger has another id, and its revisions begin anew."""
-
-    ledger_id: str
-    revision: int
-    model: tuple[str, int] | None = None
-    """Name and dimension of the embedding model that the ledger is bound to then; None where that is not said."""
-
-    tip: Tip = NO_TIP
-
+from atlas.storage.records import NO_TIP, Position, Tip
 
 _NAME = "operation || ' ' || record_id"
 _TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"

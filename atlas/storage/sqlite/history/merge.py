@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
-import numpy.typing as npt
-
-from atlas.core.operations import Marks
-from atlas.storage.collection import CollectionParts
 from atlas.storage.marks.book import check_marks, check_there
+from atlas.storage.parts import CollectionParts
+from atlas.storage.records import Merge, Moment, OperationDraft
 from atlas.storage.sqlite.history import operations as history
-from atlas.storage.sqlite.history.operations import Moment, OperationDraft
 from atlas.storage.sqlite.records import LedgerWriter
 from atlas.storage.sqlite.rows import as_records
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
-    """One record as it is after a merge, and those that it takes the place of."""
-
-    kept_id: str
-    embedding: npt.ArrayLike
-    metadata: Mapping[str, Any]
-    """Lists, under `merged_from`, the ids whose usage counts for the kept record while they are deleted."""
-
-    document: str
-    removed: Sequence[str]
-    marks: Marks
-    """Of the kept record."""
 
 
 def merge(

@@ -15,6 +15,7 @@ from typing import Any
 
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation
+from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sqlite.database import bounded
 from atlas.storage.sqlite.history.tombstones import GONE
 from atlas.storage.sqlite.stored import instant, parsed
@@ -23,30 +24,6 @@ COUNTS = ("added", "changed", "removed", "marked")
 
 RECORD = "record"
 MARKS = "marks"
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point in a store's history. After a restore the ledger has another id, so what was planned before is void."""
-
-    ledger_id: str = ""
-    change: int = 0
-    """The newest change that had been made."""
-
-
-NO_MOMENT = Moment()
-"""Where there is no history."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperationDraft:
-    """An operation that is about to write."""
-
-    id: str
-    kind: str
-    actor: str
-    reason: str = ""
-    undoes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
-from atlas.storage.collection import CollectionParts
+from atlas.storage.parts import CollectionParts
+from atlas.storage.records import OperationDraft
 from atlas.storage.sqlite.database import Unreadable, bounded
-from atlas.storage.sqlite.history.operations import RECORD, OperationDraft
+from atlas.storage.sqlite.history.operations import RECORD
 from atlas.storage.sqlite.history.tombstones import IS_PURGED, count_purged, purged_by
 from atlas.storage.sqlite.ledger import SqliteLedger
 from atlas.storage.sqlite.records import LedgerWriter, record_from_image

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
+from atlas.storage.records import Version
 from atlas.storage.sqlite.history.operations import RECORD
 from atlas.storage.sqlite.history.tombstones import purged_by
 from atlas.storage.sqlite.ledger import SqliteLedger
@@ -14,21 +13,6 @@ from atlas.storage.sqlite.stored import instant, parsed
 
 WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
-    """A record as it was before a change."""
-
-    number: int
-    """Of the change; one operation may have made several."""
-
-    content: dict[str, Any]
-    """What its memory said of it."""
-
-    replaced_at: datetime
-    actor: str
-    operation_id: str
 
 
 def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:

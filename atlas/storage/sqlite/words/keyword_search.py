@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from atlas.storage.records import NO_TIP, Position, Seqs
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.following import NO_TIP, Position, has_change, read_tip
-from atlas.storage.sqlite.records import Seqs, read_revision
+from atlas.storage.sqlite.history.following import has_change, read_tip
+from atlas.storage.sqlite.records import read_revision
 from atlas.storage.sqlite.words.fts_schema import is_scattered, merge_parts, word_table
 from atlas.storage.sqlite.words.postings import (
     FIELD_WEIGHTS,

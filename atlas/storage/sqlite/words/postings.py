@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from atlas.storage.sqlite.records import Seqs
+from atlas.storage.records import Seqs
 
 FIELD_WEIGHTS = 1.0, 0.5
 """How often a word counts for each time that the document, and the search text, hold it."""

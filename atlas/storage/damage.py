@@ -1,0 +1,54 @@
+"""Damage to what a store has written: the error that says what to do, and reading a record's own texts back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from atlas.core.errors import StoreDamaged
+
+T = TypeVar("T")
+
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""The errors of reading something that is not as it was written; `InvalidInput` is a ValueError too."""
+
+_LONGEST_FAULT = 200
+"""Characters of a fault that an error repeats. SQLite quotes whole texts."""
+
+
+def damaged(path: Path | None, what: str) -> StoreDamaged:
+    """Return the error for a ledger that cannot be read, with what to do.
+
+    Args:
+        path: None where only the ledger's rows are known.
+    """
+    return StoreDamaged(
+        f"the ledger {f'{path} ' if path else ''}is damaged ({what[:_LONGEST_FAULT]}). Nothing was changed. Copy the "
+        "whole directory somewhere safe first. Then restore a backup into a new directory (atlas --store NEW restore "
+        f"FILE), or salvage what is readable with: sqlite3 {path or 'atlas.sqlite'} .recover"
+    )
+
+
+def decoded(decode: Callable[[Any], T], row: Mapping[str, Any], name: str) -> T:
+    """Return what a function makes of one of a record's texts that ATLAS has written.
+
+    Raises:
+        StoreDamaged: The text is not there, or the function cannot read it.
+    """
+    try:
+        return decode(row[name])
+    except UNREADABLE as error:
+        raise damaged(None, f"the {name} of a record cannot be read: {error}") from error
+
+
+def stored_instant(row: Mapping[str, Any], name: str = "created_at") -> datetime:
+    """Return a time of a record, or raise `StoreDamaged`."""
+    return decoded(datetime.fromisoformat, row, name)
+
+
+def decoded_content(decode: Callable[[dict[str, Any]], T], metadata: Mapping[str, Any]) -> T:
+    """Return what a function makes of the JSON of a whole record, or raise `StoreDamaged`."""
+    return decoded(lambda text: decode(json.loads(text)), metadata, "content")

@@ -1,0 +1,375 @@
+"""Records in a vector store of the user's own: any object with the specification's four methods."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.filters import matches, parse_where
+from atlas.core.hits import Candidates, QueryResult
+from atlas.core.operations import NO_USAGE, Marks, Usage
+from atlas.infra.bridge import run
+from atlas.infra.duck_typing import offered
+from atlas.infra.locks import lock_of
+from atlas.protocols.infra import BrowsableVectorStore, VectorStore, Where
+from atlas.protocols.strategies import SuccessRateUpdater
+from atlas.storage.collection import Collection
+from atlas.storage.plain.replacing import Row, replace_records
+from atlas.storage.plain.usage import COLUMNS, as_metadata, counted, statistics, usage_in
+from atlas.storage.records import Moment, Restored
+from atlas.storage.vector_store import LedgerVectorStore
+
+METHODS = ("add", "query", "delete", "get")
+"""The methods of the specification."""
+
+FIRST_ASKED = 1_000
+"""Records that a store which cannot count is first asked for, to list all."""
+
+BROWSING = ("count", "update", "search_text", "scan")
+"""What a `BrowsableVectorStore` has beside the specification's methods."""
+
+NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
+
+
+def backing(vector_store: VectorStore | Collection, dimension: int, *, keeps_usage: bool = False) -> Collection:
+    """Return the collection that a memory writes to: a ledger's as it is, or any other store in a `PlainCollection`.
+
+    Args:
+        keeps_usage: Whether a record's metadata, if that is all there is, holds how often it was used; a ledger always
+            keeps that.
+
+    Raises:
+        InvalidInput: It has not the four methods of the specification, or all of them are sync, as chromadb's own are.
+    """
+    if isinstance(vector_store, LedgerVectorStore):
+        return vector_store.collection
+    if isinstance(vector_store, Collection):
+        return vector_store
+    has_all = all(callable(offered(vector_store, name)) for name in METHODS)
+    if not has_all or not any(may_be_awaited(vector_store, name) for name in METHODS):
+        raise InvalidInput(
+            f"a vector store should have the coroutines {', '.join(METHODS)}, but got {type(vector_store).__name__!r}; "
+            "wrap it in a class that has them, or use the memory that atlas.open_memory gives"
+        )
+    return PlainCollection(vector_store, dimension, keeps_usage=keeps_usage)
+
+
+class PlainCollection(Collection):
+    """A store with `add, query, delete, get` alone, as a memory needs it: without history and marks.
+
+    Of uses it keeps no more than numbers, in the metadata of concepts and strategies. A record is replaced by the
+    store's `update` where it has that. Else it is deleted and added, and a search in between misses it.
+    """
+
+    def __init__(self, vector_store: VectorStore, dimension: int, *, keeps_usage: bool = False) -> None:
+        self._given = vector_store
+        self._store = cast(BrowsableVectorStore, vector_store)  # asked for no more than it offers
+        self._dimension = dimension
+        self._takes_windows = all(offered(vector_store, name) for name in BROWSING)
+        self._lock = lock_of(vector_store)
+        self._keeps_usage = keeps_usage
+        self._kept: dict[str, str] = {}
+
+    @property
+    def vector_store(self) -> VectorStore:
+        """The user's own store."""
+        return self._given
+
+    def get(self, ids: list[str]) -> list[dict[str, Any]]:
+        """The records found; a store is not asked for none, which chromadb refuses."""
+        return run(self._store.get(ids)) if ids else []
+
+    def add(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        """Hold new records, as plain lists of numbers; a store with the four methods alone gets one list a record."""
+        run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents))
+
+    def add_unknown(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+        restored: Mapping[str, Restored] = MappingProxyType({}),
+        *,
+        alone_in: str = "",
+    ) -> list[str]:
+        """`add`, as it cannot tell what others store meanwhile. Marks are refused; of usage the numbers are kept."""
+        self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
+        known = {i: as_metadata(one.usage) for i, one in restored.items()} if self._keeps_usage else {}
+        given = [metadata | known.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
+        self.add(ids, embeddings, given, documents)
+        return ids
+
+    def update(
+        self,
+        ids: list[str],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+        *,
+        unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Replace records, which keep their usage; `NotFound` where one is not there. Dropped ones go besides."""
+        with self._lock:
+            before = self._rows(ids)
+            kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
+            given = [metadata | numbers for metadata, numbers in zip(metadatas, kept, strict=True)]
+            self._replace(before, embeddings, given, documents, dropped)
+
+    def delete(self, ids: list[str]) -> int:
+        """Remove records; how many there were just before."""
+        distinct = list(dict.fromkeys(ids))
+        with self._lock:  # not while one of them is being replaced, which would bring it back
+            n_present = len(self.get(distinct))
+            if n_present:
+                run(self._store.delete(distinct))
+        return n_present
+
+    def query(
+        self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
+    ) -> QueryResult:
+        """The k nearest records; it keeps no marks, so none is buried."""
+        return run(self._store.query(plain(embedding), k, where))
+
+    def search_text(
+        self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
+    ) -> QueryResult:
+        """What the store itself finds, by whole words; refused where it knows no words."""
+        if not offered(self._store, "search_text"):
+            raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
+        return run(self._store.search_text(text, k, where))
+
+    def candidates(
+        self,
+        embedding: npt.ArrayLike | None,
+        text: str | None,
+        n: int,
+        where: Where | None = None,
+        *,
+        with_buried: bool = True,
+    ) -> Candidates:
+        """The n nearest records and the n that hold the most telling words; by vector alone where it knows no words.
+
+        How much could be held, it can only guess: from the best value, and from how many of the words that record has.
+        """
+        near = self.query(embedding, n, where) if embedding is not None else NOTHING
+        held, information = self._word_values(text, where)
+        metadatas = dict(zip(near.ids, near.metadatas, strict=True))
+        similarities = {i: 1.0 - distance for i, distance in zip(near.ids, near.distances, strict=True)}
+        for row in self.get([i for i in list(held)[: max(n, 0)] if i not in metadatas]):
+            metadatas[row["id"]] = row["metadata"]
+            similarities[row["id"]] = 0.0 if embedding is None else _similarity(row["embedding"], embedding)
+        return Candidates(
+            ids=list(metadatas),
+            similarities=[similarities[i] for i in metadatas],
+            words=[held.get(i, 0.0) for i in metadatas],
+            metadatas=list(metadatas.values()),
+            word_information=information,
+        )
+
+    def scan(
+        self,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
+        if offered(self._store, "scan"):
+            return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
+        found = self._every()
+        found_rows = zip(found.ids, found.metadatas, found.documents, strict=True)
+        rows: list[dict[str, Any]] = [
+            {"id": one, "metadata": metadata, "document": document} for one, metadata, document in found_rows
+        ]
+        tree = parse_where(where)
+        passing = [row for row in rows if matches(tree, row["metadata"] | {"id": row["id"]})]
+        ordered = _in_order(passing, order_by, descending) if order_by else passing
+        return ordered[offset : None if limit is None else offset + limit]
+
+    def kept(self) -> dict[str, str]:
+        """The texts that are kept beside the records, by name: as long as this lives."""
+        return dict(self._kept)
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a text beside the records."""
+        self._kept[name] = text
+
+    def record_use(
+        self,
+        record_id: str,
+        success: bool,
+        task_id: str = "",
+        trajectory_id: str = "",
+        *,
+        updater: SuccessRateUpdater | None = None,
+    ) -> None:
+        """Count a use in a record's metadata, with the rate that an updater gives.
+
+        Raises:
+            InvalidInput: There is no updater: the record is of a memory whose metadata is the user's own.
+            StoreError: The record had to be deleted and could not be added again; the message holds it.
+        """
+        if updater is None:
+            raise InvalidInput("this vector store keeps no usage; use the memory that atlas.open_memory gives")
+        with self._lock:
+            [row] = self._rows([record_id])
+            metadata = counted(row["metadata"], success, updater)
+            self._replace([row], [row["embedding"]], [metadata], [row["document"]])
+
+    def n_records(self) -> int:
+        """Return how many records there are.
+
+        Raises:
+            InvalidInput: The store cannot say it.
+        """
+        if not self._can_count:
+            raise InvalidInput(
+                f"the vector store {type(self._store).__name__!r} has no `count`, which len() needs; give it a "
+                "coroutine `count()` that says how many records it holds"
+            )
+        return run(self._store.count())
+
+    def count(self, where: Where | None = None) -> int:
+        """How many records pass a filter; a store that cannot count is asked for all of them."""
+        return self.n_records() if where is None and self._can_count else len(self.scan(where))
+
+    def is_empty(self) -> bool:
+        """Whether there is no record."""
+        return not (run(self._store.count()) if self._can_count else run(self._store.query(self._axis, 1)).ids)
+
+    def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
+        """The value of a metadata key, by id; it keeps no marks, and of usage the numbers."""
+        name = COLUMNS.get(key, key) if self._keeps_usage else key
+        values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
+        return {record_id: value for record_id, value in values.items() if value is not None}
+
+    def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
+        """The numbers in the records' metadata, where those are kept."""
+        rows = self.get(list(ids)) if self._keeps_usage else []
+        known = {row["id"]: usage_in(row["metadata"]) for row in rows}
+        return {record_id: known.get(record_id, NO_USAGE) for record_id in ids}
+
+    def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
+        """The value of every record that holds any word of a text, highest first, and what all words would tell."""
+        if text is None or not offered(self._store, "search_text"):
+            return {}, 0.0
+        n_asked = run(self._store.count()) if self._can_count else FIRST_ASKED
+        found = run(self._store.search_text(text, n_asked, where))
+        if not found.ids:
+            return {}, 0.0
+        distances = zip(found.ids, found.distances, strict=True)
+        values = {i: max(0.0, 1.0 / max(distance, 1e-6) - 1.0) for i, distance in distances}
+        words, best = set(text.lower().split()), found.documents[0].lower()
+        n_held = max(1, sum(word in best for word in words))
+        return values, max(values.values()) * max(1, len(words)) / n_held
+
+    def _every(self) -> QueryResult:
+        """Return all records: a store that cannot count is asked for more until it gives fewer than that."""
+        if self._can_count:
+            n_records = run(self._store.count())
+            return run(self._store.query(self._axis, n_records)) if n_records else NOTHING
+        n_asked = FIRST_ASKED
+        while len((found := run(self._store.query(self._axis, n_asked))).ids) == n_asked:
+            n_asked *= 4
+        return found
+
+    @property
+    def _can_count(self) -> bool:
+        return callable(offered(self._store, "count"))
+
+    @property
+    def _axis(self) -> list[float]:
+        """Any vector, to ask for the nearest of."""
+        return [1.0] + [0.0] * (self._dimension - 1)
+
+    def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return records as their store's `add` would take them again; `NotFound` where one is not there."""
+        found = {row["id"]: row for row in self.get(list(ids))}
+        for record_id in ids:
+            if record_id not in found:
+                raise NotFound(f"there is no record {record_id!r}; it may have been deleted")
+            if found[record_id].get("embedding") is None:
+                raise InvalidInput(
+                    f"the vector store {type(self._store).__name__!r} gives no embedding of record {record_id!r}, "
+                    "which replacing it needs; have its `get` give dicts of `id`, `embedding`, `metadata`, `document`"
+                )
+        return [found[one] | {"embedding": self._held(found[one]["embedding"])} for one in ids]
+
+    def _replace(
+        self,
+        before: Sequence[Row],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+        dropped: Sequence[str] = (),
+    ) -> None:
+        if before:
+            self._replace_rows(before, embeddings, metadatas, documents)
+        if dropped:
+            run(self._store.delete(list(dropped)))
+
+    def _replace_rows(
+        self,
+        before: Sequence[Row],
+        embeddings: Sequence[npt.ArrayLike],
+        metadatas: list[dict[str, Any]],
+        documents: list[str],
+    ) -> None:
+        ids, held = [row["id"] for row in before], [self._held(one) for one in embeddings]
+        if may_be_awaited(self._store, "update"):
+            run(self._store.update(ids, held, metadatas, documents))
+            return
+        columns = zip(ids, held, metadatas, documents, strict=True)
+        after = [{"id": i, "embedding": e, "metadata": m, "document": d} for i, e, m, d in columns]
+        run(replace_records(self._store, before, after))
+
+    def _held(self, embedding: npt.ArrayLike) -> list[Any]:
+        """Return an embedding as the store takes it: with its windows only where it knows of them."""
+        return plain(np.atleast_2d(np.asarray(embedding))[: None if self._takes_windows else 1])
+
+
+def may_be_awaited(store: object, name: str) -> bool:
+    """Whether a store has a method that is a coroutine, or a decorated one, which may be.
+
+    An ordinary function under its own name is taken for a sync one.
+    """
+    method = offered(store, name)
+    if not callable(method):
+        return False
+    function = inspect.unwrap(method)
+    return inspect.iscoroutinefunction(function) or getattr(function, "__name__", None) != name
+
+
+def plain(embedding: npt.ArrayLike) -> list[Any]:
+    """An embedding as the specification has it: a list of numbers, or several where there are several windows."""
+    windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
+    return windows[0] if len(windows) == 1 else windows
+
+
+def _in_order(rows: list[dict[str, Any]], key: str, descending: bool) -> list[dict[str, Any]]:
+    """Rows by a value of their metadata, those without one last."""
+    present = [row for row in rows if row["metadata"].get(key) is not None]
+    absent = [row for row in rows if row["metadata"].get(key) is None]
+    return sorted(present, key=lambda row: row["metadata"][key], reverse=descending) + absent
+
+
+def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
+    """Cosine of a vector with the best of a record's windows."""
+    rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
+    return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())
