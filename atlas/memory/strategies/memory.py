@@ -11,8 +11,8 @@ import numpy as np
 
 from atlas.core.errors import AtlasError, InvalidInput, LLMError, PlanOutdated
 from atlas.core.exchange import ExportedStrategy
-from atlas.core.strategy_codec import decode_strategy
 from atlas.core.operations import UNTRIED_RATE
+from atlas.core.strategy_codec import decode_strategy
 from atlas.core.types import Strategy, Task, Trajectory, Vectors
 from atlas.infra.bridge import call
 from atlas.infra.twin import twin
