@@ -14,8 +14,8 @@ from atlas.core.types import JournalEntry
 from atlas.jobs.compaction import planned_now
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.base.ranking import explain
+from atlas.memory.journal import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
 from atlas.memory.journal.importance import NOISE, REPEATED
-from atlas.memory.journal.memory import LIVE, CompactPlan, LinkSuggestion, SummaryDraft
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.entry import metadata_in
 from atlas.views.journal.refused import gate_views

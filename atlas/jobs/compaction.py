@@ -10,7 +10,7 @@ from atlas.infra.clock import SystemClock
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.maps.map import OnProgress
-from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from atlas.memory.journal import COLLECTION, CompactPlan
 from atlas.memory.system import MemorySystem
 
 KEEP_RECENT = 200

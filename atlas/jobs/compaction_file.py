@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 from atlas.core.journal_codec import TIERS
 from atlas.jobs.artefact import ArtefactFile
 from atlas.jobs.validation import check_form
-from atlas.memory.journal.compaction import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal import CompactPlan, Move, SummaryDraft
 from atlas.storage.records import Moment
 
 

@@ -14,16 +14,15 @@ from atlas.learning.composition import PipelineCompositionStrategy
 from atlas.learning.model_composition import LLMCompositionStrategy
 from atlas.learning.naming.autodoc import LLMAutoDocumenter
 from atlas.learning.strategies import StitchCompressionStrategy
+from atlas.memory import journal
 from atlas.memory.base.success_rates import EMASuccessUpdater
 from atlas.memory.concepts import memory as concepts
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience import memory as experience
 from atlas.memory.experience.extraction import SimpleExperienceExtractor
 from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.journal import conversations
-from atlas.memory.journal import memory as journal
+from atlas.memory.journal import Journal, conversations
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.memory import Journal
 from atlas.memory.strategies import memory as strategies
 from atlas.memory.strategies.induction import TemplateStrategyAbstractor
 from atlas.memory.strategies.memory import ChromaStrategyBank

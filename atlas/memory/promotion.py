@@ -14,10 +14,10 @@ from atlas.core.operations import NO_MARKS, NO_USAGE
 from atlas.core.types import Experience, JournalEntry, Outcome, Step, Strategy, Task, Trajectory, VerificationSpec
 from atlas.memory.experience.extraction import to_experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
-from atlas.memory.journal.excerpts import sentences_of
-from atlas.memory.journal.link_graph import CRASH, REFLECTION
-from atlas.memory.journal.memory import Journal, LinkGraph
+from atlas.memory.journal import Journal, LinkGraph
+from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.records import METADATA, instant, promotions_of, title_of
+from atlas.memory.journal.summaries import sentences_of
 from atlas.memory.strategies.memory import ChromaStrategyBank
 
 TASK = "task"

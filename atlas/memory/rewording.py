@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from atlas.core.journal_codec import decode_entry
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import encode_documents
-from atlas.memory.journal.memory import Journal
+from atlas.memory.journal import Journal
 from atlas.memory.journal.records import text_of, title_of
 from atlas.storage.purge import Image, Reword, read_texts
 

@@ -17,8 +17,8 @@ from atlas.core.types import Task, Trajectory, Vector
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
 from atlas.memory.attribution import TrajectoryAttribution
+from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import check_k, check_threshold
-from atlas.memory.base.retrieval import RetrievalMemory
 from atlas.memory.base.retriever import Search
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
@@ -31,8 +31,8 @@ from atlas.memory.context import (
     counter_of,
 )
 from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.memory import Journal
 from atlas.memory.outcomes import gathered, joined, outcome
 from atlas.memory.plugged import (
     Plugged,
@@ -315,7 +315,7 @@ class MemorySystemImpl:
             if isinstance(memory, Plugged):
                 return None
             known = vectors.get(id(memory.embedder))
-            search = memory.prepared(task.description, k, threshold=threshold, vector=known)
+            search = memory._prepared(task.description, k, threshold=threshold, vector=known)
             vectors[id(memory.embedder)] = search.vector if known is None else known
             return search
 
@@ -328,7 +328,7 @@ class MemorySystemImpl:
         memory = self._memories[name]
         if isinstance(memory, Plugged):
             return memory.retrieve(task, k)
-        return memory.searched(search, count_retrieval=count_retrieval)
+        return memory._searched(search, count_retrieval=count_retrieval)
 
     def _asked(
         self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
@@ -348,7 +348,7 @@ class MemorySystemImpl:
             seen = found[name]
             if isinstance(seen, Exception):
                 raise seen
-            return memory.answer(searches[name], seen, count_retrieval=count_retrieval)
+            return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
 
         return {name: outcome(answer, name, memory) for name, memory in self._memories.items()}
 
@@ -410,10 +410,10 @@ class MemorySystemImpl:
 MemorySystem = MemorySystemImpl
 
 
-def _found(memory: RetrievalMemory[Any], search: Search | Exception) -> Any:
+def _found(memory: Memory[Any], search: Search | Exception) -> Any:
     if isinstance(search, Exception):
         raise search
-    return memory.find(search)
+    return memory._find(search)
 
 
 def _result(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:

@@ -10,7 +10,7 @@ from typing import Any
 from atlas.core.errors import NotFound
 from atlas.core.types import Trajectory
 from atlas.memory.attribution import Attribution
-from atlas.memory.base.retrieval import RetrievalMemory
+from atlas.memory.base.memory import Memory
 from atlas.memory.context import SHORT_ID
 from atlas.memory.outcomes import joined, told
 from atlas.memory.plugged import Plugged
@@ -18,7 +18,7 @@ from atlas.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
-AnyMemory = RetrievalMemory[Any] | Plugged
+AnyMemory = Memory[Any] | Plugged
 """One of ours, or one of somebody else's."""
 
 

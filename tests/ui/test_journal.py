@@ -12,7 +12,7 @@ import atlas
 from atlas.jobs.artefact import CACHE
 from atlas.jobs.compaction import planned_now
 from atlas.jobs.compaction_file import CompactionFile
-from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from atlas.memory.journal import COLLECTION, CompactPlan
 from pages.components.lists.selection import Selection
 from tests.ui.conftest import Dashboard
 from tests.ui.journals import entry

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.memory import Journal
+from atlas.memory.journal import Journal
 from atlas.memory.journal.records import METADATA
 from atlas.memory.promotion import LOG
 

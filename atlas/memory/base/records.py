@@ -22,7 +22,7 @@ TRIES = 10
 T = TypeVar("T")
 
 
-class RecordMemory:
+class Records:
     """The records of one collection. Each method has an async twin, whose docstring says more."""
 
     success_updater: SuccessRateUpdater | None = None

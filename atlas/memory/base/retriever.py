@@ -40,7 +40,7 @@ MOST_CANDIDATES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked of a collection; see `RetrievalMemory.retrieve`."""
+    """What is asked of a collection; see `Memory.retrieve`."""
 
     query: str
     k: int

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
 from atlas.infra.twin import twin
+from atlas.memory.base.memory import Memory, Row
 from atlas.memory.base.records import listed
-from atlas.memory.base.retrieval import RetrievalMemory, Row
 from atlas.memory.concepts.linking import linked
 from atlas.memory.concepts.records import called_names, defined_names, from_row, needs_of
 
@@ -32,7 +32,7 @@ class ConceptUses:
     n_successes: int
 
 
-class ConceptLineage(RetrievalMemory[CodeConcept]):
+class ConceptLineage(Memory[CodeConcept]):
     """Concepts in a vector store, linked by what their code calls."""
 
     noun = "concept"

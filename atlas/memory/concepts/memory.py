@@ -26,8 +26,8 @@ from atlas.llm.budget import operation
 from atlas.memory.base.columns import columns, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
+from atlas.memory.base.memory import Weights
 from atlas.memory.base.records import retried
-from atlas.memory.base.retrieval import Weights
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
 from atlas.memory.concepts.calls import ConceptLineage, ConceptUses

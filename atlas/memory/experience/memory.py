@@ -26,8 +26,8 @@ from atlas.llm.budget import operation
 from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import to_restored
+from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retried
-from atlas.memory.base.retrieval import RetrievalMemory, Row, Weights
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
 from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
@@ -68,7 +68,7 @@ STORE_BATCH = 256
 """Attempts that are embedded and committed together by `store_many`."""
 
 
-class ChromaExperienceMemory(RetrievalMemory[Experience]):
+class ChromaExperienceMemory(Memory[Experience]):
     """Attempts at tasks, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.

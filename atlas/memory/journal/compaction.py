@@ -1,32 +1,31 @@
-"""What of a journal may be forgotten, how far and why, before anything is touched; and what is said in its place.
+"""Forgetting: which entries move to a farther tier, why, and which summaries stand for them.
 
-Pure: from what is known of each entry to a plan.
+`plan_compact` is pure: from what is known of each entry to a plan. `read_subjects` reads what it has to know, and
+`apply_compact` writes what the plan says.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from atlas.core.errors import InvalidInput
-from atlas.core.journal_codec import TIERS
+from atlas.core.codec import dump
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.operations import Usage
-from atlas.core.types import JournalEntry
-from atlas.memory.journal.context_selection import recency_of
-from atlas.memory.journal.entry_types import EntryTypes
-from atlas.memory.journal.excerpts import (
-    FEWEST_SENTENCES,
-    MOST_SENTENCES,
-    Encode,
-    central_sentences,
-    in_lines,
-    recurring_faults,
-)
-from atlas.memory.journal.importance import with_feedback
-from atlas.memory.journal.records import age_of, title_of
-from atlas.protocols.infra import Progress
+from atlas.core.types import JournalEntry, Link
+from atlas.infra.bridge import run
+from atlas.memory.base.memory import Row
+from atlas.memory.journal.contexts import SUMMARY, recency_of
+from atlas.memory.journal.entries import EntryLog
+from atlas.memory.journal.entry_types import EntryType, EntryTypes
+from atlas.memory.journal.importance import importance_of, with_feedback
+from atlas.memory.journal.records import SUMMARISED_AT, age_of, changed_row, from_row, instant, title_of, told_at
+from atlas.memory.journal.summaries import Encode, Summariser, SummaryDraft, drafts
+from atlas.protocols.infra import LLMClient, Progress
 from atlas.storage.records import NO_MOMENT, Moment
 
 HOT, WARM, COLD, ARCHIVED = TIERS
@@ -45,7 +44,8 @@ USED, LINKED = 0.5, 0.25
 
 MOST_LINKS = 4
 
-EXTRACTION = "extraction"
+BATCH = 1_000
+"""Entries that are read whole at once."""
 
 WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
 
@@ -78,26 +78,6 @@ class Move:
     """In [0, 3]: importance × recency × use × links."""
 
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryDraft:
-    """An entry that would be written, and what it stands for."""
-
-    entry_type: str
-    """Of its sources."""
-
-    first_generation: int
-    last_generation: int
-    content: str
-    source_ids: tuple[str, ...]
-    """In the order of their time; they stay, in the cold tier."""
-
-    written_by: str = EXTRACTION
-    """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
-
-    problem: str = ""
-    """Why no language model wrote it although there is one; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +127,35 @@ class CompactPlan:
         return {tier: sum(move.to_tier == tier for move in self.moves) for tier in TIERS[1:]}
 
 
+def plan(
+    log: EntryLog,
+    types: EntryTypes,
+    llm: LLMClient | None,
+    keep_recent: int,
+    keep_types: Mapping[str, int],
+    on_progress: Progress | None,
+) -> CompactPlan:
+    """Plan what to forget of a log; see `Journal.plan_compact`."""
+    log.store.write_retrievals()
+    with log.store.reading():
+        moment, subjects = log.store.moment(), read_subjects(log)
+    planned = plan_compact(
+        subjects,
+        types,
+        log.embedder.encode_batch,
+        log.clock.now(),
+        keep_recent=keep_recent,
+        keep_types=keep_types,
+        moment=moment,
+        on_progress=on_progress if llm is None else None,
+    )
+    if llm is None:
+        return planned
+    entries = {subject.entry.id: subject.entry for subject in subjects}
+    sources = [[entries[one] for one in draft.source_ids] for draft in planned.summaries]
+    return replace(planned, summaries=run(Summariser(llm).written_all(planned.summaries, sources, on_progress)))
+
+
 def plan_compact(
     subjects: Sequence[Subject],
     types: EntryTypes,
@@ -186,13 +195,71 @@ def plan_compact(
             kept[reason] = count
     return CompactPlan(
         moves=tuple(moved),
-        summaries=tuple(_summaries(groups, encode, on_progress)),
+        summaries=tuple(drafts([[one.entry for one in group] for group in groups], encode, on_progress)),
         n_total=len(subjects),
         kept=dict(kept),
         keep_recent=keep_recent,
         keep_types=dict(keep_types or {}),
         moment=moment,
     )
+
+
+def read_subjects(log: EntryLog) -> list[Subject]:
+    """Return all that forgetting has to know of a journal's entries, newest first; of their vectors nothing."""
+    rows = log.store.scan(order_by="created_at", descending=True)
+    ids = [row["id"] for row in rows]
+    usage, marks = log.store.usage(ids), log.store.marks(ids)
+    linking = Counter(
+        target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
+    )
+    entries = [entry for start in range(0, len(ids), BATCH) for entry in log.get(ids[start : start + BATCH])]
+    summaries = _summary_of_each(entries)
+    return [
+        Subject(
+            entry=entry,
+            usage=usage[entry.id],
+            is_pinned=marks[entry.id].pinned,
+            n_linking=linking[entry.id],
+            summary=summaries.get(entry.id),
+        )
+        for entry in entries
+    ]
+
+
+def check_compact(log: EntryLog, plan: CompactPlan) -> None:
+    """Raise `PlanOutdated` where an entry that a plan touches has changed, is gone, or is pinned now."""
+    concerned = plan.touched
+    with log.store.reading():
+        n_gone = len(set(concerned) - log.store.present(concerned))
+        n_pinned = sum(marks.pinned for marks in log.store.marks(concerned).values())
+        if n_gone:
+            raise PlanOutdated(
+                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
+            )
+        if n_pinned:
+            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
+        log.store.check_unchanged(concerned, plan.moment)
+
+
+def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
+    """Do exactly what a plan says, as one operation; return its id.
+
+    Args:
+        kind: The type of summaries.
+
+    Raises:
+        PlanOutdated: See `check_compact`; nothing was done.
+    """
+    reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
+    scoped = log.within("compact", reason)
+    check_compact(log, plan)
+    rows = log.store.get([move.id for move in plan.moves])
+    tiers = {move.id: move.to_tier for move in plan.moves}
+    moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
+    if moved:
+        scoped.rewrite(moved, plan.moment, "compact", reason)
+    scoped.add([_summary_entry(log, draft, kind) for draft in plan.summaries])
+    return scoped.store.operation_id
 
 
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
@@ -232,7 +299,7 @@ def _kept(
 def _is_past(subject: Subject, types: EntryTypes, now: datetime) -> bool:
     """Whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
     is_low = TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
-    return is_low and subject.summary is None and subject.entry.entry_type != "summary"
+    return is_low and subject.summary is None and subject.entry.entry_type != SUMMARY
 
 
 def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
@@ -292,28 +359,38 @@ def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
     return [group for _, group in sorted(groups.items()) if len(group) >= FEWEST]
 
 
-def _summaries(
-    groups: Sequence[Sequence[Subject]], encode: Encode, on_progress: Progress | None
-) -> Iterator[SummaryDraft]:
-    most = max(FEWEST_SENTENCES, MOST_SENTENCES // max(1, len(groups)))
-    for number, group in enumerate(groups, start=1):
-        yield _summary(group, encode, most)
-        if on_progress:
-            on_progress(number, len(groups))
-
-
-def _summary(group: Sequence[Subject], encode: Encode, most: int) -> SummaryDraft:
-    entries = [subject.entry for subject in group]
-    generations = [entry.generation for entry in entries]
-    first, last = min(generations), max(generations)
-    texts = [entry.content for entry in entries]
-    faults = recurring_faults(texts)
-    said = [*([faults] if faults else []), *central_sentences(texts, encode, most=most)]
-    head = f"Generations {first} to {last}, {len(entries)} entries of type {entries[0].entry_type}:"
-    return SummaryDraft(
-        entry_type=entries[0].entry_type,
-        first_generation=first,
-        last_generation=last,
-        content=in_lines(head, said),
-        source_ids=tuple(entry.id for entry in entries),
+def _summary_entry(log: EntryLog, draft: SummaryDraft, kind: EntryType) -> JournalEntry:
+    """Return the entry that stands for others, in the log where the last of them is."""
+    [last] = log.get(draft.source_ids[-1:])
+    return JournalEntry(
+        id=_summary_id(draft),
+        entry_type=SUMMARY,
+        content=draft.content,
+        generation=draft.last_generation,
+        created_at=last.created_at,
+        importance=importance_of(kind, draft.content),
+        metadata={
+            "of_type": draft.entry_type,
+            "first_generation": draft.first_generation,
+            "last_generation": draft.last_generation,
+            "written_by": draft.written_by,
+            SUMMARISED_AT: instant(log.clock.now()),
+            **({"not_by_model": draft.problem} if draft.problem else {}),
+        },
+        links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
     )
+
+
+def _summary_id(draft: SummaryDraft) -> str:
+    """Return one id for all summaries of the same entries, so that processes which compact at once write one."""
+    return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
+
+
+def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
+    """Return the latest summary that stands for each entry, by the id of the entry."""
+    return {link.target_id: e for e in sorted(entries, key=told_at) for link in e.links if link.type == "summarises"}
+
+
+def _targets(row: Row, link_type: str) -> Sequence[str]:
+    held: Sequence[str] = row["metadata"].get(link_type, ())
+    return held

@@ -15,7 +15,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.columns import Entry, columns
 from atlas.memory.base.latest import newest, place_after_all
-from atlas.memory.base.retrieval import RetrievalMemory, Row, Weights
+from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded_content, stored_instant
@@ -44,7 +44,7 @@ class Turn:
     created_at: datetime
 
 
-class Conversations(RetrievalMemory[Turn]):
+class Conversations(Memory[Turn]):
     """The turns of conversations, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.

@@ -1,27 +1,20 @@
-"""The two gates before a journal's entries, what they keep out, and letting it in; as coroutines."""
+"""The two gates before a journal's entries, what they keep out, and letting it in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound
-from atlas.core.journal_codec import check_given, checked_entry
-from atlas.core.settings import RankingWeights
-from atlas.core.types import JournalEntry, Link
-from atlas.infra.clock import SystemClock
-from atlas.infra.twin import twin
-from atlas.memory.base.latest import place_after_all
-from atlas.memory.base.retrieval import Row, Weights
-from atlas.memory.journal.entries import COLLECTION, AnyStore, JournalEntries
-from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, importance_of, noise, repeated
-from atlas.memory.journal.records import PLACED_AT, from_row, instant, to_entry, with_own
-from atlas.protocols.infra import Clock, Embedder, LLMClient
-from atlas.storage.plain.collection import backing
+from atlas.core.types import JournalEntry
+from atlas.memory.base.columns import Backing
+from atlas.memory.base.memory import Row
+from atlas.memory.journal.entries import EntryLog
+from atlas.memory.journal.entry_types import EntryType
+from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, noise, repeated
+from atlas.memory.journal.records import from_row, to_entry
 
 REFUSED_COLLECTION = "atlas_journal_refused"
 
@@ -79,163 +72,88 @@ class Refusals:
     """The last ones, newest first."""
 
 
-class GatedEntries(JournalEntries):
-    """The lines of an agent's log, of which two gates keep out what tells nothing or nothing new."""
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Both gates of one journal, and the collection of what they keep out."""
 
-    def __init__(
-        self,
-        embedder: Embedder,
-        vector_store: AnyStore,
-        refused_store: AnyStore | None = None,
-        collection_name: str = COLLECTION,
-        *,
-        keep_noise: bool | None = None,
-        keep_repetitions: bool | None = None,
-        llm: LLMClient | None = None,
-        types: EntryTypes | None = None,
-        weights: Weights = RankingWeights(),
-        clock: Clock = SystemClock(),
-    ) -> None:
-        """Open a journal.
+    refused: Backing | None
+    """Keeps what is refused; without one both gates are off, so that nothing goes without trace."""
 
-        Args:
-            refused_store: Keeps what the gates refuse. Without one both gates are off: nothing goes without trace.
-            keep_noise: Whether entries that tell nothing are written as well; None for what `switch_gate` said last.
-            keep_repetitions: Whether entries that say what one of the latest of their type says are written as well;
-                None for what `switch_gate` said last.
-            llm: A language model, which writes the summaries of what is forgotten.
-            types: Those that it knows; None for the built-in ones and those that were registered with its store.
-        """
-        super().__init__(embedder, vector_store, collection_name, llm=llm, types=types, weights=weights, clock=clock)
-        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension)
-        self.keep_noise = keep_noise
-        self.keep_repetitions = keep_repetitions
+    keep_noise: bool | None
+    """None for what the store says."""
 
-    def gates(self) -> tuple[Gate, ...]:
-        """Both gates as they are now, that for noise first."""
-        return self._gates(self._store.kept())
+    keep_repetitions: bool | None
+    """None for what the store says."""
 
-    def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
-
-        Args:
-            name: `noise` or `near-duplicate`.
-
-        Raises:
-            InvalidInput: There is no such gate.
-        """
-        if name not in GATES:
-            raise InvalidInput(f"a gate should be one of {', '.join(GATES)}, but is {name!r}")
-        self._store.keep(KEPT + name, ON if is_on else OFF)
-
-    def add(
-        self,
-        entry_type: str,
-        content: str,
-        *,
-        generation: int,
-        importance: float | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        links: Sequence[Link | tuple[str, str]] = (),
-    ) -> str | None:
-        """Write an entry; its id, or None where a gate kept it out: `rejected` says why.
-
-        Args:
-            importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
-            links: To entries that are there, each as a type and an id.
-
-        Raises:
-            InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
-            NotFound: An entry that it is linked to is not there.
-        """
-        check_given(entry_type, content, metadata, links)
-        kept = self._recall()
-        kind, now = self.types[entry_type], self._clock.now()
-        place = place_after_all(self._store, instant(now))
-        entry = checked_entry(
-            JournalEntry(
-                entry_type=entry_type,
-                content=content,
-                generation=generation,
-                created_at=now,
-                importance=importance_of(kind, content, metadata or {}) if importance is None else importance,
-                metadata=with_own(metadata or {}, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
-                links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
-            )
-        )
-        to_entry(entry)  # whatever cannot be kept is refused before a gate would
-        self._check_there([link.target_id for link in entry.links])
-        refusal = self._refusal(entry, kind, kept)
-        if refusal is not None:
-            self._keep_out(entry, refusal)
-            return None
-        return self.add_entries([entry])[0]
-
-    aadd = twin(add)
-
-    def rejected(self, limit: int = 20) -> Refusals:
-        """What the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
-        if self._refused is None:
-            return Refusals(n_total=0, by_gate={}, latest=())
-        rows = self._refused.scan(order_by="created_at", descending=True, limit=limit)
-        by_gate = self._refused.count_by("gate")
-        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
-
-    arejected = twin(rejected)
-
-    def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then; its id. Undone, it is kept out again.
-
-        Raises:
-            NotFound: No such entry was kept out.
-        """
-        rows = self._refused.get([refused_id]) if self._refused else []
-        if not rows or self._refused is None:
-            raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
-        scoped = self if self.operation_id else self.within("store", ACCEPTED)
-        added = scoped.add_entries([from_row(rows[0])])
-        self._refused.within("store", ACCEPTED, scoped.operation_id).delete([refused_id])
-        return added[0] if added else refused_id
-
-    aaccept = twin(accept)
-
-    # Steps of the above
-
-    def _gates(self, kept: Mapping[str, str]) -> tuple[Gate, ...]:
-        """The gates, given what the store keeps: the caller's word goes before the store's, and that before none."""
+    def states(self, kept: Mapping[str, str]) -> tuple[Gate, ...]:
+        """Return the gates, given what the store keeps: the caller's word goes before the store's."""
         return tuple(
-            self._gate(name, keeps, kept.get(KEPT + name))
+            self._state(name, keeps, kept.get(KEPT + name))
             for name, keeps in zip(GATES, (self.keep_noise, self.keep_repetitions), strict=True)
         )
 
-    def _gate(self, name: str, keeps: bool | None, said: str | None) -> Gate:
-        if self._refused is None:
-            return Gate(name=name, is_on=False, said_by="no store")
-        if keeps is not None:
-            return Gate(name=name, is_on=not keeps, said_by="caller")
-        return Gate(name=name, is_on=said != OFF, said_by="store" if said in (ON, OFF) else "default")
-
-    def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str]) -> Refusal | None:
-        """Why an entry should be kept out, if it should and can."""
-        is_on = {gate.name: gate.is_on and kind.is_gated for gate in self._gates(kept)}
-        found = noise(entry.content) if is_on[NOISE] else None
-        if found is not None or not is_on[REPEATED]:
-            return found
-        rows = self._store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
-        alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
-        return repeated(entry, self.get_many(alike))
-
-    def _keep_out(self, entry: JournalEntry, refusal: Refusal) -> None:
-        assert self._refused is not None
+    def keep_out(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> bool:
+        """Keep an entry among what was refused, with the reason, if a gate refuses it; return whether one does."""
+        refusal = self._refusal(entry, kind, kept, log)
+        if refusal is None or self.refused is None:
+            return False
         metadata = {
             **to_entry(entry).metadata,
             "gate": refusal.gate,
             "reason": refusal.reason,
             "like_id": refusal.like_id,
         }
-        direction = np.eye(1, self.embedder.dimension, dtype=np.float32)[0]  # nobody looks for it by meaning
-        self._refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
+        direction = np.eye(1, log.embedder.dimension, dtype=np.float32)[0]  # nobody looks for it by meaning
+        self.refused.within("refuse", refusal.reason).add([entry.id], [direction], [metadata], [entry.content])
+        return True
+
+    def rejected(self, limit: int) -> Refusals:
+        """Return what was kept out: how many for which reason, and the latest of them."""
+        if self.refused is None:
+            return Refusals(n_total=0, by_gate={}, latest=())
+        with self.refused.reading():
+            rows = self.refused.scan(order_by="created_at", descending=True, limit=limit)
+            by_gate = self.refused.count_by("gate")
+        return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
+
+    def accept(self, refused_id: str, log: EntryLog) -> str:
+        """Write what was kept out into a log; return its id, or raise `NotFound`."""
+        rows = self.refused.get([refused_id]) if self.refused else []
+        if not rows or self.refused is None:
+            raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")
+        scoped = log.within("store", ACCEPTED)
+        added = scoped.add([from_row(rows[0])])
+        self.refused.within("store", ACCEPTED, scoped.store.operation_id).delete([refused_id])
+        return added[0] if added else refused_id
+
+    def _refusal(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> Refusal | None:
+        """Return why an entry should be kept out, if it should and can."""
+        is_on = {gate.name: gate.is_on and kind.is_gated for gate in self.states(kept)}
+        found = noise(entry.content) if is_on[NOISE] else None
+        if found is not None or not is_on[REPEATED]:
+            return found
+        with log.store.reading():
+            rows = log.store.scan(order_by="created_at", descending=True, limit=N_LOOKED_AT)
+            alike = [row["id"] for row in rows if row["metadata"]["entry_type"] == entry.entry_type][:N_COMPARED]
+            return repeated(entry, log.get(alike))
+
+    def _state(self, name: str, keeps: bool | None, said: str | None) -> Gate:
+        if self.refused is None:
+            return Gate(name=name, is_on=False, said_by="no store")
+        if keeps is not None:
+            return Gate(name=name, is_on=not keeps, said_by="caller")
+        return Gate(name=name, is_on=said != OFF, said_by="store" if said in (ON, OFF) else "default")
+
+
+def kept_switch(name: str, is_on: bool) -> tuple[str, str]:
+    """Return the name and the text under which a store keeps whether a gate is on.
+
+    Raises:
+        InvalidInput: There is no such gate.
+    """
+    if name not in GATES:
+        raise InvalidInput(f"a gate should be one of {', '.join(GATES)}, but is {name!r}")
+    return KEPT + name, ON if is_on else OFF
 
 
 def _refused_entry(row: Row) -> RefusedEntry:

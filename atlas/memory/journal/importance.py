@@ -13,8 +13,20 @@ from typing import Any
 from atlas.core.operations import Usage
 from atlas.core.types import JournalEntry
 from atlas.memory.journal.entry_types import EntryType
-from atlas.memory.journal.scores import MIDDLING, score_of
 from atlas.storage.text.analyzer import CJK_RUN
+
+SCORE = "score"
+"""The key of an entry's metadata, and the word in its text, before a score."""
+
+MOST_SCORE = 100.0
+"""The highest number that is taken for a score."""
+
+MIDDLING = 0.5
+"""What an entry without a score counts as."""
+
+_NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
+_WRITTEN = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
+_IN_TEXT = re.compile(rf"\b{SCORE}\b[\"']?\s*(?:[:=]|is|of)?\s*(?={_NUMBER})", re.IGNORECASE)
 
 NOISE, REPEATED = "noise", "near-duplicate"
 
@@ -49,7 +61,7 @@ _FAILED = re.compile(r"\b(?:not solved|fail\w*|error|exception|traceback|timed? 
 _ADVICE = re.compile(r"\b(?:should|must|never|always|because|instead|root cause|fix\w*|learned)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[^\W\d]+")
 _NAME = re.compile(r"\w+")
-_NUMBER = re.compile(r"-?\d+(?:[.,:]\d+)*")
+_NUMBERS = re.compile(r"-?\d+(?:[.,:]\d+)*")
 _COUNTER = re.compile(
     r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
 )
@@ -134,7 +146,7 @@ def _shared(content: str, other: str) -> float:
 
 def _numbers(text: str) -> list[str]:
     """The numbers of a text in their order, without those that tell nothing."""
-    return _NUMBER.findall(_COUNTER.sub(" ", text))
+    return _NUMBERS.findall(_COUNTER.sub(" ", text))
 
 
 def _negations(words: Sequence[str]) -> Counter[str]:
@@ -148,3 +160,33 @@ def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
 
 def _overlap(one: Set[object], other: Set[object]) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
+
+
+def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
+    """The score that an entry names, in [0, 100], higher being better; None where it names none, or an odd one.
+
+    That of the metadata counts before that of the text, such as `Score: 0.95`, of which the last is taken. `95 %` and
+    `19/20` are shares. Other numbers are compared as they are, whether an agent counts to 1, 10 or 100.
+    """
+    given = _value(metadata.get(SCORE))
+    if given is not None:
+        return given
+    told = [_read(content, match.end()) for match in _IN_TEXT.finditer(content)]
+    return next((score for score in reversed(told) if score is not None), None)
+
+
+def _value(given: Any) -> float | None:
+    if isinstance(given, str):
+        return _read(given.strip(), 0)
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return given * 1.0 if 0 <= given <= MOST_SCORE else None  # compared first: a huge whole number is no float
+
+
+def _read(text: str, start: int) -> float | None:
+    written = _WRITTEN.match(text, start)
+    if written is None:
+        return None
+    number, percent, whole = written.groups()
+    score = float(number) / (100.0 if percent else float(whole or 1) or math.nan)
+    return score if 0 <= score <= MOST_SCORE else None

@@ -1,182 +1,198 @@
-"""The links between the entries of a journal, as coroutines: written with the entries, followed both ways."""
+"""The links between the entries of a journal: followed both ways, suggested, changed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, TIERS, check_link_type
-from atlas.core.types import JournalEntry, Link
-from atlas.infra.twin import twin
+from atlas.core.types import JournalEntry, Link, Vectors
 from atlas.memory.base.columns import first_vectors
-from atlas.memory.base.records import retried
-from atlas.memory.journal.gates import GatedEntries
-from atlas.memory.journal.link_graph import CRASH, REFLECTION, Edge, LinkGraph, LinkSuggestion, suggest_fixes
-from atlas.memory.journal.records import (
-    PROMOTED_TO,
-    REFUSED_LINKS,
-    changed_row,
-    from_row,
-    promotions_of,
-    refusals_of,
-)
+from atlas.memory.journal.entries import EntryLog
+from atlas.memory.journal.entry_types import EntryTypes
+from atlas.memory.journal.records import PROMOTED_TO, REFUSED_LINKS, promotions_of, refusals_of
+
+CRASH, REFLECTION = "crash_log", "reflection"
+
+NEAR = 0.45
+"""Cosine from which a later reflection may be about a crash."""
+
+WITHIN_GENERATIONS = 20
+"""How many generations later the reflection may be that solved a crash."""
+
+MOST_PER_CRASH = 3
 
 MOST_COMPARED = 2_000
 """Latest crashes, and latest reflections, among which links are looked for."""
 
 
-class LinkedEntries(GatedEntries):
-    """A journal whose entries say what they have to do with one another."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A link, as it stands in a graph."""
 
-    def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Say how one entry is related to another; the first with its links. Saying it again changes nothing.
+    source_id: str
+    type: str
+    target_id: str
 
-        Args:
-            link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
-        Raises:
-            NotFound: One of them is not there.
-            InvalidInput: There is no such type, or both are one.
-        """
-        check_link_type(link_type)
-        self._check_there([source_id, target_id])
-        if source_id == target_id:
-            raise InvalidInput(f"entry {source_id!r} should be linked to another one, not to itself")
-        added = Link(link_type, target_id)
-        return self._with_links(source_id, lambda links: [*links, added], "link")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkGraph:
+    """What can be reached from an entry by links, in either direction."""
 
-    alink = twin(link)
+    entries: tuple[JournalEntry, ...]
+    """Nearest first, without the one that was asked about."""
 
-    def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links from one entry to another back, those of a type or all; the first with those that it has left.
+    depths: Mapping[str, int]
+    """How many links away each is, by id."""
 
-        Raises:
-            NotFound: The first is not there.
-        """
+    edges: tuple[Edge, ...]
+    """The links among them and with the one that was asked about."""
 
-        def others(links: Sequence[Link]) -> list[Link]:
-            return [link for link in links if link.target_id != target_id or link_type not in (None, link.type)]
 
-        return self._with_links(source_id, others, "unlink")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSuggestion:
+    """A link that somebody may want, for a person to accept or to refuse."""
 
-    aunlink = twin(unlink)
+    source_id: str
+    type: str
+    target_id: str
+    similarity: float
+    """Cosine of the two, in [-1, 1]."""
 
-    def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """What can be reached from an entry over so many links, whichever way they point; deleted ones are left out.
+    reason: str
 
-        Raises:
-            NotFound: It is not there.
-            InvalidInput: The depth is less than 1.
-        """
-        if depth < 1:
-            raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
-        self._row(entry_id)
-        depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
-        for level in range(1, depth + 1):
-            edges |= dict.fromkeys(self._edges_of(waiting))
-            ends = [end for edge in edges for end in (edge.source_id, edge.target_id)]
-            waiting = [end for end in dict.fromkeys(ends) if end not in depths]
-            depths |= dict.fromkeys(waiting, level)
-            if not waiting:
-                break
-        entries = self.get_many([found for found in depths if found != entry_id])
-        edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # also among the farthest
-        there = {entry_id, *(entry.id for entry in entries)}
-        return LinkGraph(
-            entries=tuple(entries),
-            depths={found: depths[found] for found in depths if found in there},
-            edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= there),
-        )
 
-    alinked = twin(linked)
+def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
+    """Return what can be reached from an entry over so many links; see `Journal.linked`."""
+    if depth < 1:
+        raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
+    with log.store.reading():
+        log.check_there([entry_id])
+        depths, edges = _reached(log, entry_id, depth)
+        entries = log.get([found for found in depths if found != entry_id])
+    edges |= dict.fromkeys(edge for entry in entries for edge in _edges_from(entry))  # also among the farthest
+    there = {entry_id, *(entry.id for entry in entries)}
+    return LinkGraph(
+        entries=tuple(entries),
+        depths={found: depths[found] for found in depths if found in there},
+        edges=tuple(edge for edge in edges if {edge.source_id, edge.target_id} <= there),
+    )
 
-    def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
-        """Which later reflections may tell how which crashes were solved, the most alike first; nothing is written.
 
-        Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
-        out. `link` accepts one.
-        """
+def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
+    """Return the links from open crashes to what may tell how they were solved; see `Journal.suggest_links`."""
+    with log.store.reading():
         crashes, reflections = [
-            self.recent(MOST_COMPARED, self.types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
+            log.recent(MOST_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
         ]
         fixes = {crash.id: {link.target_id for link in crash.links if link.type == "fixed_by"} for crash in crashes}
-        there = self._store.present(list(set().union(*fixes.values())))
+        there = log.store.present(list(set().union(*fixes.values())))
         open_crashes = [crash for crash in crashes if not fixes[crash.id] & there]
         vectors = [
-            first_vectors([entry.id for entry in entries], self._store, self.embedder.dimension)
+            first_vectors([entry.id for entry in entries], log.store, log.embedder.dimension)
             for entries in (open_crashes, reflections)
         ]
-        return suggest_fixes(open_crashes, reflections, *vectors)[: max(limit, 0)]
+    return suggest_fixes(open_crashes, reflections, *vectors)
 
-    asuggest_links = twin(suggest_links)
 
-    def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Make a suggested link; the entry that has it now."""
-        return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
+def suggest_fixes(
+    crashes: Sequence[JournalEntry], reflections: Sequence[JournalEntry], crash_vectors: Vectors, others: Vectors
+) -> list[LinkSuggestion]:
+    """Which reflections may tell how which crashes were solved: written since, and about the same; nearest first.
 
-    aaccept_link = twin(accept_link)
+    Args:
+        crashes: Without those that are known to be solved.
+        crash_vectors: One for each crash.
+        others: One for each reflection.
+    """
+    similarities = crash_vectors @ others.T
+    found = []
+    for row, crash in enumerate(crashes):
+        of_crash = [
+            _suggestion(crash, reflection, float(similarities[row, column]))
+            for column, reflection in enumerate(reflections)
+            if similarities[row, column] >= NEAR and _may_solve(crash, reflection)
+        ]
+        found += sorted(of_crash, key=lambda suggestion: -suggestion.similarity)[:MOST_PER_CRASH]
+    return sorted(found, key=lambda suggestion: -suggestion.similarity)
 
-    def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Never suggest this link again.
 
-        Raises:
-            NotFound: The entry that it would go from is not there.
-        """
-        refused = f"{suggestion.type}:{suggestion.target_id}"
+def _may_solve(crash: JournalEntry, reflection: JournalEntry) -> bool:
+    if crash.created_at is None or reflection.created_at is None or reflection.created_at < crash.created_at:
+        return False
+    is_near = 0 <= reflection.generation - crash.generation <= WITHIN_GENERATIONS
+    return is_near and f"fixed_by:{reflection.id}" not in refusals_of(crash)
 
-        def refusing(entry: JournalEntry) -> JournalEntry:
-            return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
-        retried(lambda: self._change(suggestion.source_id, refusing, "refuse a link"))
+def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float) -> LinkSuggestion:
+    later = reflection.generation - crash.generation
+    when = "in the same generation" if not later else f"{later} generation{'s' if later > 1 else ''} later"
+    return LinkSuggestion(
+        source_id=crash.id,
+        type="fixed_by",
+        target_id=reflection.id,
+        similarity=similarity,
+        reason=f"a reflection {when} is about the same (similarity {similarity:.2f})",
+    )
 
-    arefuse_link = twin(refuse_link)
 
-    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Say of entries what they became a part of.
+def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> JournalEntry:
+    """Link an entry to another; return the first. See `Journal.link`."""
+    check_link_type(link_type)
+    log.check_there([source_id, target_id])
+    if source_id == target_id:
+        raise InvalidInput(f"entry {source_id!r} should be linked to another one, not to itself")
+    added = Link(link_type, target_id)
+    return log.change(source_id, lambda entry: _with_links(entry, [*entry.links, added]), "link")
 
-        Args:
-            name: Such as `experience:id`.
 
-        Raises:
-            NotFound: One of them is not there.
-        """
+def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
+    """Take links of a type, or all, from one entry to another back; return the first."""
 
-        def noting(entry: JournalEntry) -> JournalEntry:
-            return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
+    def others(entry: JournalEntry) -> JournalEntry:
+        kept = [one for one in entry.links if one.target_id != target_id or link_type not in (None, one.type)]
+        return _with_links(entry, kept)
 
-        for entry_id in entry_ids:
-            retried(partial(self._change, entry_id, noting, "promote"))
+    return log.change(source_id, others, "unlink")
 
-    anote_promotion = twin(note_promotion)
 
-    def _edges_of(self, ids: Sequence[str]) -> list[Edge]:
-        """The links from these entries and those to them."""
-        naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
-        rows = [*self._store.peek(ids), *self._store.scan(naming)]
-        among = set(ids)
-        edges = [edge for row in rows for edge in _edges(row["id"], row["metadata"])]
-        return [edge for edge in edges if edge.source_id in among or edge.target_id in among]
+def refusing(suggestion: LinkSuggestion, entry: JournalEntry) -> JournalEntry:
+    """Return an entry with a note that a link from it was refused."""
+    refused = f"{suggestion.type}:{suggestion.target_id}"
+    return _listing(entry, REFUSED_LINKS, [*refusals_of(entry), refused])
 
-    def _with_links(
-        self, source_id: str, change: Callable[[Sequence[Link]], Sequence[Link]], kind: str
-    ) -> JournalEntry:
-        def changed(entry: JournalEntry) -> JournalEntry:
-            return replace(entry, links=tuple(dict.fromkeys(change(entry.links))))
 
-        return retried(lambda: self._change(source_id, changed, kind))
+def promoted(name: str, entry: JournalEntry) -> JournalEntry:
+    """Return an entry with a note of what it became a part of, such as `experience:id`."""
+    return _listing(entry, PROMOTED_TO, [*promotions_of(entry), name])
 
-    def _change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Write what becomes of an entry, unless nothing does."""
-        moment = self._store.moment()
-        row = self._row(entry_id)
-        before = from_row(row)
-        changed = change(before)
-        if changed != before:
-            self._rewrite([changed_row(row, changed)], moment, kind, "")
-        return changed
+
+def _with_links(entry: JournalEntry, links: Sequence[Link]) -> JournalEntry:
+    return replace(entry, links=tuple(dict.fromkeys(links)))
+
+
+def _reached(log: EntryLog, entry_id: str, depth: int) -> tuple[dict[str, int], dict[Edge, None]]:
+    """Return how many links away each entry is that can be reached, by id, and the links on the way."""
+    depths, edges, waiting = {entry_id: 0}, dict[Edge, None](), [entry_id]
+    for level in range(1, depth + 1):
+        edges |= dict.fromkeys(_edges_of(log, waiting))
+        ends = [end for edge in edges for end in (edge.source_id, edge.target_id)]
+        waiting = [end for end in dict.fromkeys(ends) if end not in depths]
+        depths |= dict.fromkeys(waiting, level)
+        if not waiting:
+            break
+    return depths, edges
+
+
+def _edges_of(log: EntryLog, ids: Sequence[str]) -> list[Edge]:
+    """Return the links from these entries and those to them."""
+    naming = {"$or": [{name: {"$in": list(ids)}} for name in LINK_TYPES]}
+    rows = [*log.store.peek(ids), *log.store.scan(naming)]
+    among = set(ids)
+    edges = [edge for row in rows for edge in _edges(row["id"], row["metadata"])]
+    return [edge for edge in edges if edge.source_id in among or edge.target_id in among]
 
 
 def _listing(entry: JournalEntry, key: str, names: Sequence[str]) -> JournalEntry:

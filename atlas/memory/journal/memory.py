@@ -2,82 +2,276 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
-from atlas.core.codec import dump
-from atlas.core.errors import PlanOutdated
-from atlas.core.journal_codec import LINK_TYPES
+from atlas.core.journal_codec import TIERS, check_given
+from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
-from atlas.infra.bridge import run
+from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
+from atlas.memory.base.columns import Backing
+from atlas.memory.base.edits import Editable, check_changes
+from atlas.memory.base.latest import place_after_all
+from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.records import retried
-from atlas.memory.base.retrieval import Row
-from atlas.memory.journal.compaction import CompactPlan, Move, Subject, SummaryDraft, plan_compact
-from atlas.memory.journal.context_selection import (
-    EVOLUTION,
-    TASK,
-    TASK_GENERATION,
-    Quotas,
-    checked_limit,
-    chosen,
-    value_of,
-)
-from atlas.memory.journal.entries import COLLECTION, LIVE
-from atlas.memory.journal.gates import ACCEPTED, GATES, REFUSED_COLLECTION, Gate, Refusals, RefusedEntry
-from atlas.memory.journal.importance import SCORED, importance_of
-from atlas.memory.journal.link_graph import Edge, LinkGraph, LinkSuggestion
-from atlas.memory.journal.links import LinkedEntries
-from atlas.memory.journal.records import SUMMARISED_AT, changed_row, from_row, instant, told_at
-from atlas.memory.journal.scores import MIDDLING, SCORE, score_of
-from atlas.memory.journal.summaries import Summariser
-from atlas.protocols.infra import LLMClient, Progress
-from atlas.storage.collection import Collection
+from atlas.memory.journal import compaction, links
+from atlas.memory.journal.compaction import CompactPlan
+from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
+from atlas.memory.journal.entries import LIVE, NOUN, EntryLog
+from atlas.memory.journal.entry_types import EntryType, EntryTypes, kept_as
+from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
+from atlas.memory.journal.importance import importance_of
+from atlas.memory.journal.links import LinkGraph, LinkSuggestion
+from atlas.memory.journal.records import as_protea, from_row, instant, new_entry
+from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
+from atlas.storage.plain.collection import backing
 
-__all__ = [
-    "ACCEPTED",
-    "COLLECTION",
-    "GATES",
-    "LIVE",
-    "REFUSED_COLLECTION",
-    "CompactPlan",
-    "Edge",
-    "Gate",
-    "Journal",
-    "LinkGraph",
-    "LinkSuggestion",
-    "Move",
-    "Refusals",
-    "RefusedEntry",
-    "SummaryDraft",
-]
+COLLECTION = "atlas_journal"
 
-BATCH = 1_000
-"""Entries that are read whole at once."""
-
-N_CONSIDERED = 200
-"""Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
-many of each, as they come from an index, which takes no longer in a long journal."""
-
-DIRECTIVE, SUMMARY = "directive", "summary"
-
-BY_VALUE = (SCORED, SUMMARY)
-"""The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
+EDITABLE: Editable = {
+    "content": str,
+    "generation": int,
+    "importance": (int, float),
+    "metadata": Mapping,
+    "tier": str,
+}
 
 
-class Journal(LinkedEntries):
-    """The log of an agent, in a vector store.
+class Journal(Memory[JournalEntry]):
+    """The log of an agent, in a vector store. Each method has an async twin, with an `a` before its name."""
 
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    noun = NOUN
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        vector_store: VectorStore | Backing,
+        refused_store: VectorStore | Backing | None = None,
+        collection_name: str = COLLECTION,
+        *,
+        keep_noise: bool | None = None,
+        keep_repetitions: bool | None = None,
+        llm: LLMClient | None = None,
+        types: EntryTypes | None = None,
+        weights: Weights = RankingWeights(),
+        clock: Clock = SystemClock(),
+    ) -> None:
+        """Open a journal.
+
+        Args:
+            refused_store: Keeps what the gates refuse. Without one both gates are off: nothing goes without trace.
+            keep_noise: Whether entries that tell nothing are written as well; None for what `switch_gate` said last.
+            keep_repetitions: Whether entries that say what one of the latest of their type says are written as well;
+                None for what `switch_gate` said last.
+            llm: A language model, which writes the summaries of what is forgotten.
+            types: Those that it knows; None for the built-in ones and those that were registered with its store.
+        """
+        super().__init__(embedder, vector_store, collection_name, weights, clock)
+        self._refused = None if refused_store is None else backing(refused_store, self.embedder.dimension)
+        self.keep_noise = keep_noise
+        self.keep_repetitions = keep_repetitions
+        self.llm = llm
+        self.types = types or EntryTypes(self._store.kept())
+
+    def register_type(
+        self,
+        name: str,
+        importance: float,
+        half_life_days: float | None = 60.0,
+        *,
+        is_gated: bool = True,
+        counts_as: str = "",
+    ) -> None:
+        """Take entries of one more type, or treat those of a type differently from now on; the store keeps it.
+
+        Args:
+            importance: Of an entry of whose content nothing is known, in [0, 1].
+            half_life_days: After how long one that nobody used is worth half; None for what is never forgotten.
+            is_gated: Whether noise and repetitions of this type are kept out.
+            counts_as: A type in whose place contexts take it.
+
+        Raises:
+            InvalidInput: One of them is impossible.
+        """
+        registered = EntryType(
+            name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
+        )
+        self.types.register(registered)
+        key, text = kept_as(registered)
+        if self._store.kept().get(key) != text:
+            self._store.keep(key, text)
+
+    # Gates
+
+    def gates(self) -> tuple[Gate, ...]:
+        """Return both gates as they are now, that for noise first."""
+        return self._gates.states(self._store.kept())
+
+    def switch_gate(self, name: str, is_on: bool) -> None:
+        """Switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
+
+        Args:
+            name: `noise` or `near-duplicate`.
+
+        Raises:
+            InvalidInput: There is no such gate.
+        """
+        self._store.keep(*kept_switch(name, is_on))
+
+    def rejected(self, limit: int = 20) -> Refusals:
+        """Return what the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
+        return self._gates.rejected(limit)
+
+    arejected = twin(rejected)
+
+    def accept(self, refused_id: str) -> str:
+        """Write what a gate kept out, as it would have been written then; return its id.
+
+        Undone, it is kept out again.
+
+        Raises:
+            NotFound: No such entry was kept out.
+        """
+        return self._gates.accept(refused_id, self._log)
+
+    aaccept = twin(accept)
+
+    # Writing
+
+    def add(
+        self,
+        entry_type: str,
+        content: str,
+        *,
+        generation: int,
+        importance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        links: Sequence[Link | tuple[str, str]] = (),
+    ) -> str | None:
+        """Write an entry; return its id, or None where a gate kept it out: `rejected` says why.
+
+        Args:
+            importance: In [0, 1]; by its type and what it says where it is None.
+            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
+            links: To entries that are there, each as a type and an id.
+
+        Raises:
+            InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
+            NotFound: An entry that it is linked to is not there.
+        """
+        check_given(entry_type, content, metadata, links)
+        kept = self._recall()
+        kind, now = self.types[entry_type], self._clock.now()
+        place = place_after_all(self._store, instant(now))
+        told = importance_of(kind, content, metadata or {}) if importance is None else importance
+        entry = new_entry(kind.name, content, generation, told, metadata or {}, links, now=now, place=place)
+        self._log.check_there([link.target_id for link in entry.links])
+        is_refused = self._gates.keep_out(entry, kind, kept, self._log)
+        return None if is_refused else self.add_entries([entry])[0]
+
+    aadd = twin(add)
+
+    def add_entries(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
+        """Write whole entries past the gates as one operation, without those whose ids are there.
+
+        Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
+        links that it never had: those are new, and one that was taken back stays so.
+
+        Returns:
+            The ids of those that were written.
+
+        Raises:
+            InvalidInput: One of them cannot be kept; nothing was written.
+        """
+        return self._log.add(entries, reason)
+
+    aadd_entries = twin(add_entries)
+
+    def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
+        """Change an entry, and embed it again if what it says has changed; return the changed one.
+
+        Args:
+            changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
+                the journal itself noted stays.
+
+        Raises:
+            NotFound: It is not there.
+            InvalidInput: Another field, or a value that cannot be kept.
+            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+        """
+        check_changes(changes, EDITABLE)
+        return retried(lambda: self._log.edit(entry_id, changes))
+
+    aedit = twin(edit)
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete entries; return how many there were. `undo` brings them back from the history.
+
+        Their beginnings are taken out of the texts of the entries just after them, which are embedded again, as part of
+        the same operation: no search finds what was deleted.
+
+        Raises:
+            PlanOutdated: Others changed them each time before this could be done; nothing was done.
+        """
+        gone = list(dict.fromkeys(ids))
+        return retried(lambda: self._log.delete(gone))
+
+    def restore(self, ids: Sequence[str]) -> int:
+        """Bring deleted entries back, as one operation; return how many. Those that are there stay as they are.
+
+        They and the entries just after them are embedded with what stands before each now.
+
+        Raises:
+            NotFound: There never was an entry of one of the ids; nothing was done.
+        """
+        return self._log.restore(ids)
+
+    # Reading
+
+    def get_recent(self, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
+        """Return the latest entries of all types, newest first, as Protea's `MemoryStore` gives them."""
+        return [as_protea(entry) for entry in self.recent(limit, tiers=tiers)]
+
+    aget_recent = twin(get_recent)
+
+    def get_by_type(self, entry_type: str, limit: int = 10, *, tiers: Sequence[str] = LIVE) -> list[dict[str, Any]]:
+        """Return the latest entries of a type, newest first, as Protea's `MemoryStore` gives them."""
+        return [as_protea(entry) for entry in self.recent(limit, [entry_type], tiers=tiers)]
+
+    aget_by_type = twin(get_by_type)
+
+    def recent(
+        self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
+    ) -> list[JournalEntry]:
+        """Return the latest entries, newest first; of those written at one instant, the last added is the newest.
+
+        Args:
+            entry_types: None for all.
+            tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
+        """
+        return self._log.recent(limit, entry_types, tiers=tiers)
+
+    arecent = twin(recent)
+
+    def search(
+        self, query: str, k: int = 10, *, where: Where | None = None, with_archived: bool = False
+    ) -> list[JournalEntry]:
+        """Return the k entries most relevant to what is asked, best first.
+
+        Args:
+            where: Such as `{"entry_type": "crash_log", "generation": {"$gte": 50}, "meta.file": "a.py"}`.
+            with_archived: Whether archived entries are found too.
+        """
+        return [hit.item for hit in self.search_hits(query, k, where=where, with_buried=with_archived)]
+
+    asearch = twin(search)
 
     # What to tell an agent
 
     def context_for_evolution(self, limit: int | None = None, *, token_budget: int | None = None) -> list[JournalEntry]:
-        """What an agent should know that is about to change itself, the most urgent first.
+        """Return what an agent should know that is about to change itself, the most urgent first.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
         so many of each; where a type has too few, or there is room for more, the entries of most value.
@@ -86,44 +280,112 @@ class Journal(LinkedEntries):
             limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
             token_budget: Of all texts together, roughly.
         """
-        limit = checked_limit(limit, token_budget)
-        pool = self._pool()
-        return chosen(self._by_quota(EVOLUTION, pool), self._by_value(pool), limit, token_budget)
+        return self._contexts.by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_evolution = twin(context_for_evolution)
 
     def context_for_task(
         self, task: str, limit: int | None = None, *, token_budget: int | None = None, count_retrieval: bool = True
     ) -> list[JournalEntry]:
-        """What an agent should know at a task: the last directive, so many of each type about the task, then by value.
+        """Return what an agent should know at a task: the last directive, entries about the task, then by value.
 
         Args:
             task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
-        limit = checked_limit(limit, token_budget)
-        wanted = self.recent(1, self.types.counting_as(DIRECTIVE))
-        for entry_type, count in TASK.items():
-            where = {
-                "entry_type": {"$in": self.types.counting_as(entry_type)},
-                "tier": {"$in": list(LIVE)},
-            }
-            wanted += [
-                hit.item for hit in self.retrieve(task, count, where=where, count_retrieval=count_retrieval).hits
-            ]
-        return chosen(wanted, self._by_value(self._pool()), limit, token_budget)
+        limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
+        for count, where in self._contexts.wheres():
+            search = self._prepared(task, count, where=where, vector=vector)
+            vector = search.vector
+            found += [hit.item for hit in self._searched(search, count_retrieval=count_retrieval).hits]
+        return self._contexts.about(found, limit, token_budget)
 
     acontext_for_task = twin(context_for_task)
 
     def context_for_task_generation(
         self, limit: int | None = None, *, token_budget: int | None = None
     ) -> list[JournalEntry]:
-        """What an agent should know that looks for a task of its own: a summary, the latest tasks, then by value."""
-        limit = checked_limit(limit, token_budget)
-        pool = self._pool()
-        return chosen(self._by_quota(TASK_GENERATION, pool), self._by_value(pool), limit, token_budget)
+        """Return what an agent should know that looks for a task: a summary, the latest tasks, then by value."""
+        return self._contexts.by_quota(TASK_GENERATION, checked_limit(limit, token_budget), token_budget)
 
     acontext_for_task_generation = twin(context_for_task_generation)
+
+    # Links
+
+    def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
+        """Say how one entry is related to another; return the first with its links. Again, it changes nothing.
+
+        Args:
+            link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
+
+        Raises:
+            NotFound: One of them is not there.
+            InvalidInput: There is no such type, or both are one.
+        """
+        return links.link(self._log, source_id, target_id, link_type)
+
+    alink = twin(link)
+
+    def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
+        """Take links from one entry to another back, those of a type or all; return the first with those it has left.
+
+        Raises:
+            NotFound: The first is not there.
+        """
+        return links.unlink(self._log, source_id, target_id, link_type)
+
+    aunlink = twin(unlink)
+
+    def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
+        """Return what can be reached from an entry over so many links, either way; deleted ones are left out.
+
+        Raises:
+            NotFound: It is not there.
+            InvalidInput: The depth is less than 1.
+        """
+        return links.graph_from(self._log, entry_id, depth)
+
+    alinked = twin(linked)
+
+    def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
+        """Return which later reflections may tell how which crashes were solved, the most alike first.
+
+        Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
+        out. `link` accepts one; this writes nothing.
+        """
+        return links.suggestions(self._log, self.types)[: max(limit, 0)]
+
+    asuggest_links = twin(suggest_links)
+
+    def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
+        """Make a suggested link; return the entry that has it now."""
+        return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
+
+    aaccept_link = twin(accept_link)
+
+    def refuse_link(self, suggestion: LinkSuggestion) -> None:
+        """Keep this link from being suggested again.
+
+        Raises:
+            NotFound: The entry that it would go from is not there.
+        """
+        self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
+
+    arefuse_link = twin(refuse_link)
+
+    def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
+        """Say of entries what they became a part of.
+
+        Args:
+            name: Such as `experience:id`.
+
+        Raises:
+            NotFound: One of them is not there.
+        """
+        for entry_id in entry_ids:
+            self._log.change(entry_id, partial(links.promoted, name), "promote")
+
+    anote_promotion = twin(note_promotion)
 
     # Forgetting
 
@@ -133,7 +395,7 @@ class Journal(LinkedEntries):
         keep_types: Mapping[str, int] | None = None,
         on_progress: Progress | None = None,
     ) -> CompactPlan:
-        """Who would move from hot to warm, cold or archived and why, and what would be summarised; nothing is touched.
+        """Plan who moves from hot to warm, cold or archived, and what is summarised; nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
         of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
@@ -148,64 +410,28 @@ class Journal(LinkedEntries):
             InvalidInput: A number to keep is negative.
         """
         self._recall()
-        moment = self._store.moment()
-        self._store.write_retrievals()
-        rows = self._store.scan(order_by="created_at", descending=True)
-        subjects = self._subjects(rows)
-        plan = plan_compact(
-            subjects,
-            self.types,
-            self.embedder.encode_batch,
-            self._clock.now(),
-            keep_recent=keep_recent,
-            keep_types=keep_types,
-            moment=moment,
-            on_progress=on_progress if self.llm is None else None,
-        )
-        if self.llm is None:
-            return plan
-        return replace(plan, summaries=self._told(plan.summaries, self.llm, on_progress))
+        return compaction.plan(self._log, self.types, self.llm, keep_recent, keep_types or {}, on_progress)
 
     aplan_compact = twin(plan_compact)
 
     def check_compact(self, plan: CompactPlan) -> None:
         """Raise `PlanOutdated` where `apply_compact` would refuse: an entry has changed, is gone, or is pinned now."""
-        concerned = plan.touched
-        n_gone = len(set(concerned) - self._store.present(concerned))
-        if n_gone:
-            raise PlanOutdated(
-                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
-            )
-        n_pinned = sum(marks.pinned for marks in self._store.marks(concerned).values())
-        if n_pinned:
-            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
-        self._store.check_unchanged(concerned, plan.moment)
+        compaction.check_compact(self._log, plan)
 
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Do exactly what a plan says, as one operation; its id, for `undo`, or None where there was nothing to do.
+        """Do exactly what a plan says, as one operation; return its id, for `undo`, or None for an empty plan.
 
         Raises:
             PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
         """
-        if plan.is_empty:
-            return None
-        reason = f"{len(plan.moves)} entries moved, {len(plan.summaries)} summaries written"
-        scoped = self if self.operation_id else self.within("compact", reason)
-        self.check_compact(plan)
-        rows = self._store.get([move.id for move in plan.moves])
-        tiers = {move.id: move.to_tier for move in plan.moves}
-        moved = [changed_row(row, replace(from_row(row), tier=tiers[row["id"]])) for row in rows]
-        if moved:
-            scoped._rewrite(moved, plan.moment, "compact", reason)
-        scoped.add_entries([self._summary(draft) for draft in plan.summaries])
-        return scoped.operation_id
+        return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 
     aapply_compact = twin(apply_compact)
 
     def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
-        """Forget what is worth least, as `plan_compact` says; what was done. Nothing goes, and `undo` takes it back."""
+        """Forget what is worth least, as `plan_compact` says; return what was done. `undo` takes it back."""
 
         def plan_and_apply() -> CompactPlan:
             plan = self.plan_compact(keep_recent, keep_types)
@@ -216,91 +442,36 @@ class Journal(LinkedEntries):
 
     acompact = twin(compact)
 
-    def _told(
-        self, drafts: Sequence[SummaryDraft], llm: LLMClient, on_progress: Progress | None
-    ) -> tuple[SummaryDraft, ...]:
-        """The drafts, as far as a language model writes them."""
-        sources = [self.get_many(draft.source_ids) for draft in drafts]
-        return run(Summariser(llm).written_all(drafts, sources, on_progress))
+    # Steps of the above
 
-    def _subjects(self, rows: Sequence[Row]) -> list[Subject]:
-        """What forgetting has to know of entries, in their order; of their vectors nothing."""
-        ids = [row["id"] for row in rows]
-        usage, marks = self._store.usage(ids), self._store.marks(ids)
-        linking = Counter(
-            target for row in rows for name in LINK_TYPES if name != "summarises" for target in _targets(row, name)
-        )
-        entries = [e for start in range(0, len(ids), BATCH) for e in self.get_many(ids[start : start + BATCH])]
-        summaries = _summary_of_each(entries)
-        return [
-            Subject(
-                entry=entry,
-                usage=usage[entry.id],
-                is_pinned=marks[entry.id].pinned,
-                n_linking=linking[entry.id],
-                summary=summaries.get(entry.id),
-            )
-            for entry in entries
-        ]
+    @property
+    def _log(self) -> EntryLog:
+        return EntryLog(self._store, self.embedder, self._clock)
 
-    def _summary(self, draft: SummaryDraft) -> JournalEntry:
-        """The entry that stands for others, in the log where the last of them is."""
-        [last] = self.get_many(draft.source_ids[-1:])
-        return JournalEntry(
-            id=_summary_id(draft),
-            entry_type=SUMMARY,
-            content=draft.content,
-            generation=draft.last_generation,
-            created_at=last.created_at,
-            importance=importance_of(self.types[SUMMARY], draft.content),
-            metadata={
-                "of_type": draft.entry_type,
-                "first_generation": draft.first_generation,
-                "last_generation": draft.last_generation,
-                "written_by": draft.written_by,
-                SUMMARISED_AT: instant(self._clock.now()),
-                **({"not_by_model": draft.problem} if draft.problem else {}),
-            },
-            links=tuple(Link("summarises", source_id) for source_id in draft.source_ids),
-        )
+    @property
+    def _gates(self) -> Gates:
+        return Gates(self._refused, self.keep_noise, self.keep_repetitions)
 
-    def _by_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
-        """The latest of each type, of summaries those of most value, and of observations those of the best score."""
-        wanted: list[JournalEntry] = []
-        for name, count in quotas.items():
-            names = self.types.counting_as(name)
-            if name not in BY_VALUE:
-                wanted += self.recent(count, names)
-                continue
-            known = [*pool, *self._scored()] if name == SCORED else pool
-            best = self._by_value([entry for entry in known if entry.entry_type in names])
-            best = sorted(best, key=_score, reverse=True) if name == SCORED else best
-            wanted += list({entry.id: entry for entry in best}.values())[:count]
-        return wanted
+    @property
+    def _contexts(self) -> Contexts:
+        return Contexts(self._log, self.types)
 
-    def _scored(self) -> list[JournalEntry]:
-        """Observations of the best scores, however long ago they were written."""
-        types, tiers = self.types.counting_as(SCORED), list(LIVE)
-        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
-        rows = self._store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
-        buried = self._buried()
-        found = self.get_many([row["id"] for row in rows if row["id"] not in buried])
-        return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
+    def _recall(self) -> Mapping[str, str]:
+        """Return the texts that the store keeps; learn the types that other processes have registered meanwhile."""
+        kept = self._store.kept()
+        self.types.recall(kept)
+        return kept
 
-    def _pool(self) -> list[JournalEntry]:
-        """Among which entries those of most value are looked for; summaries are as far back as what they stand for."""
-        latest = [*self.recent(N_CONSIDERED), *self.recent(N_CONSIDERED, [SUMMARY])]
-        rows = self._store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
-        buried = self._buried()
-        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in buried]
-        important = self.get_many(live)
-        return list({entry.id: entry for entry in [*latest, *important]}.values())
+    def _among(self, where: Where | None, with_buried: bool) -> Where | None:
+        """Return the filter of a search: archived entries are found where buried ones are asked for."""
+        if with_buried or not self._store.count({"tier": TIERS[-1]}):
+            return where
+        return {"$and": [where or {}, {"tier": {"$in": list(TIERS[:-1])}}]}
 
-    def _by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
-        usage, now = self._usage_of(entries), self._clock.now()
-        return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+    def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
+        return [from_row(row) for row in rows]
 
-    def _over(self, store: Collection) -> Self:
+    def _over(self, store: Backing) -> Self:
         return type(self)(
             self.embedder,
             store,
@@ -313,23 +484,3 @@ class Journal(LinkedEntries):
             weights=self._weights,
             clock=self._clock,
         )
-
-
-def _score(entry: JournalEntry) -> float:
-    score = score_of(entry.content, entry.metadata)
-    return MIDDLING if score is None else score
-
-
-def _summary_id(draft: SummaryDraft) -> str:
-    """The same for all summaries of the same entries, so that processes which compact at once write one."""
-    return hashlib.sha256(dump(["summary", *draft.source_ids]).encode()).hexdigest()[:32]
-
-
-def _summary_of_each(entries: Sequence[JournalEntry]) -> dict[str, JournalEntry]:
-    """By the id of an entry, the latest of those that stand for it."""
-    return {link.target_id: e for e in sorted(entries, key=told_at) for link in e.links if link.type == "summarises"}
-
-
-def _targets(row: Row, link_type: str) -> Sequence[str]:
-    held: Sequence[str] = row["metadata"].get(link_type, ())
-    return held

@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import LINK_TYPES, checked_entry, decode_entry, encode_entry
 from atlas.core.types import JournalEntry, Link
 from atlas.memory.base.columns import Entry
-from atlas.memory.journal.scores import SCORE, score_of
+from atlas.memory.journal.importance import SCORE, score_of
 from atlas.storage.damage import decoded_content
 
 TITLE_CHARACTERS = 200
@@ -36,6 +36,40 @@ PLACED_AT = "placed_at"
 
 OF_THE_JOURNAL = (REFUSED_LINKS, PROMOTED_TO, SUMMARISED_AT, PLACED_AT)
 """The keys of an entry's metadata that the journal itself writes, which nobody else may set or take away."""
+
+
+def new_entry(
+    entry_type: str,
+    content: str,
+    generation: int,
+    importance: float,
+    metadata: Mapping[str, Any],
+    links: Sequence[Link | tuple[str, str]],
+    *,
+    now: datetime,
+    place: str,
+) -> JournalEntry:
+    """Return an entry that is written now, if it can be kept.
+
+    Args:
+        place: Where it stands in the log, as `instant` gives it; later than now where the clock was put back.
+
+    Raises:
+        InvalidInput: It cannot be kept.
+    """
+    entry = checked_entry(
+        JournalEntry(
+            entry_type=entry_type,
+            content=content,
+            generation=generation,
+            created_at=now,
+            importance=importance,
+            metadata=with_own(metadata, {}) | ({PLACED_AT: place} if place > instant(now) else {}),
+            links=tuple(dict.fromkeys(link if isinstance(link, Link) else Link(*link) for link in links)),
+        )
+    )
+    to_entry(entry)
+    return entry
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:

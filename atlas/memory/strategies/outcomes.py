@@ -16,7 +16,7 @@ from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.memory.base.columns import columns
 from atlas.memory.base.marks import MarksChange
-from atlas.memory.base.retrieval import RetrievalMemory, Row, Weights
+from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.memory.base.success_rates import EMASuccessUpdater, credible_interval, lower_bound
 from atlas.memory.strategies.records import TextOf, from_row, situation_of, to_entry
 from atlas.protocols.infra import Clock, Embedder, VectorStore
@@ -70,7 +70,7 @@ class StrategyRate:
     """`by hand`, `by its outcomes`, or empty for one that is read."""
 
 
-class StrategyOutcomes(RetrievalMemory[Strategy]):
+class StrategyOutcomes(Memory[Strategy]):
     """What to do in which situation, and how often that went well."""
 
     noun = "strategy"

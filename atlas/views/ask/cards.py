@@ -9,7 +9,7 @@ from atlas.core.hits import Hit
 from atlas.core.settings import RankingWeights
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept, JournalEntry, Strategy
-from atlas.memory.base.retrieval import RetrievalMemory
+from atlas.memory.base.memory import Memory
 from atlas.memory.context import record_text
 from atlas.memory.strategies.outcomes import StrategyRate
 from atlas.memory.system import MemorySystem
@@ -90,7 +90,7 @@ def _entry(memory: MemorySystem, hit: Hit[JournalEntry], text: str, weights: Ran
     )
 
 
-def _sources(of: RetrievalMemory[Any], record_id: str, text: str, named: Mapping[str, str]) -> list[Source]:
+def _sources(of: Memory[Any], record_id: str, text: str, named: Mapping[str, str]) -> list[Source]:
     """The texts of a record, the passage of a long one that is nearest in meaning first."""
     window = of.passage(record_id, text)
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []

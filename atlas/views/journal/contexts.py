@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.context_selection import EVOLUTION, TASK, TASK_GENERATION, Quotas, tokens_of
+from atlas.memory.journal.contexts import EVOLUTION, TASK, TASK_GENERATION, Quotas, tokens_of
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, entry_rows
 from atlas.views.shared.texts import Text

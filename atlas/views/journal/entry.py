@@ -12,7 +12,7 @@ from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import TIERS
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.context_selection import recency_of, tokens_of
+from atlas.memory.journal.contexts import recency_of, tokens_of
 from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant

@@ -10,7 +10,7 @@ from atlas.core.settings import Settings
 from atlas.jobs.compaction import KEEP_RECENT, PlanCompaction
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.llm.anthropic import is_configured
-from atlas.memory.journal.memory import COLLECTION, CompactPlan
+from atlas.memory.journal import COLLECTION, CompactPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.live_result import LiveResult
 from atlas.views.shared.wording import counted, moment_of

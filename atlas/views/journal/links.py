@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.memory import Edge, LinkGraph, LinkSuggestion
+from atlas.memory.journal import Edge, LinkGraph, LinkSuggestion
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY
 from atlas.views.concepts.lineage import quoted

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import Experience, JournalEntry
-from atlas.memory.journal.link_graph import CRASH, REFLECTION
+from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.records import PROMOTED_TO, promotions_of, title_of
 from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from atlas.core.journal_codec import LINK_TYPES, TIERS
-from atlas.memory.journal.compaction import EXTRACTION
-from atlas.memory.journal.memory import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal import CompactPlan, Move, SummaryDraft
+from atlas.memory.journal.summaries import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.shared.kinds import JOURNAL

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from atlas.memory.journal import ACCEPTED, Gate
 from atlas.memory.journal.importance import MIN_WORDS, NOISE, REPEATED, Refusal
-from atlas.memory.journal.memory import ACCEPTED, Gate
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.memory.journal.link_graph import CRASH
+from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
 from atlas.views.journal.list import JournalQuery

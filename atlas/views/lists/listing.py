@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from atlas.core.hits import Hit, Retrieval
+from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
-from atlas.memory.base.retrieval import RetrievalMemory
 from atlas.views.shared.wording import counted
 
 PAGE_ROWS = 25
@@ -83,7 +83,7 @@ def on_page(items: Sequence[T], page: int) -> Sequence[T]:
 
 
 def best_matches(
-    records: RetrievalMemory[T],
+    records: Memory[T],
     text: str,
     where: Mapping[str, Any],
     *,

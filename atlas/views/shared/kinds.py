@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.memory.base.retrieval import RetrievalMemory
-from atlas.memory.journal.memory import REFUSED_COLLECTION
+from atlas.memory.base.memory import Memory
+from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.system import MemorySystem
 
 
@@ -21,7 +21,7 @@ class Kind:
     page: str
     """The page that shows them, as its address says it."""
 
-    records: Callable[[MemorySystem], RetrievalMemory[Any]]
+    records: Callable[[MemorySystem], Memory[Any]]
     """The memory that holds them."""
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
-from atlas.memory.journal.memory import REFUSED_COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.storage.purge import Doomed, Purged, PurgePlan
 from atlas.storage.sqlite.words.quotes import Quote

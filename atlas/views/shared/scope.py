@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from atlas.maps.map import UNCLUSTERED, MemoryMap
-from atlas.memory.base.records import RecordMemory
+from atlas.memory.base.records import Records
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, in_words
 
@@ -116,7 +116,7 @@ def scope_options(memory: MemorySystem) -> ScopeOptions:
     )
 
 
-def known_tags(records: RecordMemory) -> dict[str, int]:
+def known_tags(records: Records) -> dict[str, int]:
     """How many records hold each tag, most frequent first."""
     tags: Counter[str] = Counter()
     for held in records.column("marks.tags").values():

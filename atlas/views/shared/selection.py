@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from atlas.core.exchange import encode_line
 from atlas.core.statistics import SuccessRate
-from atlas.memory.base.records import RecordMemory
+from atlas.memory.base.records import Records
 from atlas.memory.system import MemorySystem
 from atlas.views.lists.rates import interval_text, rate_text
 from atlas.views.shared.kinds import Kind
@@ -96,7 +96,7 @@ def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kin
     return _chosen(records, ids, kept, rate, origin)
 
 
-def _chosen(records: RecordMemory, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
+def _chosen(records: Records, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
     marks = records.marks(kept).values()
     n_gone = len(ids) - len(kept)
     return Chosen(

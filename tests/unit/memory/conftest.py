@@ -14,7 +14,7 @@ from atlas.core.hits import QueryResult
 from atlas.core.operations import Operation
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
-from atlas.memory.journal.memory import Journal
+from atlas.memory.journal import Journal
 from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore

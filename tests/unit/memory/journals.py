@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from atlas.memory.journal.memory import COLLECTION, REFUSED_COLLECTION, Journal
+from atlas.memory.journal import COLLECTION, REFUSED_COLLECTION, Journal
 from atlas.storage.store import Store
 from atlas.testing import FixedClock, HashEmbedder
 

@@ -17,7 +17,7 @@ from atlas.jobs.compaction import PlanCompaction, planned_now
 from atlas.jobs.compaction_file import CompactionFile
 from atlas.jobs.job import decode_job, encode_job
 from atlas.llm.budget import Spent
-from atlas.memory.journal.memory import COLLECTION
+from atlas.memory.journal import COLLECTION
 from atlas.testing import FixedClock, HashEmbedder, ScriptedLLM
 from tests.ui.journals import entry
 from tests.unit.memory.jobs import kill_when_opening

@@ -12,10 +12,9 @@ from atlas.core.journal_codec import TIERS, decode_entry, encode_entry
 from atlas.core.operations import Usage
 from atlas.core.settings import Settings
 from atlas.core.types import JournalEntry, Link
+from atlas.memory.journal import Journal
 from atlas.memory.journal.entry_types import EntryType, EntryTypes
-from atlas.memory.journal.importance import importance_of, with_feedback
-from atlas.memory.journal.memory import Journal
-from atlas.memory.journal.scores import score_of
+from atlas.memory.journal.importance import importance_of, score_of, with_feedback
 from atlas.memory.open import open_memory
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.journals import opened, write

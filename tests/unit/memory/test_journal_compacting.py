@@ -9,7 +9,7 @@ import pytest
 from atlas.core.errors import InvalidInput, LLMReplyInvalid, LLMUnavailable, PlanOutdated
 from atlas.core.journal_codec import TIERS
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.excerpts import (
+from atlas.memory.journal.summaries import (
     FEWEST_SENTENCES,
     central_sentences,
     recurring_faults,

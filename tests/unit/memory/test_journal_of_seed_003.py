@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from atlas.core.types import JournalEntry
-from atlas.memory.journal.memory import N_CONSIDERED
+from atlas.memory.journal.contexts import N_CONSIDERED
 from atlas.testing import ScriptedLLM
 from tests.unit.memory.journals import write
 

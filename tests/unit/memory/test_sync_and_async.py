@@ -10,8 +10,8 @@ import pytest
 from atlas.core.errors import InvalidInput
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.experience.memory import ChromaExperienceMemory
+from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.journal.memory import Journal
 from atlas.memory.strategies.memory import ChromaStrategyBank
 from atlas.memory.system import MemorySystemImpl
 from atlas.testing import HashEmbedder, MemoryVectorStore

@@ -17,7 +17,7 @@ from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
 from atlas.memory.base.ranking import check_k
-from atlas.memory.base.records import RecordMemory, listed
+from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
@@ -48,7 +48,7 @@ class Found(Generic[T]):
     """Those of the first hits, in their order, where the search asks for diversity."""
 
 
-class RetrievalMemory(RecordMemory, ABC, Generic[T]):
+class Memory(Records, ABC, Generic[T]):
     """The records of one collection, as what they stand for. Each method has an async twin that says more."""
 
     noun: ClassVar[str]
@@ -189,7 +189,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
 
         If the memory's reranker fails, the answer is that without it, and `problems` says so.
         """
-        search = self.prepared(
+        search = self._prepared(
             query,
             k,
             where=where,
@@ -198,26 +198,26 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
             diversity=diversity,
             with_buried=with_buried,
         )
-        return self.searched(search, count_retrieval=count_retrieval)
+        return self._searched(search, count_retrieval=count_retrieval)
 
     aretrieve = twin(retrieve)
 
     # Steps of the above, for whoever asks several memories in one state of their store
 
-    def prepared(
+    def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
     ) -> Search:
         """Check what is asked, and embed the query; see `Retriever.prepared`."""
         among = self._among(where, with_buried)
         return self._retriever.prepared(query, k, where=among, with_buried=with_buried, **asked)
 
-    def searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
+    def _searched(self, search: Search, *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives, in one state of the store."""
         with self._store.reading():
-            found = self.find(search)
-        return self.answer(search, found, count_retrieval=count_retrieval)
+            found = self._find(search)
+        return self._answer(search, found, count_retrieval=count_retrieval)
 
-    def find(self, search: Search) -> Found[T]:
+    def _find(self, search: Search) -> Found[T]:
         """Return what a search finds, read whole; call it inside one state of the store."""
         withheld = set() if search.with_buried else self._withheld()
         ranked = self._retriever.find(search, len(withheld))
@@ -230,7 +230,7 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
             vectors=self._retriever.vectors(hits, search),
         )
 
-    def answer(self, search: Search, found: Found[T], *, count_retrieval: bool) -> Retrieval[T]:
+    def _answer(self, search: Search, found: Found[T], *, count_retrieval: bool) -> Retrieval[T]:
         """Return what a search gives of what it found, and count that as retrieved if asked to."""
         ordered = self._retriever.ordered(found.ranked.hits, search, found.documents, found.vectors)
         given = [hit for hit in ordered.hits if hit.item in found.items]
@@ -303,17 +303,23 @@ class RetrievalMemory(RecordMemory, ABC, Generic[T]):
     def _row(self, record_id: str) -> Row:
         rows = self._store.get([record_id])
         if not rows:
-            raise self._not_found(record_id)
+            raise not_found(self.noun, record_id)
         return rows[0]
-
-    def _not_found(self, record_id: str) -> NotFound:
-        return NotFound(f"there is no {self.noun} {record_id!r}; it may have been deleted (see: atlas history)")
 
     def _whole(self, hits: Sequence[Hit[str]]) -> list[Hit[T]]:
         """Return hits with what they stand for."""
         rows = self._store.get([hit.item for hit in hits])
         items = dict(zip([row["id"] for row in rows], self._read(rows), strict=True))
         return [hit.of(items[hit.item]) for hit in hits if hit.item in items]
+
+
+def not_found(noun: str, record_id: str) -> NotFound:
+    """Return the error of a record that is not there.
+
+    Args:
+        noun: What one is called.
+    """
+    return NotFound(f"there is no {noun} {record_id!r}; it may have been deleted (see: atlas history)")
 
 
 def _asked(weights: Weights) -> Callable[[], RankingWeights]:

@@ -1,0 +1,165 @@
+"""The entries of a journal that go into a prompt: so many of each type, then the best of the rest, as many as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import Usage
+from atlas.core.types import JournalEntry
+from atlas.memory.base.ranking import retention
+from atlas.memory.journal.entries import LIVE, EntryLog
+from atlas.memory.journal.entry_types import EntryTypes
+from atlas.memory.journal.importance import MIDDLING, SCORE, SCORED, score_of, with_feedback
+from atlas.memory.journal.records import age_of
+
+Quotas = Mapping[str, int]
+"""How many entries of each type, the most urgent type first."""
+
+EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "summary": 1, "observation": 2, "task": 2}
+"""What an agent that changes itself is told."""
+
+TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "task": 2, "observation": 1}
+"""What an agent at a task is told, of what is about the task."""
+
+TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
+"""What an agent that looks for a task is told."""
+
+DIRECTIVE, SUMMARY = "directive", "summary"
+
+BY_VALUE = (SCORED, SUMMARY)
+"""The types of which contexts take the best rather than the latest: what went well is no news, nor what is past."""
+
+N_CONSIDERED = 200
+"""Latest entries, latest summaries and most important entries, among which those of most value are looked for: so
+many of each, as they come from an index, which takes no longer in a long journal."""
+
+LIMIT = 10
+"""Entries of a context that is given no bound."""
+
+CHARACTERS_PER_TOKEN = 4
+"""Of English text, roughly; a character of another script counts as a token."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """The entries of a log that an agent is told in different places."""
+
+    log: EntryLog
+    types: EntryTypes
+
+    def by_quota(self, quotas: Quotas, limit: int | None, token_budget: int | None) -> list[JournalEntry]:
+        """Return so many entries of each type, then those of most value, as many as fit."""
+        with self.log.store.reading():
+            pool = self.pool()
+            return chosen(self._of_quota(quotas, pool), self.by_value(pool), limit, token_budget)
+
+    def about(self, found: Sequence[JournalEntry], limit: int | None, token_budget: int | None) -> list[JournalEntry]:
+        """Return the last directive, what was found about a task, then the entries of most value, as many as fit."""
+        with self.log.store.reading():
+            directive = self.log.recent(1, self.types.counting_as(DIRECTIVE))
+            return chosen([*directive, *found], self.by_value(self.pool()), limit, token_budget)
+
+    def wheres(self) -> list[tuple[int, Mapping[str, object]]]:
+        """Return how many entries of each type are looked for at a task, and the filter that they pass."""
+        tier = {"$in": list(LIVE)}
+        return [
+            (count, {"entry_type": {"$in": self.types.counting_as(name)}, "tier": tier}) for name, count in TASK.items()
+        ]
+
+    def pool(self) -> list[JournalEntry]:
+        """Return entries among which those of most value are; summaries are as far back as what they stand for."""
+        log = self.log
+        latest = [*log.recent(N_CONSIDERED), *log.recent(N_CONSIDERED, [SUMMARY])]
+        rows = log.store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
+        buried = log.buried()
+        live = [row["id"] for row in rows if row["metadata"]["tier"] in LIVE and row["id"] not in buried]
+        important = log.get(live)
+        return list({entry.id: entry for entry in [*latest, *important]}.values())
+
+    def by_value(self, entries: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """Return entries with those of most value first."""
+        usage, now = self.log.store.usage([entry.id for entry in entries]), self.log.clock.now()
+        return sorted(entries, key=lambda entry: -value_of(entry, usage[entry.id], self.types, now))
+
+    def _of_quota(self, quotas: Quotas, pool: Sequence[JournalEntry]) -> list[JournalEntry]:
+        """Return the latest of each type, of summaries those of most value, of observations those of the best score."""
+        wanted: list[JournalEntry] = []
+        for name, count in quotas.items():
+            names = self.types.counting_as(name)
+            if name not in BY_VALUE:
+                wanted += self.log.recent(count, names)
+                continue
+            known = [*pool, *self._scored()] if name == SCORED else pool
+            best = self.by_value([entry for entry in known if entry.entry_type in names])
+            best = sorted(best, key=_score, reverse=True) if name == SCORED else best
+            wanted += list({entry.id: entry for entry in best}.values())[:count]
+        return wanted
+
+    def _scored(self) -> list[JournalEntry]:
+        """Return observations of the best scores, however long ago they were written."""
+        types, tiers = self.types.counting_as(SCORED), list(LIVE)
+        where = {"entry_type": {"$in": types}, "tier": {"$in": tiers}, SCORE: {"$gt": MIDDLING}}
+        rows = self.log.store.scan(where, order_by=SCORE, descending=True, limit=N_CONSIDERED)
+        buried = self.log.buried()
+        found = self.log.get([row["id"] for row in rows if row["id"] not in buried])
+        return [entry for entry in found if entry.tier in LIVE]  # a plain store may know no filters
+
+
+def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
+    """How much an entry is worth now, in [0, 1]: its importance with what came of it, halved with each half-life."""
+    return with_feedback(entry.importance, usage) * recency_of(entry, types, now)
+
+
+def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
+    """How much of an entry's worth its age has left, in (0, 1]."""
+    days = types.of(entry.entry_type).half_life_days
+    return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
+
+
+def chosen(
+    wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
+) -> list[JournalEntry]:
+    """The wanted entries in their order, then the rest, as far as they fit; what says the same comes once.
+
+    An entry that is too long for what is left of the budget makes room for shorter ones after it.
+
+    Args:
+        limit: Of entries; None for as many as fit.
+        token_budget: Of all of them together; None for no bound.
+    """
+    taken: dict[str, JournalEntry] = {}
+    n_left = float("inf") if token_budget is None else token_budget
+    for entry in [*wanted, *rest]:
+        if limit is not None and len(taken) >= limit:
+            break
+        n_tokens = tokens_of(entry.content)
+        if entry.content not in taken and n_tokens <= n_left:
+            taken[entry.content] = entry
+            n_left -= n_tokens
+    return list(taken.values())
+
+
+def tokens_of(text: str) -> int:
+    """About how many tokens a text takes."""
+    n_plain = sum(character.isascii() for character in text)
+    return len(text) - n_plain + -(-n_plain // CHARACTERS_PER_TOKEN)
+
+
+def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
+    """How many entries there may be: as many as the budget holds where none is given, `LIMIT` where that is not either.
+
+    Raises:
+        InvalidInput: One of them is negative.
+    """
+    for name, bound in (("limit", limit), ("token_budget", token_budget)):
+        if bound is not None and bound < 0:
+            raise InvalidInput(f"{name} should be 0 or more, but is {bound}")
+    return LIMIT if limit is None and token_budget is None else limit
+
+
+def _score(entry: JournalEntry) -> float:
+    score = score_of(entry.content, entry.metadata)
+    return MIDDLING if score is None else score
