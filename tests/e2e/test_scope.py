@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from atlas.views.map.source import AT_ONCE
+from atlas.jobs.live_map import AT_ONCE
 from atlas.views.shared.scope import AWAITED
 from tests.e2e.conftest import Serve, settle, shoot
 from tests.e2e.tables import rows
