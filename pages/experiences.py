@@ -22,9 +22,9 @@ from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
 from pages.components.lists.listing import cards_of, find, read
 from pages.components.lists.record_table import opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
-from pages.components.map.source import page_map
 from pages.components.shared.cards import draw_cards, is_as_cards
 from pages.components.shared.memory import page_memory
+from pages.components.shared.memory_map import page_map
 from pages.components.shared.messages import show_empty
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.scope import URL, current_where, digest, draw_awaited, n_experiences

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.maps.map import MemoryMap
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
 from atlas.views.map.page import FEWEST, QUALITY_HELP, quality_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.map.source import MemoryMap
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import counted, import_command
 from pages.components.experience.panel import experience_panel
@@ -16,9 +16,9 @@ from pages.components.lists.record_table import opened_id
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
-from pages.components.map.source import live_columns, page_map
 from pages.components.shared.live import refreshing
 from pages.components.shared.memory import page_memory
+from pages.components.shared.memory_map import live_columns, page_map
 from pages.components.shared.messages import show_empty
 
 

@@ -10,12 +10,12 @@ from atlas.cli.common import add_command, count, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.jobs.compression import compressed_now, strategy_of
+from atlas.jobs.compression_file import FoundCompression
 from atlas.learning.search.limits import Limits
 from atlas.learning.strategies import ProvenCompression
 from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.compression import (
-    FoundCompression,
     FoundRow,
     add_chosen,
     added_with,

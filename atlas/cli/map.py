@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.cli.common import add_command, count, opened, progress_bar, safe
 from atlas.core.settings import Settings
+from atlas.jobs.map import drawn_now
 from atlas.maps.projection import ENGINES
 from atlas.views.map.html import map_page
 
@@ -29,12 +30,13 @@ def add_commands(commands: Any) -> None:
 
 def _map(options: argparse.Namespace, settings: Settings) -> int:
     with opened(settings, read_only=True) as memory, progress_bar(desc="mapping", unit="%") as on_progress:
-        page = map_page(
+        drawn = drawn_now(
             memory,
             engine=options.engine,
             min_domain_size=options.min_domain_size,
             on_progress=lambda done, total, what: on_progress(done, total),
         )
+        page = map_page(memory, drawn.map, drawn.titles)
     beside = options.out.with_name(f".{options.out.name}.part")
     try:
         beside.write_text(page, encoding="utf-8")

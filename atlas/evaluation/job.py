@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import evaluate_own
 from atlas.infra.clock import SystemClock
-from atlas.jobs.artefact import EvaluationFile
+from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob
 from atlas.maps.map import OnProgress
 from atlas.memory.system import MemorySystem
@@ -56,3 +57,15 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
     """Return the weights of each profile that can be used, by its name."""
     every = memory.storage.profiles.every()
     return {profile.name: asdict(profile.weights) for profile in every if not profile.problem}
+
+
+class LiveEvaluation(LiveResult[OwnEvaluation]):
+    """The latest measurement of one store, shared by all who look at it; the worker measures."""
+
+    def ask(self) -> None:
+        """Have the worker measure."""
+        self._submit(EvaluateOwn(**self._place))
+
+    def file(self, directory: Path) -> EvaluationFile:
+        """Return where the measurement is kept."""
+        return EvaluationFile(directory, self.memory.experience.collection_name)

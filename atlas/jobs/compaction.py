@@ -8,6 +8,7 @@ from pathlib import Path
 
 from atlas.infra.clock import SystemClock
 from atlas.jobs.compaction_file import CompactionFile
+from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.maps.map import OnProgress
 from atlas.memory.journal import COLLECTION, CompactPlan
@@ -53,3 +54,17 @@ def planned_now(
         lambda done, total: on_progress(done, total, with_cost(f"summaries written: {done:,} of {total:,}", llm)),
     )
     return replace(plan, spent=spent_by(llm), made_at=SystemClock().now().isoformat(timespec="seconds"))
+
+
+class LiveCompaction(LiveResult[CompactPlan]):
+    """The plan for compacting one journal that was made last, shared by all who look at it; the worker plans."""
+
+    def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
+        """Have the worker plan, with so many of the latest entries staying, and of these types as well."""
+        self._submit(
+            PlanCompaction(**self._place, keep_recent=keep_recent, keep_types=dict(keep_types), with_model=with_model)
+        )
+
+    def file(self, directory: Path) -> CompactionFile:
+        """Return where the plan is kept."""
+        return CompactionFile(directory, COLLECTION)

@@ -12,6 +12,7 @@ from atlas.core.types import CodeConcept, Experience
 from atlas.infra.bridge import run
 from atlas.infra.clock import SystemClock
 from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if
 from atlas.learning.search.limits import IsCancelled, Limits
 from atlas.learning.strategies import (
@@ -134,6 +135,20 @@ def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str])
     reason = f"found in {found.n_programs:,} programs"
     scoped = memory.concepts.within("compress", reason)
     return scoped.operation_id if scoped.add_many(chosen, reason) else None
+
+
+class LiveCompression(LiveResult[FoundCompression]):
+    """The latest result of compressing one store, shared by all who look at it; the worker compresses."""
+
+    def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
+        """Have the worker compress the programs of the successful attempts that pass a filter."""
+        self._submit(
+            CompressPrograms(**self._place, where=dict(where), max_programs=max_programs, with_model=with_model)
+        )
+
+    def file(self, directory: Path) -> CompressionFile:
+        """Return where the result is kept."""
+        return CompressionFile(directory, COLLECTION)
 
 
 def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:

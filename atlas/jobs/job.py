@@ -7,16 +7,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-from atlas.jobs.artefact import DuplicatesFile, MapFile
-from atlas.maps.duplicates import THRESHOLD, Duplicates, near_duplicates
-from atlas.maps.map import OnProgress, make_map
-from atlas.maps.projection import SEED
+from atlas.maps.map import OnProgress
 from atlas.maps.snapshot import Embedded, read_embedded
 from atlas.storage.store import Store
 
@@ -26,17 +22,17 @@ class Job(Protocol):
 
     @property
     def key(self) -> str:
-        """Equal for jobs that do the same."""
+        """Text that is equal for jobs that do the same."""
         ...
 
     def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
+        """Do the work, telling now and then how far it is."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreJob(ABC):
-    """What every job has that reads a store and keeps what it makes in a file."""
+    """A job that reads a store and keeps what it makes in a file."""
 
     store: str
     """The store's directory; it is only read."""
@@ -46,68 +42,35 @@ class StoreJob(ABC):
 
     @property
     def key(self) -> str:
-        """Equal for jobs that do the same."""
+        """Text that is equal for jobs that do the same."""
         return json.dumps(encode_job(self), sort_keys=True)
 
     @abstractmethod
     def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
+        """Do the work, telling now and then how far it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitMap(StoreJob):
-    """Fit the map of a collection anew and save it as a `MapFile`."""
+class CollectionJob(StoreJob, ABC):
+    """A job that works on the vectors of one collection."""
 
     collection: str
-    engine: str = "umap"
-    min_domain_size: int = 0
-    seed: int = SEED
 
-    def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
-        file = MapFile(Path(self.out), self.collection)
-        found = make_map(
-            _read(self, on_progress),
-            engine=self.engine,
-            min_domain_size=self.min_domain_size,
-            previous=file.load(),
-            seed=self.seed,
-            on_progress=on_progress,
-        )
-        file.save(found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindDuplicates(StoreJob):
-    """Find the near-duplicates of a collection and save them as a `DuplicatesFile`."""
-
-    collection: str
-    threshold: float = THRESHOLD
-
-    def run(self, on_progress: OnProgress) -> None:
-        """Do it."""
-        embedded = _read(self, on_progress)
-        groups = near_duplicates(embedded, self.threshold, lambda done, total: on_progress(done, total, "comparing"))
-        found = Duplicates(
-            groups=groups, threshold=self.threshold, revision=embedded.revision, ledger_id=embedded.ledger_id
-        )
-        DuplicatesFile(Path(self.out), self.collection).save(found)
+    def read(self, on_progress: OnProgress) -> Embedded:
+        """Return the records of the collection with their vectors."""
+        on_progress(0, 100, "reading")
+        with Store.open(self.store, read_only=True) as store:
+            return read_embedded(store, self.collection)
 
 
 def encode_job(job: Job) -> dict[str, Any]:
-    """A job as JSON holds it."""
+    """Return a job as JSON holds it."""
     kind = type(job)
     return {"module": kind.__module__, "kind": kind.__name__, **asdict(cast("DataclassInstance", job))}
 
 
 def decode_job(encoded: Mapping[str, Any]) -> Job:
-    """The job that was encoded; whatever module declares it is imported."""
+    """Return the job that was encoded; whatever module declares it is imported."""
     fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
     job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
     return job
-
-
-def _read(job: FitMap | FindDuplicates, on_progress: OnProgress) -> Embedded:
-    on_progress(0, 100, "reading")
-    with Store.open(job.store, read_only=True) as store:
-        return read_embedded(store, job.collection)

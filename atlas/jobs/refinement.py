@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.embedding.cached import RememberingEmbedder
 from atlas.infra.clock import SystemClock
+from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
 from atlas.jobs.refinement_file import RefinementFile
 from atlas.maps.map import OnProgress
@@ -82,3 +83,17 @@ def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
     """The experiences that pass a filter, newest first."""
     made_at = memory.experience.column("created_at", where)
     return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
+
+
+class LiveRefinement(LiveResult[RefinePlan]):
+    """The plan for refining one store that was made last, shared by all who look at it; the worker plans."""
+
+    def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
+        """Have the worker plan for the experiences that pass a filter."""
+        self._submit(
+            PlanRefinement(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
+        )
+
+    def file(self, directory: Path) -> RefinementFile:
+        """Return where the plan is kept."""
+        return RefinementFile(directory, COLLECTION)

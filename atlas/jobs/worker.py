@@ -16,8 +16,6 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
 from atlas.core.errors import AtlasError
-from atlas.jobs.job import FindDuplicates as FindDuplicates
-from atlas.jobs.job import FitMap as FitMap
 from atlas.jobs.job import Job, decode_job, encode_job
 
 CLOSING_SECONDS = 5.0
@@ -39,9 +37,15 @@ class JobStatus:
 
 
 class Worker:
-    """Runs jobs one after another in one child, which is started by the first. May be used from any thread."""
+    """A queue of jobs that one child does, one after another. May be used from any thread.
 
-    def __init__(self) -> None:
+    Args:
+        stays_warm: Whether the child waits for the next job where none is left. Else it ends, and lets go of what it
+            has loaded.
+    """
+
+    def __init__(self, *, stays_warm: bool = True) -> None:
+        self._stays_warm = stays_warm
         self._lock = threading.RLock()
         self._child: subprocess.Popen[str] | None = None
         self._jobs: dict[str, Job] = {}
@@ -95,6 +99,8 @@ class Worker:
             return
         key = next((key for key in self._jobs if key in states and states[key].state == "queued"), None)
         if key is None:
+            if not self._stays_warm:
+                self._end_child()
             return
         line = json.dumps(encode_job(self._jobs[key])) + "\n"
         was_there = self._child is not None and self._child.poll() is None

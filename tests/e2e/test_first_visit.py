@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import atlas
-from atlas.jobs.artefact import CACHE, MapFile
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.map import MapFile
 from tests.e2e.conftest import REPOSITORY, Serve, run_atlas, settle, shoot
 from tests.e2e.test_map import draw, look, open_map, ready
 from tests.e2e.writing import Writer, writing

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from atlas.views.map.source import AT_ONCE
+from atlas.jobs.live_map import AT_ONCE
 from atlas.views.shared.scope import AWAITED
 from tests.e2e.conftest import Serve, shoot
 from tests.e2e.scoping import expect_narrowed, said

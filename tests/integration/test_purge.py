@@ -14,7 +14,8 @@ from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept, JournalEntry, Outcome, Step, Strategy, Task, Trajectory
-from atlas.jobs.artefact import CACHE, MapFile
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.map import MapFile
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.system import MemorySystem

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import atlas
-from atlas.jobs.artefact import DuplicatesFile, MapFile
-from atlas.jobs.worker import FindDuplicates, FitMap, JobStatus, Worker
+from atlas.jobs.duplicates import DuplicatesFile, FindDuplicates
+from atlas.jobs.map import FitMap, MapFile
+from atlas.jobs.worker import JobStatus, Worker
 from atlas.memory.experience.memory import COLLECTION
 from atlas.testing import HashEmbedder
 
@@ -80,6 +81,18 @@ def test_a_map_is_made_by_another_process_that_stays_for_the_next_job(worker, st
     assert finished(worker, duplicates).state == "done"
     assert len(DuplicatesFile(tmp_path, COLLECTION).load().groups) > 0
     assert worker.pid == pid
+
+
+def test_a_worker_that_does_not_stay_warm_ends_its_child_after_the_last_job(store, tmp_path):
+    worker = Worker(stays_warm=False)
+    first, second = map_job(store, tmp_path / "a"), map_job(store, tmp_path / "b")
+    worker.submit(first)
+    worker.submit(second)
+    pid = worker.pid
+    assert finished(worker, second).state == "done"
+    wait_for(lambda: worker.pid is None)
+    assert not is_running(pid)
+    assert finished(worker, first).state == "done"
 
 
 def test_a_job_tells_how_far_it_is(worker, store, tmp_path):
@@ -177,7 +190,8 @@ def test_closing_ends_the_child(worker, store, tmp_path):
 
 PARENT = """
 import sys, time
-from atlas.jobs.worker import FitMap, Worker
+from atlas.jobs.map import FitMap
+from atlas.jobs.worker import Worker
 worker = Worker()
 worker.submit(FitMap(store=sys.argv[1], out=sys.argv[2], collection="atlas_experiences"))
 print(worker.pid, flush=True)

@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 import atlas
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder
 from atlas.evaluation.job import evaluated_now
-from atlas.jobs.artefact import CACHE, EvaluationFile
+from atlas.evaluation.own_file import EvaluationFile
+from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.sqlite.profiles import DEFAULT
 from atlas.testing import HashEmbedder
@@ -155,7 +156,7 @@ def test_a_damaged_result_is_as_none(dashboard: Dashboard, tmp_path):
     EvaluationFile(tmp_path / CACHE, COLLECTION).path.write_bytes(b"garbage")
     app = dashboard(tmp_path, "evaluation")
     assert app.button(key="evaluation_run").label == "Measure"
-    assert [each.value for each in app.warning] == ["What was measured here before cannot be read. Measure anew."]
+    assert [each.value for each in app.warning] == ["What was measured here before cannot be read. Measure again."]
     assert_no_problem(app)
 
 

@@ -11,7 +11,7 @@ from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.jobs.artefact import MapFile
+from atlas.jobs.map import MapFile
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION

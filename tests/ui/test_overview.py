@@ -75,8 +75,8 @@ def test_what_was_done_lately_is_listed(dashboard: Dashboard, tmp_path):
 def test_a_search_for_near_duplicates_that_failed_is_not_called_one_that_nobody_made():
     def page() -> None:
         from atlas.core.statistics import SuccessRate
+        from atlas.jobs.duplicates import FoundDuplicates
         from atlas.jobs.worker import JobStatus
-        from atlas.views.curate.duplicates import FoundDuplicates
         from atlas.views.curate.health import Health
         from pages.components.overview.parts import draw_health
 

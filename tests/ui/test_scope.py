@@ -9,12 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import atlas
-from atlas.jobs.artefact import CACHE, MapFile
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.live_map import AT_ONCE
+from atlas.jobs.map import MapFile
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
-from atlas.views.map.source import AT_ONCE
 from atlas.views.shared.scope import AWAITED
 from tests.ui.conftest import Dashboard
 from tests.ui.stores import START, attempt, attempts, make_store

@@ -5,26 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from atlas.core.settings import Settings
-from atlas.jobs.compression import CompressPrograms, add_found, read_attempts, succeeded, successful_ids
-from atlas.jobs.compression_file import CompressionFile, FoundCompression
+from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
+from atlas.jobs.compression_file import FoundCompression
 from atlas.learning.extraction import programs_of
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import Learned, Rewriting
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
-from atlas.memory.concepts.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 from atlas.views.overview.summary import Done
-from atlas.views.shared.live_result import LiveResult
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
-
-__all__ = ["FoundCompression", "LiveCompression"]
 
 MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
 """What a person can choose from; more take longer."""
@@ -95,18 +90,6 @@ class BeforeAfter:
     after: Text
     verdict: str
     """In our own words."""
-
-
-class LiveCompression(LiveResult[FoundCompression]):
-    """What compressing one store found last, shared by all who look at it; the worker compresses."""
-
-    def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
-        """Have the worker compress the programs of the successful attempts that pass a filter."""
-        self._ask(CompressPrograms(**self._place, where=dict(where), max_programs=max_programs, with_model=with_model))
-
-    def file(self, directory: Path) -> CompressionFile:
-        """Where it is kept."""
-        return CompressionFile(directory, COLLECTION)
 
 
 def searches(settings: Settings) -> dict[bool, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from atlas.jobs.duplicates import FoundDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,
@@ -190,3 +191,8 @@ def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
     if len({tasks.get(record_id) or record_id for record_id in there}) == 1:
         return f"{counted(len(there), 'attempt')} at one task"
     return counted(len(there), "experience")
+
+
+def staleness(found: FoundDuplicates) -> str:
+    """Say how much has come since near-duplicates were looked for."""
+    return f"{counted(found.n_changed, 'experience')} came or changed since they were looked for."

@@ -6,23 +6,18 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
-from atlas.evaluation.job import EvaluateOwn, usable_profiles
+from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.leave_one_out import LOOKED_AT
 from atlas.evaluation.metrics import METRICS
 from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import FUSED
-from atlas.jobs.artefact import EvaluationFile
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
-from atlas.views.shared.live_result import LiveResult
 from atlas.views.shared.wording import counted, moment
-
-__all__ = ["LiveEvaluation", "OwnEvaluation"]
 
 OUTCOME = "outcome foretold"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
@@ -200,24 +195,9 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
     return "The store has changed since this was measured." if ledger.revision() != found.revision else ""
 
 
-class LiveEvaluation(LiveResult[OwnEvaluation]):
-    """What was measured on one store last, shared by all who look at it; the worker measures."""
-
-    def ask(self) -> None:
-        """Have the worker measure."""
-        self._ask(EvaluateOwn(**self._place))
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether something was measured, or put where that is kept, of which nothing can be shown."""
-        found = self.current()
-        if found is None:
-            return self.file(self._directory()).path.exists()
-        return all(measured(found, measure) is None for measure in MEASURES)
-
-    def file(self, directory: Path) -> EvaluationFile:
-        """Where it is kept."""
-        return EvaluationFile(directory, self.memory.experience.collection_name)
+def is_unreadable(found: OwnEvaluation) -> bool:
+    """Say whether no measure of it can be shown, as of a file that another version wrote."""
+    return all(measured(found, measure) is None for measure in MEASURES)
 
 
 def _found(found: OwnEvaluation, measure: str) -> Measured | None:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from atlas.core.errors import PlanOutdated
-from atlas.jobs.refinement import MAX_EXPERIENCES, PlanRefinement
-from atlas.jobs.refinement_file import RefinementFile
-from atlas.memory.experience.memory import COLLECTION
+from atlas.jobs.refinement import MAX_EXPERIENCES
 from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
-from atlas.views.shared.live_result import LiveResult
 from atlas.views.shared.wording import counted, moment_of, signed
-
-__all__ = ["LiveRefinement", "RefinePlan"]
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
@@ -54,20 +48,6 @@ class DecisionRow:
     before: int
     after: int | None
     """Its place in its set among those that stay; None for one that goes."""
-
-
-class LiveRefinement(LiveResult[RefinePlan]):
-    """The plan for refining one store that was made last, shared by all who look at it; the worker plans."""
-
-    def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
-        """Have the worker plan for the experiences that pass a filter."""
-        self._ask(
-            PlanRefinement(**self._place, where=dict(where), max_experiences=max_experiences, with_model=with_model)
-        )
-
-    def file(self, directory: Path) -> RefinementFile:
-        """Where it is kept."""
-        return RefinementFile(directory, COLLECTION)
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:

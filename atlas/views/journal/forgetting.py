@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.settings import Settings
-from atlas.jobs.compaction import KEEP_RECENT, PlanCompaction
-from atlas.jobs.compaction_file import CompactionFile
 from atlas.llm.anthropic import is_configured
-from atlas.memory.journal import COLLECTION, CompactPlan
+from atlas.memory.journal.compaction import CompactPlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.live_result import LiveResult
 from atlas.views.shared.wording import counted, moment_of
-
-__all__ = ["KEEP_RECENT", "CompactPlan", "LiveCompaction"]
-
-
-class LiveCompaction(LiveResult[CompactPlan]):
-    """The plan for compacting one journal that was made last, shared by all who look at it; the worker plans."""
-
-    def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
-        """Have the worker plan, with so many of the latest entries staying, and of these types as well."""
-        self._ask(
-            PlanCompaction(**self._place, keep_recent=keep_recent, keep_types=dict(keep_types), with_model=with_model)
-        )
-
-    def file(self, directory: Path) -> CompactionFile:
-        """Where it is kept."""
-        return CompactionFile(directory, COLLECTION)
 
 
 def writers(settings: Settings) -> dict[bool, str]:

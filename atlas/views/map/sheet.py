@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atlas.maps.columns import ReadColumn
 from atlas.maps.map import MemoryMap
-from atlas.views.lists.columns import ReadColumn
 from atlas.views.map.colours import COLUMNS, Colouring
 from atlas.views.map.domains import DomainRow, domain_rows
 from atlas.views.map.packets import fingerprint

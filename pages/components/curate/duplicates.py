@@ -5,13 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.duplicates import FoundDuplicates, LiveDuplicates
-from pages.components.map.source import page_worker
+from atlas.jobs.duplicates import FoundDuplicates, LiveDuplicates
+from pages.components.shared.memory_map import page_worker
 
 
 def page_duplicates(memory: MemorySystem) -> FoundDuplicates:
     """What is known of them now."""
-    return live_duplicates(memory).current()
+    return live_duplicates(memory).known()
 
 
 def live_duplicates(memory: MemorySystem) -> LiveDuplicates:

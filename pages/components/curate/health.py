@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.maps.map import MemoryMap
 from atlas.views.curate.health import Health, health
 from atlas.views.map.sheet import map_fingerprint
-from atlas.views.map.source import MemoryMap
 from atlas.views.shared.state import StoreState, store_state
-from pages.components.map.source import page_map
+from pages.components.shared.memory_map import page_map
 
 
 def page_health(memory: MemorySystem) -> Health:

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.curate.duplicates import FoundDuplicates
+from atlas.jobs.duplicates import FoundDuplicates
 from atlas.views.curate.health import BURIED, Health
-from atlas.views.curate.queues import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page
+from atlas.views.curate.queues import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page, staleness
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.lists.listing import n_pages
@@ -23,7 +23,7 @@ from pages.components.curate.duplicates import live_duplicates
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
-from pages.components.map.source import page_map
+from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
@@ -83,7 +83,7 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
         )
         st.text(found.problem)
     if found.is_known and found.n_changed and not found.is_running:
-        st.caption(found.staleness)
+        st.caption(staleness(found))
     if not found.is_running and (found.problem or found.n_changed):
         st.button("Look anew", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
 
@@ -91,7 +91,7 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
 @st.fragment(run_every=1)
 def _draw_progress(memory: MemorySystem) -> None:
     """How far it is; the page is drawn anew when it is done. The person may leave meanwhile."""
-    status = live_duplicates(memory).current().status
+    status = live_duplicates(memory).known().status
     if status is None or status.state not in ("queued", "running"):
         st.rerun()
         return

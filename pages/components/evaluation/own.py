@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.evaluation.job import LiveEvaluation
+from atlas.evaluation.report import OwnEvaluation
 from atlas.views.evaluation.own import (
     MEANINGS,
     MEASURES,
-    LiveEvaluation,
-    OwnEvaluation,
     Prospects,
+    is_unreadable,
     measured,
     measured_caption,
     measured_chart,
@@ -43,8 +44,8 @@ def draw_own(memory: MemorySystem) -> None:
         draw_run(memory)
     live = live_result(memory, LiveEvaluation)
     found = live.current()
-    if live.is_unreadable:
-        st.warning("What was measured here before cannot be read. Measure anew.", icon=":material/error:")
+    if (live.saved().written_at and found is None) or (found is not None and is_unreadable(found)):
+        st.warning("What was measured here before cannot be read. Measure again.", icon=":material/error:")
     elif found is not None:
         draw_found(memory, found)
 
@@ -55,7 +56,7 @@ def draw_run(memory: MemorySystem) -> None:
     if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
         return
     st.button(
-        "Measure" if live.current() is None else "Measure anew",
+        "Measure" if live.current() is None else "Measure again",
         key="evaluation_run",
         icon=":material/play_arrow:",
         type="primary" if live.current() is None else "secondary",

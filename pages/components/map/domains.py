@@ -21,7 +21,7 @@ from atlas.views.map.sheet import Sheet
 from pages.components.lists.record_table import clicked_row, open_clicked
 from pages.components.lists.selection import select
 from pages.components.map.interaction import focus_on
-from pages.components.map.source import MIN_SIZE, live_map
+from pages.components.shared.memory_map import MIN_SIZE, live_map
 from pages.components.shared.undo_toast import announce_problem
 
 OPEN_DOMAIN = "map_domain"

@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.maps.map import MemoryMap
 from atlas.views.map.page import SUGGESTED
-from atlas.views.map.source import MemoryMap
-from pages.components.map.source import MIN_SIZE, live_map
+from pages.components.shared.memory_map import MIN_SIZE, live_map
 
 REFITTING = ("queued", "running")
 
@@ -19,7 +19,7 @@ def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
     live = live_map(memory)
     if live.needs_worker():
         live.refit(_size())
-    status = live.refitting()
+    status = live.status()
     if status and status.state in REFITTING:
         _draw_progress(memory)
         return
@@ -34,13 +34,13 @@ def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
 
 @st.fragment(run_every=0.7)
 def _draw_progress(memory: MemorySystem) -> None:
-    status = live_map(memory).refitting()
+    status = live_map(memory).status()
     if status is None or status.state not in REFITTING:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center"):
         words = f"Making the map: {status.message or 'waiting'}. This page can be left."
         st.progress(min(1.0, status.done / status.total) if status.total else 0.0, text=words)
-        st.button("Cancel", key="map_refit_cancel", on_click=live_map(memory).cancel_refit)
+        st.button("Cancel", key="map_refit_cancel", on_click=live_map(memory).cancel)
 
 
 def _refit(memory: MemorySystem) -> None:

@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
+from atlas.jobs.duplicates import FoundDuplicates
 from atlas.views.charts.growth import growth_caption, growth_chart
-from atlas.views.curate.duplicates import FoundDuplicates
 from atlas.views.curate.health import FAILING, Health, health_lines
 from atlas.views.history.operations import OperationRow
 from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words

@@ -8,7 +8,8 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.live_result import LiveResult, Worker
+from atlas.jobs.live import LiveResult
+from atlas.jobs.worker import Worker
 
 RUNNING = ("queued", "running")
 
@@ -62,8 +63,13 @@ def _draw_progress(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str
         st.button("Cancel", key=f"{key}_cancel", on_click=live.cancel)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32, on_release=lambda live: live.close())
+def _release(live: LiveResult[Any]) -> None:
+    live.worker.close()
+    live.close()
+
+
+@st.cache_resource(show_spinner=False, max_entries=32, on_release=_release)
 def _live(
     name: str, path: str, read_only: bool, opened: int, *, _kind: type[Live], _memory: MemorySystem
 ) -> LiveResult[Any]:
-    return _kind(_memory, Worker())
+    return _kind(_memory, Worker(stays_warm=False))

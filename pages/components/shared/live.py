@@ -9,7 +9,7 @@ import streamlit as st
 from atlas import AtlasError, MemorySystem
 from atlas.views.shared.live import Drawn, changes_since, drawn_now
 from pages.components.lists.selection import current_selection
-from pages.components.map.source import live_map
+from pages.components.shared.memory_map import live_map
 
 MAPPED = "The map took up what is new"
 QUIET = "Up to date"

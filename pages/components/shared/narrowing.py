@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from atlas.views.map.source import MemoryMap
+from atlas.maps.map import MemoryMap
 from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.map.source import MemoryMap
+from atlas.maps.map import MemoryMap
 from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.scope import (
     AWAITED,
@@ -27,7 +27,7 @@ from atlas.views.shared.scope import (
 from atlas.views.shared.scope_address import FIRST_DAY, LAST_DAY
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import OUTCOMES
-from pages.components.map.source import page_map
+from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
 
 URL: Literal["query-params"] = "query-params"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from atlas.core.errors import StoreUnavailable
-from atlas.jobs.artefact import DuplicatesFile, MapFile
+from atlas.jobs.duplicates import DuplicatesFile
+from atlas.jobs.map import MapFile
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import UNCLUSTERED, extended, make_map, preview, regrouped
 from tests.unit.maps.vectors import embedded, topical, unit

@@ -11,10 +11,10 @@ import pytest
 
 import atlas
 from atlas.core.statistics import growth
+from atlas.jobs.duplicates import LiveDuplicates
 from atlas.jobs.worker import Worker
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.growth import growth_caption, growth_chart
-from atlas.views.curate.duplicates import LiveDuplicates
 from atlas.views.curate.health import BURIED, DUPLICATES, NEVER, STALE, UNKNOWN, health, health_lines
 from atlas.views.curate.queues import (
     COMPRESS,
@@ -183,10 +183,10 @@ def test_near_duplicates_follow_the_store(memory):
     worker = Worker()
     live = LiveDuplicates(memory, worker)
     ids = memory.experience.store_many([*alike(3), attempt("Mend a shoe")])
-    assert [set(group) for group in live.current().groups] == [set(ids[:2])]  # the third one ended otherwise
+    assert [set(group) for group in live.known().groups] == [set(ids[:2])]  # the third one ended otherwise
     memory.experience.delete(ids[:2])
-    assert live.current().groups == ()
-    assert live.current().is_known
+    assert live.known().groups == ()
+    assert live.known().is_known
     worker.close()
 
 

@@ -10,8 +10,9 @@ import pytest
 
 import atlas
 from atlas.evaluation.job import evaluated_now
+from atlas.evaluation.own_file import EvaluationFile
 from atlas.evaluation.report import OwnEvaluation, as_json
-from atlas.jobs.artefact import EvaluationFile, save_artefact
+from atlas.jobs.artefact import save_artefact
 from atlas.testing import HashEmbedder
 from atlas.views.evaluation.own import MEASURES, measured, measured_caption, measured_chart, staleness, table_rows
 from tests.ui.stores import attempt

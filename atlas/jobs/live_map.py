@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 import threading
-from dataclasses import dataclass, field
 from pathlib import Path
-from threading import RLock
 
-from atlas.jobs.artefact import CACHE, MapFile
-from atlas.jobs.worker import FitMap, JobStatus, Worker
+from atlas.jobs.live import LiveResult
+from atlas.jobs.map import FitMap, MapFile
+from atlas.jobs.worker import Worker
 from atlas.maps.labels import DomainNames
 from atlas.maps.map import MemoryMap, extended, make_map, preview, regrouped
 from atlas.maps.snapshot import Embedded, read_embedded, reread
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
-
-__all__ = ["AT_ONCE", "JobStatus", "LiveMap", "MemoryMap", "Worker"]
 
 AT_ONCE = 1_000
 """Experiences up to which the whole map is made at once; of more, a sketch is shown until the worker has made it."""
@@ -28,40 +24,33 @@ REGROUPED = 4
 _log = logging.getLogger("atlas.dashboard")
 
 
-@dataclass(slots=True)
-class LiveMap:
+class LiveMap(LiveResult[MemoryMap]):
     """The map of one store, shared by all who look at it.
 
     It follows the store: what is added is placed among what is there, which never moves, and what is deleted goes. Of
     a large store that takes seconds. Who can do without is given the map as it was, and it follows in the background.
     """
 
-    memory: MemorySystem
-    worker: Worker
-    at_once: int = AT_ONCE
-    n_followed: int = 0
-    """How many times the map has come up with the store in the background."""
+    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
+        super().__init__(memory, worker)
+        self.at_once = at_once
+        self.n_followed = 0
+        """How many times the map has come up with the store in the background."""
 
-    _map: MemoryMap | None = None
-    _file_written_at: int = 0
-    """In nanoseconds; 0 where the map came from no file."""
+        self._map: MemoryMap | None = None
+        self._taken_at = 0  # the time of the file that the map came from, in nanoseconds; 0 where from none
+        self._regrouped: dict[int, MemoryMap] = {}
+        self._named: dict[tuple[int, int], tuple[MemoryMap, MemoryMap]] = {}
+        self._embedded: Embedded | None = None  # what was read last, so that only what changed is read again
+        self._follower: threading.Thread | None = None
+        self._work = threading.RLock()  # held while vectors are read and compared, which may take long
 
-    _regrouped: dict[int, MemoryMap] = field(default_factory=dict)
-    _named: dict[tuple[int, int], tuple[MemoryMap, MemoryMap]] = field(default_factory=dict)
-    _embedded: Embedded | None = None
-    """What was read of the store last, so that only what changed is read again."""
+    def file(self, directory: Path) -> MapFile:
+        """Return where the map is kept."""
+        return MapFile(directory, COLLECTION)
 
-    _scratch: tempfile.TemporaryDirectory[str] | None = None
-    _job: FitMap | None = None
-    _follower: threading.Thread | None = None
-    _work: RLock = field(default_factory=RLock)
-    """Held while vectors are read and compared, which may take long."""
-
-    _lock: RLock = field(default_factory=RLock)
-    """Held while what is known is looked at or changed."""
-
-    def current(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
-        """The map; None where the store is empty, or where there is none yet.
+    def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
+        """Return the map as the store is now; None where the store is empty, or where there is none yet.
 
         Args:
             min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
@@ -80,72 +69,46 @@ class LiveMap:
 
     @property
     def names(self) -> DomainNames:
-        """What people have called the domains."""
+        """Names that people have given to the domains."""
         return DomainNames(self.memory.storage.path, COLLECTION)
 
-    def refit(self, min_domain_size: int = 0) -> None:
-        """Have the worker make the map anew; it is shown once it is there."""
-        store, out = str(self.memory.storage.path), str(self._directory())
-        self._job = FitMap(store=store, out=out, collection=COLLECTION, min_domain_size=min_domain_size)
-        self.worker.submit(self._job)
-
-    def refitting(self) -> JobStatus | None:
-        """How far the worker is; None where the map was never asked for, or not any more."""
-        return self.worker.status(self._job.key) if self._job else None
-
-    def cancel_refit(self) -> None:
-        """Leave the map as it is."""
-        if self._job:
-            self.worker.cancel(self._job.key)
+    def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
+        """Have the worker fit a new map; it is shown once it is there."""
+        self._submit(FitMap(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
 
     def needs_worker(self) -> bool:
-        """Whether there is only a sketch so far, or a map of another embedding model, and nobody asked for more."""
+        """Say whether there is only a sketch so far, or a map of another embedding model, and nobody asked for more."""
         found = self._map
         if found is None or self._job is not None or len(found.ids) <= self.at_once:
             return False
         return not found.domains or found.recipe.model != self._model()
 
     def close(self) -> None:
-        """Let go of what was kept for a store that must not be written, and of what was read."""
+        """Let go of what was read, and of what was kept for a store that must not be written."""
         with self._lock:
             self._embedded = None
-            if self._scratch is not None:
-                self._scratch.cleanup()
-                self._scratch = None
+        super().close()
 
     def wait(self) -> None:
         """Wait until nothing is being followed in the background."""
         if self._follower is not None:
             self._follower.join()
 
-    def _directory(self) -> Path:
-        """Where the map is kept: beside the store, or for a while elsewhere where the store must not be written."""
-        if not self.memory.storage.read_only:
-            return self.memory.storage.path / CACHE
-        if self._scratch is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="atlas-map-")
-        return Path(self._scratch.name)
-
     def _newest(self) -> MemoryMap | None:
-        """The map that is held, or the one that was written since."""
+        """Return the map that is held, or the one that was saved since."""
         with self._lock:
-            scratch = [Path(self._scratch.name)] if self._scratch is not None else []
-            for directory in [self.memory.storage.path / CACHE, *scratch]:
-                file = MapFile(directory, COLLECTION)
-                written_at = file.path.stat().st_mtime_ns if file.path.exists() else 0
-                if written_at > self._file_written_at:
-                    self._file_written_at = written_at
-                    self._regrouped = {}
-                    self._map = file.load() or self._map
+            saved = self.saved()
+            if saved.written_at > self._taken_at:
+                self._map, self._taken_at, self._regrouped = saved.result or self._map, saved.written_at, {}
             if self._map is not None and self._is_purged(self._map):
                 self._map, self._regrouped, self._named = None, {}, {}
             return self._map
 
     def _is_purged(self, found: MemoryMap) -> bool:
-        """Whether the file of a map went with what the store has purged since: its domains may be named after that."""
+        """Say whether a map's file went with what was purged since: its domains may be named after that."""
         if self.memory.storage.ledger.position(COLLECTION).ledger_id == found.ledger_id:
             return False
-        return not MapFile(self.memory.storage.path / CACHE, COLLECTION).path.exists()
+        return not self.file(self._cache).written_at
 
     def _follow(self, min_domain_size: int) -> None:
         """Bring the map up with the store; make it where there is none."""
@@ -160,7 +123,7 @@ class LiveMap:
                 self._group(found, min_domain_size)
 
     def _follow_meanwhile(self, min_domain_size: int) -> None:
-        """The same in a thread, unless one is at it."""
+        """Do the same in a thread, unless one is at it."""
 
         def follow() -> None:
             try:
@@ -175,31 +138,30 @@ class LiveMap:
                 self._follower.start()
 
     def _first(self) -> MemoryMap | None:
-        """A map of a store that has none."""
+        """Return a map of a store that has none."""
         embedded = self._read()
         if not embedded.ids:
             return None
         if len(embedded.ids) > self.at_once:
             return preview(embedded)
-        found, self._regrouped = make_map(embedded, previous=self._map), {}
+        found = make_map(embedded, previous=self._map)
+        self._regrouped = {}
         if not self.memory.storage.read_only:
-            file = MapFile(self._directory(), COLLECTION)
-            file.save(found)
-            self._file_written_at = file.path.stat().st_mtime_ns
+            self._taken_at = self._save(found).written_at
         return found
 
     def _followed(self, found: MemoryMap) -> MemoryMap | None:
-        """The map as the store is now; no vector is read where no experience was added, changed or deleted."""
+        """Return the map as the store is now; no vector is read where no experience was added, changed or deleted."""
         if not self._is_behind(found):
             return found
         embedded = self._read()
-        fitted = MapFile(self._directory(), COLLECTION).load()
+        fitted = self.current()
         if fitted is not None and (fitted.recipe, fitted.ledger_id) != (found.recipe, found.ledger_id):
             fitted = None
         return extended(found, embedded, fitted) if embedded.ids else None
 
     def _group(self, found: MemoryMap, min_domain_size: int) -> None:
-        """Have the map with domains of another smallest size; they too are found once, and follow the store then."""
+        """Find the domains of another smallest size; they too are found once, and follow the store then."""
         held = self._regrouped.get(min_domain_size)
         grouped = self._followed(held) if held is not None else None
         grouped = grouped or regrouped(found, self._read(), min_domain_size)
@@ -210,14 +172,14 @@ class LiveMap:
                 self._regrouped = {**kept, min_domain_size: grouped}
 
     def _is_followed(self, min_domain_size: int) -> bool:
-        """Whether what is held is the map as the store is now."""
+        """Say whether what is held is the map as the store is now."""
         found = self._map
         if found is not None and self._is_other_size(found, min_domain_size):
             found = self._regrouped.get(min_domain_size)
         return found is not None and not self._is_behind(found)
 
     def _is_behind(self, found: MemoryMap) -> bool:
-        """Whether experiences have changed since, or the store was put back; marks do not matter."""
+        """Say whether experiences have changed since, or the store was put back; marks do not matter."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != found.ledger_id or now.revision > found.revision
 
@@ -225,7 +187,7 @@ class LiveMap:
         return self.memory.storage.ledger.holds_more_than(COLLECTION, self.at_once)
 
     def _is_of_another_model(self, found: MemoryMap) -> bool:
-        """Whether it is to be made anew at once; of a large store it is shown until the worker has made another."""
+        """Say whether to make another at once; a large store's is shown until the worker has made another."""
         return found.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:
@@ -236,7 +198,7 @@ class LiveMap:
         return bool(found.domains) and min_domain_size not in (0, found.recipe.min_domain_size)
 
     def _called_by_name(self, found: MemoryMap) -> MemoryMap:
-        """The map with the names that people gave; worked out again only when either has changed."""
+        """Return the map with the names that people gave; worked out again only when either has changed."""
         path = self.names.path
         key = (id(found), path.stat().st_mtime_ns if path.exists() else 0)
         if key not in self._named:
@@ -245,7 +207,7 @@ class LiveMap:
         return self._named[key][1]
 
     def _read(self) -> Embedded:
-        """The vectors as the store is now; only what changed is read again."""
+        """Return the vectors as the store is now; only what changed is read again."""
         held, storage = self._embedded, self.memory.storage
         now = read_embedded(storage, COLLECTION) if held is None else reread(storage, COLLECTION, held)
         self._embedded = now

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.lists.columns import LiveColumns
-from atlas.views.map.source import LiveMap, MemoryMap, Worker
+from atlas.jobs.live_map import LiveMap
+from atlas.jobs.worker import Worker
+from atlas.maps.columns import LiveColumns
+from atlas.maps.map import MemoryMap
 
 MIN_SIZE = "map_min_size"
 """Where the fewest experiences of a domain are kept that the person has chosen."""
@@ -18,9 +20,9 @@ def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | N
     Args:
         memory: The memory that the page shows.
         is_awaited: Whether to wait, for seconds, until a large store's map is as the store is now. Else it is as it
-            was last, and follows in the background; `draw_live` draws the page anew then.
+            was last, and follows in the background; `draw_live` draws the page again then.
     """
-    return live_map(memory).current(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
+    return live_map(memory).shown(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
 
 
 def live_map(memory: MemorySystem) -> LiveMap:

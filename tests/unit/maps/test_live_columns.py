@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import atlas
+from atlas.maps import columns
+from atlas.maps.columns import LiveColumns
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views.lists import columns
-from atlas.views.lists.columns import LiveColumns
 from tests.ui.stores import attempts
 
 

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.jobs.artefact import CACHE, MapFile
+from atlas.jobs import live_map as map_source
+from atlas.jobs.artefact import CACHE
+from atlas.jobs.live_map import LiveMap
+from atlas.jobs.map import MapFile
 from atlas.maps.map import make_map
 from atlas.maps.snapshot import read_embedded
 from atlas.memory.experience.memory import COLLECTION
 from atlas.storage.backup import backup, restore
 from atlas.testing import HashEmbedder
-from atlas.views.map import source as map_source
-from atlas.views.map.source import LiveMap
 from tests.ui.stores import attempts
 
 
@@ -66,28 +67,28 @@ def places(found) -> dict[str, list[float]]:
 
 
 def test_writes_are_followed_without_reading_all_vectors_again(live, memory, readings):
-    before = live.current()
+    before = live.shown()
     for _ in range(3):
         memory.experience.delete(add(memory, 2)[:1])
-        now = live.current()
+        now = live.shown()
     assert set(now.ids) == set(memory.experience.ids())
     assert {one: places(now)[one] for one in before.ids} == places(before)
     assert len(readings) == 1
 
 
 def test_marks_change_nothing_on_the_map(large, memory, readings):
-    before = large.current()
+    before = large.shown()
     memory.experience.change_marks(memory.experience.ids(), pinned=True)
-    assert large.current() is before
+    assert large.shown() is before
     assert readings == []
 
 
 def test_domains_of_a_chosen_size_are_found_once_and_follow_the_store_then(live, memory, monkeypatch):
-    before = live.current(3)
+    before = live.shown(3)
     assert before.recipe.min_domain_size == 3
     monkeypatch.setattr(map_source, "regrouped", lambda *given: pytest.fail("they were found again"))
     new = add(memory, 1)
-    now = live.current(3)
+    now = live.shown(3)
     assert now.ids == (*before.ids, *new)
     assert now.labels[:60].tolist() == before.labels.tolist()
 
@@ -101,13 +102,13 @@ def test_who_does_not_wait_is_given_the_map_of_a_large_store_as_it_was(large, me
 
     monkeypatch.setattr(map_source, "read_embedded", slow)
     add(memory, 3)
-    assert len(large.current(is_awaited=False).ids) == 60
-    assert len(large.current(is_awaited=False).ids) == 60
+    assert len(large.shown(is_awaited=False).ids) == 60
+    assert len(large.shown(is_awaited=False).ids) == 60
     assert large.n_followed == 0
     may_read.set()
     large.wait()
     assert large.n_followed == 1
-    assert len(large.current(is_awaited=False).ids) == 63
+    assert len(large.shown(is_awaited=False).ids) == 63
     large.wait()
     assert large.n_followed == 1
 
@@ -118,40 +119,40 @@ def test_a_map_that_cannot_follow_stays_as_it_was(large, memory, monkeypatch):
 
     monkeypatch.setattr(map_source, "read_embedded", fail)
     add(memory, 3)
-    large.current(is_awaited=False)
+    large.shown(is_awaited=False)
     large.wait()
-    assert (len(large.current(is_awaited=False).ids), large.n_followed) == (60, 0)
+    assert (len(large.shown(is_awaited=False).ids), large.n_followed) == (60, 0)
 
 
 def test_no_sketch_is_made_of_a_large_store_for_who_does_not_wait(memory, readings):
     live = LiveMap(memory, Desk(), at_once=5)
-    assert live.current(is_awaited=False) is None
+    assert live.shown(is_awaited=False) is None
     live.wait()
     assert readings == []
-    assert live.current().domains == ()
+    assert live.shown().domains == ()
     assert live.needs_worker()
 
 
 def test_a_store_that_was_put_back_has_its_own_map_at_the_same_revision(live, memory, tmp_path):
     backup(memory.storage, tmp_path / "copy")
     add(memory, 2)
-    assert len(live.current().ids) == 62
+    assert len(live.shown().ids) == 62
     revision = memory.revision()
     restore(memory.storage, tmp_path / "copy")
     new = memory.experience.store_many([*attempts(90)][85:87])
     assert memory.revision() == revision
-    assert set(new) <= set(live.current().ids)
-    assert set(live.current().ids) == set(memory.experience.ids())
+    assert set(new) <= set(live.shown().ids)
+    assert set(live.shown().ids) == set(memory.experience.ids())
 
 
 def test_a_map_of_another_embedding_model_is_made_anew_at_once_or_by_the_worker(live, memory, large):
-    before = live.current()
+    before = live.shown()
     assert not live.needs_worker()
     with memory.storage.ledger.database.write() as connection:
         connection.execute("UPDATE meta SET value = 'other' WHERE name = 'embedding_model'")
-    assert live.current().recipe.model == "other"
+    assert live.shown().recipe.model == "other"
     assert before.recipe.model == "hash"
     file = MapFile(memory.storage.path / CACHE, COLLECTION)
     file.save(before)
-    assert np.array_equal(large.current().coordinates, before.coordinates)
+    assert np.array_equal(large.shown().coordinates, before.coordinates)
     assert large.needs_worker()

@@ -1,0 +1,38 @@
+"""The latest measurement of a store on its own attempts, kept beside the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any
+
+import numpy.typing as npt
+
+from atlas.evaluation.metrics import METRICS
+from atlas.evaluation.report import OwnEvaluation, as_json, from_json
+from atlas.jobs.artefact import ArtefactFile
+from atlas.jobs.validation import check_form
+
+
+class EvaluationFile(ArtefactFile[OwnEvaluation]):
+    """The measurement of one collection."""
+
+    kind = "evaluation"
+
+    def _header(self, artefact: OwnEvaluation) -> Mapping[str, Any]:
+        header = {field.name: getattr(artefact, field.name) for field in fields(artefact)}
+        return {**header, "report": as_json(artefact.report)}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> OwnEvaluation:
+        found = OwnEvaluation(**{**header, "report": from_json(header["report"])})
+        check_form(found, OwnEvaluation)
+        if datetime.fromisoformat(found.measured_at).tzinfo is None or not found.report.tasks:
+            raise ValueError("it says neither when it was measured nor on what")
+        for task in filter(attrgetter("rows"), found.report.tasks):
+            compared = [by for row in task.rows for by in row.differences.values()]
+            for by_metric in (task.chance, *(row.estimates for row in task.rows), *compared):
+                if not {*METRICS} <= {*by_metric}:
+                    raise ValueError(f"it lacks some of {', '.join(METRICS)}")
+        return found

@@ -1,0 +1,168 @@
+"""Near-duplicates as the store is now: found at once where it is small, by a worker where it is large.
+
+Attempts at one task read alike and may have ended differently, which is the most telling thing about them: only those
+that ended alike are offered as a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from atlas.jobs.artefact import ArtefactFile
+from atlas.jobs.job import CollectionJob
+from atlas.jobs.live import LiveResult
+from atlas.jobs.worker import JobStatus, Worker
+from atlas.maps.duplicates import THRESHOLD, DuplicateGroup, Duplicates, near_duplicates
+from atlas.maps.map import OnProgress
+from atlas.maps.snapshot import n_changed, read_embedded
+from atlas.memory.system import MemorySystem
+
+AT_ONCE = 2_000
+"""Experiences up to which they are compared while the page waits: a fraction of a second."""
+
+Groups = tuple[tuple[str, ...], ...]
+
+
+class DuplicatesFile(ArtefactFile[Duplicates]):
+    """The near-duplicates of one collection."""
+
+    kind = "duplicates"
+
+    def _header(self, artefact: Duplicates) -> Mapping[str, Any]:
+        return asdict(artefact)
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Duplicates:
+        groups = tuple(
+            DuplicateGroup(ids=tuple(group["ids"]), similarity_min=group["similarity_min"])
+            for group in header["groups"]
+        )
+        return Duplicates(
+            groups=groups,
+            threshold=header["threshold"],
+            revision=header["revision"],
+            ledger_id=header.get("ledger_id", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindDuplicates(CollectionJob):
+    """Search for the near-duplicates of a collection and save them as a `DuplicatesFile`."""
+
+    threshold: float = THRESHOLD
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Compare every record with every other."""
+        embedded = self.read(on_progress)
+        groups = near_duplicates(embedded, self.threshold, lambda done, total: on_progress(done, total, "comparing"))
+        found = Duplicates(
+            groups=groups, threshold=self.threshold, revision=embedded.revision, ledger_id=embedded.ledger_id
+        )
+        DuplicatesFile(Path(self.out), self.collection).save(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDuplicates:
+    """Near-duplicates as far as they are known."""
+
+    groups: Groups = ()
+    """Ids that the store holds, at least two a group; largest first."""
+
+    n_changed: int = 0
+    """Experiences that were added or changed since they were looked for."""
+
+    status: JobStatus | None = None
+    """Progress of the worker, while it is looking or where it failed."""
+
+    is_known: bool = False
+    """True once they have been looked for."""
+
+    @property
+    def is_running(self) -> bool:
+        """True while they are being looked for."""
+        return self.status is not None and self.status.state in ("queued", "running")
+
+    @property
+    def problem(self) -> str:
+        """Reason why they could not be looked for; empty where nothing went wrong."""
+        return self.status.message if self.status is not None and self.status.state == "failed" else ""
+
+
+_Moment = tuple[str, int, int]
+"""The ledger, its revision, and the time of the file that was read."""
+
+
+class LiveDuplicates(LiveResult[Duplicates]):
+    """The near-duplicates of one store, shared by all who look at it."""
+
+    def __init__(self, memory: MemorySystem, worker: Worker, at_once: int = AT_ONCE) -> None:
+        super().__init__(memory, worker)
+        self.at_once = at_once
+        self._found: tuple[_Moment, FoundDuplicates] | None = None
+
+    def known(self) -> FoundDuplicates:
+        """Return what is known now; a large store that was never looked through is looked through from now on."""
+        with self._lock:
+            is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
+            return self._large() if is_large else self._small()
+
+    def look(self) -> None:
+        """Have the worker look through the store again."""
+        self._look()
+
+    def file(self, directory: Path) -> DuplicatesFile:
+        """Return where the groups are kept."""
+        return DuplicatesFile(directory, self._collection)
+
+    @property
+    def _collection(self) -> str:
+        return self.memory.experience.collection_name
+
+    def _small(self) -> FoundDuplicates:
+        now = self._moment(0)
+        if self._found is None or self._found[0] != now:
+            groups = near_duplicates(read_embedded(self.memory.storage, self._collection))
+            self._found = (now, self._by_outcome(groups, n_changed=0))
+        return self._found[1]
+
+    def _large(self) -> FoundDuplicates:
+        status, saved = self.status(), self.saved()
+        now, read = self._moment(saved.written_at), saved.result
+        is_done = status is not None and status.state == "done"
+        if read is None or read.ledger_id != now[0]:
+            is_other = read is not None and (status is None or is_done)  # of another store or model
+            status = self._look() if is_other or status is None else status
+            return FoundDuplicates(status=None if status.state == "done" else status)
+        if self._found is None or self._found[0] != now:
+            n_since = n_changed(self.memory.storage, self._collection, read.revision)
+            self._found = (now, self._by_outcome(read.groups, n_changed=n_since))
+        return replace(self._found[1], status=None if is_done else status)
+
+    def _look(self) -> JobStatus:
+        return self._submit(FindDuplicates(**self._place, collection=self._collection))
+
+    def _moment(self, written_at: int) -> _Moment:
+        ledger = self.memory.storage.ledger
+        return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
+
+    def _by_outcome(self, groups: Sequence[DuplicateGroup], n_changed: int) -> FoundDuplicates:
+        """Return the groups by outcome, without what is gone; largest first."""
+        ids = [record_id for group in groups for record_id in group.ids]
+        outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
+        parts = [part for group in groups for part in _split(group, outcomes)]
+        parts.sort(key=lambda group: (-len(group.ids), -group.similarity_min, group.ids))
+        return FoundDuplicates(groups=tuple(part.ids for part in parts), n_changed=n_changed, is_known=True)
+
+
+def _split(group: DuplicateGroup, outcomes: Mapping[str, str]) -> Iterator[DuplicateGroup]:
+    members: dict[str, list[str]] = {}
+    for record_id in group.ids:
+        if record_id in outcomes:
+            members.setdefault(outcomes[record_id], []).append(record_id)
+    for ids in members.values():
+        if len(ids) > 1:
+            yield replace(group, ids=tuple(ids))

@@ -1,0 +1,113 @@
+"""The result of a job, shared by all who look at it: read from its file, and made again by a worker."""
+
+from __future__ import annotations
+
+import tempfile
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any, Generic, TypeVar
+
+from atlas.jobs.artefact import CACHE, ArtefactFile
+from atlas.jobs.job import Job
+from atlas.jobs.worker import JobStatus, Worker
+from atlas.memory.system import MemorySystem
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved(Generic[T]):
+    """Content of a result's file when it was read last."""
+
+    result: T | None = None
+    """None where there is no file, or it cannot be read."""
+
+    written_at: int = 0
+    """Time of the file, in nanoseconds since 1970; 0 where there is none."""
+
+
+class LiveResult(ABC, Generic[T]):
+    """The result of one kind of job on one store.
+
+    The file lies in the store. Where that must not be written, what is made lies in a directory for the time being,
+    and the later of the two files counts.
+    """
+
+    def __init__(self, memory: MemorySystem, worker: Worker) -> None:
+        self.memory = memory
+        self.worker = worker
+        self._job: Job | None = None
+        self._saved: Saved[T] = Saved()
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        self._lock = RLock()
+
+    @abstractmethod
+    def file(self, directory: Path) -> ArtefactFile[T]:
+        """Return the file that the job writes into a directory."""
+
+    def current(self) -> T | None:
+        """Return what was made last; None where nothing was."""
+        return self.saved().result
+
+    def saved(self) -> Saved[T]:
+        """Return what was saved last; the file is read only where it has been written since it was read."""
+        with self._lock:
+            scratch = [Path(self._scratch.name)] if self._scratch is not None else []
+            files = [self.file(directory) for directory in (self._cache, *scratch)]
+            newest = max(files, key=lambda file: file.written_at)
+            written_at = newest.written_at  # before it is read: what comes meanwhile is read again
+            if written_at != self._saved.written_at:
+                self._saved = Saved(result=newest.load(), written_at=written_at)
+            return self._saved
+
+    def status(self) -> JobStatus | None:
+        """Return how far the worker is; None where it was never asked, or not any more."""
+        return self.worker.status(self._job.key) if self._job else None
+
+    def cancel(self) -> None:
+        """Leave the result as it was made before."""
+        if self._job:
+            self.worker.cancel(self._job.key)
+
+    def close(self) -> None:
+        """Delete what was kept for a store that must not be written."""
+        with self._lock:
+            if self._scratch is not None:
+                self._scratch.cleanup()
+                self._scratch = None
+
+    def _submit(self, job: Job) -> JobStatus:
+        """Have the worker do this, in place of what it does now, unless that is the same."""
+        with self._lock:
+            if self._job is not None and self._job.key != job.key:
+                self.cancel()
+            self._job = job
+            return self.worker.submit(job)
+
+    def _save(self, result: T) -> Saved[T]:
+        """Save what was made here, in place of what a worker would make."""
+        with self._lock:
+            file = self.file(self._directory())
+            file.save(result)
+            self._saved = Saved(result=result, written_at=file.written_at)
+            return self._saved
+
+    @property
+    def _place(self) -> dict[str, Any]:
+        """The store that a job reads, and the directory of its file, as the job's arguments."""
+        return {"store": str(self.memory.storage.path.resolve()), "out": str(self._directory())}
+
+    @property
+    def _cache(self) -> Path:
+        return self.memory.storage.path.resolve() / CACHE
+
+    def _directory(self) -> Path:
+        """Return where it is written: in the store, or elsewhere where that must not be."""
+        if not self.memory.storage.read_only:
+            return self._cache
+        with self._lock:
+            if self._scratch is None:
+                self._scratch = tempfile.TemporaryDirectory(prefix="atlas-result-")
+            return Path(self._scratch.name)

@@ -1,0 +1,130 @@
+"""Fitting the map of a collection, as a job, and the file that keeps the map."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from atlas.core.errors import NotFound
+from atlas.jobs.artefact import CACHE, ArtefactFile
+from atlas.jobs.job import CollectionJob
+from atlas.maps.labels import DomainNames
+from atlas.maps.map import Domain, MapRecipe, MemoryMap, OnProgress, extended, make_map, regrouped
+from atlas.maps.projection import SEED
+from atlas.maps.snapshot import Embedded, read_embedded
+from atlas.memory.system import MemorySystem
+
+
+class MapFile(ArtefactFile[MemoryMap]):
+    """The map of one collection."""
+
+    kind = "map"
+
+    def _header(self, artefact: MemoryMap) -> Mapping[str, Any]:
+        return {
+            "ids": artefact.ids,
+            "domains": [asdict(domain) for domain in artefact.domains],
+            "recipe": asdict(artefact.recipe),
+            "trustworthiness": artefact.trustworthiness,
+            "revision": artefact.revision,
+            "ledger_id": artefact.ledger_id,
+        }
+
+    def _arrays(self, artefact: MemoryMap) -> Mapping[str, npt.NDArray[Any]]:
+        return {name: getattr(artefact, name) for name in ("coordinates", "is_placed", "labels", "strengths")}
+
+    def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> MemoryMap:
+        found = MemoryMap(
+            ids=tuple(header["ids"]),
+            domains=tuple(_domain(each) for each in header["domains"]),
+            recipe=MapRecipe(**header["recipe"]),
+            trustworthiness=header["trustworthiness"],
+            revision=header["revision"],
+            ledger_id=header.get("ledger_id", ""),
+            coordinates=arrays["coordinates"],
+            is_placed=arrays["is_placed"],
+            labels=arrays["labels"],
+            strengths=arrays["strengths"],
+        )
+        lengths = {len(of) for of in (found.ids, found.coordinates, found.is_placed, found.labels, found.strengths)}
+        if len(lengths) != 1 or found.coordinates.shape[1:] != (2,):
+            raise ValueError("its columns are not of one length")
+        return found
+
+
+def _domain(given: Mapping[str, Any]) -> Domain:
+    return Domain(**{**given, **{name: tuple(given[name]) for name in ("terms", "centre", "typical")}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitMap(CollectionJob):
+    """Fit a new map of a collection and save it as a `MapFile`."""
+
+    engine: str = "umap"
+    """One of `ENGINES`."""
+
+    min_domain_size: int = 0
+    seed: int = SEED
+
+    def run(self, on_progress: OnProgress) -> None:
+        """Fit the map; it is turned onto the earlier one, and keeps that one's domains."""
+        file = MapFile(Path(self.out), self.collection)
+        found = make_map(
+            self.read(on_progress),
+            engine=self.engine,
+            min_domain_size=self.min_domain_size,
+            previous=file.load(),
+            seed=self.seed,
+            on_progress=on_progress,
+        )
+        file.save(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnMap:
+    """A map as the store is now, with what it shows of each record."""
+
+    map: MemoryMap
+    titles: Mapping[str, str]
+    """The title of each record, by id: untrusted text."""
+
+
+def drawn_now(
+    memory: MemorySystem, *, engine: str = "umap", min_domain_size: int = 0, on_progress: OnProgress | None = None
+) -> DrawnMap:
+    """Return the map of all experiences: the one that the dashboard shows, where it is of this kind, else a new one.
+
+    Args:
+        memory: Only read.
+        engine: One of `ENGINES`.
+        min_domain_size: Fewest experiences of a domain; 0 takes what suits their number.
+        on_progress: Called with how much is done, of how much, and what is being done.
+
+    Raises:
+        NotFound: There is nothing to show.
+    """
+    collection = memory.experience.collection_name
+    embedded = read_embedded(memory.storage, collection)
+    if not embedded.ids:
+        raise NotFound("there are no experiences to map yet; import some first: atlas import PATH")
+    saved = MapFile(memory.storage.path / CACHE, collection).load()
+    found = _still_good(saved, embedded, engine, min_domain_size) or make_map(
+        embedded, engine=engine, min_domain_size=min_domain_size, previous=saved, on_progress=on_progress
+    )
+    named = DomainNames(memory.storage.path, collection).apply(found)
+    return DrawnMap(map=named, titles=dict(zip(embedded.ids, embedded.titles, strict=True)))
+
+
+def _still_good(saved: MemoryMap | None, embedded: Embedded, engine: str, min_domain_size: int) -> MemoryMap | None:
+    """Return a map that was saved, with what came since; None where it should be fitted again."""
+    if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
+        return None
+    shown = extended(saved, embedded)
+    if shown.needs_refit:
+        return None
+    is_asked = min_domain_size in (0, shown.recipe.min_domain_size)
+    return shown if is_asked else regrouped(shown, embedded, min_domain_size)
