@@ -7,6 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import AtlasError
+from pages.components.concepts.tray import TRAY as CONCEPTS
+from pages.components.experience.tray import TRAY as EXPERIENCES
+from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
 from pages.components.shared.memory import current_memory, routed
 from pages.components.shared.messages import show_failure, show_problem
@@ -14,6 +17,7 @@ from pages.components.shared.narrowing import follow_address
 from pages.components.shared.sidebar import draw_sidebar
 from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
+from pages.components.strategies.tray import TRAY as STRATEGIES
 
 ICON = str(Path(__file__).parent / "pages" / "icon.png")
 """A file of ours: an icon by its name would be fetched from the internet."""
@@ -35,6 +39,9 @@ SECTIONS = {
 }
 """Pages by section: the file's name, which is in its address too, its title and its icon. The first is the default."""
 
+TRAYS = (EXPERIENCES, CONCEPTS, STRATEGIES, ENTRIES)
+"""The trays of the kinds of memories."""
+
 
 def main() -> None:
     """Draw the page that is asked for, or say why it cannot be drawn."""
@@ -49,7 +56,7 @@ def main() -> None:
             draw_act(memory)
         with routed():
             page.run()
-        draw_tray(memory, page.url_path)
+        draw_tray(memory, page.url_path, TRAYS)
     except AtlasError as error:
         show_problem(error)
     except Exception as error:  # noqa: BLE001 - the page's top: whatever it is, the person gets a sentence

@@ -17,13 +17,13 @@ from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.compression import (
     FoundRow,
-    add_chosen,
     added_with,
     found_function,
     found_rows,
     headline,
     made_caption,
     notes,
+    plan_adding,
 )
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_updates, update_primitives
 
@@ -123,12 +123,13 @@ def _show(memory: MemorySystem, found: FoundCompression, concept_id: str) -> Non
 
 
 def _apply(memory: MemorySystem, found: FoundCompression, proven: list[str]) -> None:
-    done = add_chosen(memory, found, proven) if proven else None
-    if done is None:
+    plan = plan_adding(memory, found, proven)
+    operation_id = plan.apply(memory) if proven else None
+    if operation_id is None:
         print("Nothing was added: nothing new is proven.")
         return
     along = f", with {len(added_with(found, proven))} that they call" if added_with(found, proven) else ""
-    print(f"{done.sentence}{along}. To take it back: atlas undo {done.operation_id[:8]}")
+    print(f"{plan.done_sentence}{along}. To take it back: atlas undo {operation_id[:8]}")
 
 
 def _primitives(options: argparse.Namespace, settings: Settings) -> int:

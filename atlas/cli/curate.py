@@ -12,7 +12,7 @@ from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.memory.open import open_storage
 from atlas.storage.store import Store
-from atlas.views.shared.plans import merge_plan_view, prune_plan_view
+from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 
 HISTORY_BATCH = 100
 

@@ -15,8 +15,8 @@ from atlas.llm.anthropic import AnthropicLLM
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.memory.system import MemorySystem
+from atlas.views.experience.plan_views import refine_plan_view
 from atlas.views.experience.refinement import headline, made_caption, notes
-from atlas.views.shared.plans import refine_plan_view
 
 
 def add_commands(commands: Any) -> None:

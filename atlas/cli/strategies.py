@@ -19,7 +19,7 @@ from atlas.views.ask.cards import tried_line
 from atlas.views.shared.kinds import STRATEGY
 from atlas.views.strategies.list import without_text
 from atlas.views.strategies.parameters import parameters_text
-from atlas.views.strategies.writing import apply_writing, propose_writing
+from atlas.views.strategies.writing import propose_writing
 
 
 def add_commands(commands: Any) -> None:
@@ -49,14 +49,13 @@ def _strategies(options: argparse.Namespace, settings: Settings) -> int:
 
 def _write(memory: MemorySystem, *, is_dry: bool) -> None:
     proposal = propose_writing(memory)
-    print("\n".join([proposal.headline, *proposal.notes, *map(safe, proposal.plan.problems[:1])]))
+    print("\n".join([proposal.view.headline, *proposal.view.notes, *map(safe, proposal.plan.problems[:1])]))
     for row in proposal.rows:
         print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
     if is_dry:
         print("Nothing was touched (--dry-run).")
-    elif proposal.rows:
-        done = apply_writing(memory, proposal)
-        print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
+    elif proposal.rows and (operation_id := proposal.apply(memory)):
+        print(f"{proposal.done_sentence}. To take it back: atlas undo {operation_id[:8]}")
 
 
 def _list(memory: MemorySystem, n: int) -> None:

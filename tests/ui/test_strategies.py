@@ -36,7 +36,7 @@ def test_an_empty_bank_is_filled_from_successful_attempts_as_previewed(dashboard
     app.button(key="strategies_write").click().run()
     assert "**1 successful attempt would become 1 strategy.**" in [element.value for element in app.markdown]
     assert memory.strategies.count() == 0
-    app.button(key="writing_apply").click().run()
+    app.button(key="plan_apply").click().run()
     assert "Wrote 1 strategy" in texts(app)
     assert list(table(app)["tries"]) == ["no tries"]
     assert list(table(app)["without"]) == ["50 % (9–91 %, n = 2)"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from atlas.core.statistics import Day, SuccessRate
 from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
-from atlas.views.lists.rates import interval_text, rate_text
+from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, counted
 
 RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"

@@ -17,7 +17,7 @@ from atlas.learning.strategies import Learned, Rewriting
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
-from atlas.views.overview.summary import Done
+from atlas.views.shared.plans import PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
@@ -90,6 +90,46 @@ class BeforeAfter:
     after: Text
     verdict: str
     """In our own words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompressPlan:
+    """Functions that were found in programs and would become concepts."""
+
+    found: FoundCompression
+    ids: tuple[str, ...]
+    """Those that a person chose."""
+
+    n_all: int
+    """How many these are with those that they call."""
+
+    n_new: int
+    """How many of them the library lacks."""
+
+    going: tuple[str, ...] = ()
+
+    @property
+    def view(self) -> PlanView:
+        """The words of the page, which shows each function itself."""
+        return PlanView(
+            title="Compress",
+            headline=headline(self.found),
+            button=f"Add {counted(self.n_all, 'concept')}" if self.n_all else "",
+            nothing="The library has all of them already.",
+        )
+
+    @property
+    def done_sentence(self) -> str:
+        """`Added 3 concepts found in programs`."""
+        return f"Added {counted(self.n_new, 'concept')} found in programs"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Add them as one operation; return its id, or None if the library has all of them by now.
+
+        Raises:
+            InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
+        """
+        return add_found(memory, self.found, self.ids)
 
 
 def searches(settings: Settings) -> dict[bool, str]:
@@ -233,14 +273,8 @@ def added_with(found: FoundCompression, ids: Sequence[str]) -> list[str]:
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 
 
-def add_chosen(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> Done | None:
-    """Add what was chosen and what it calls, as one operation; None where the library has all of it by now.
-
-    Raises:
-        InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
-    """
-    n_before = memory.concepts.count()
-    operation_id = add_found(memory, found, ids)
-    if operation_id is None:
-        return None
-    return Done(operation_id, f"Added {counted(memory.concepts.count() - n_before, 'concept')} found in programs")
+def plan_adding(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> CompressPlan:
+    """Return the plan that adds these of the functions that were found, and those that they call."""
+    along = [concept.id for concept in found.with_callees(ids)]
+    held = {concept.id for concept in memory.concepts.get_many(along)}
+    return CompressPlan(found=found, ids=tuple(ids), n_all=len(along), n_new=len({*along} - held))

@@ -1,4 +1,4 @@
-"""Merging and deleting concepts as they are proposed to a person: what would go, who would lack it, and doing it."""
+"""Merging and deleting concepts, as plans that say which other concepts would lack what goes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.memory.concepts.merging import ConceptMergeGroup, ConceptMergePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import CONCEPT
 from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes, merging_view
-from atlas.views.shared.removals import Removal, propose_merge
+from atlas.views.shared.removals import DeleteProposal, MergeProposal, propose_deletion, propose_merge
 from atlas.views.shared.wording import counted
 
 
@@ -20,18 +20,13 @@ class ConceptMergeRequest:
 
     ids: tuple[str, ...]
 
-    kind = CONCEPT
-    verb = "Merge"
-    subject = "Concept"
-    caption = "What is merged, the kept one first, and whose code calls what would be gone"
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out.
+    def propose(self, memory: MemorySystem) -> MergeProposal:
+        """Return what merging them would do now; concepts that are gone meanwhile are left out.
 
         Raises:
             InvalidInput: Fewer than two are left.
         """
-        return propose_merge(memory, self, _merge_view)
+        return propose_merge(memory, CONCEPT, self.ids, _merge_view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +35,12 @@ class ConceptDeleteRequest:
 
     ids: tuple[str, ...]
 
-    kind = CONCEPT
-    verb = "Delete"
-    subject = "Concept"
-    caption = "What goes, and what would lack it"
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out."""
+    def propose(self, memory: MemorySystem) -> DeleteProposal:
+        """Return what deleting them would do now; concepts that are gone meanwhile are left out."""
         going = memory.concepts.get_many(self.ids)
-        n_total = memory.concepts.count()
-        view = _delete_view(going, memory.concepts.dependents([one.id for one in going]), n_total, len(self.ids))
-        return Removal(request=self, view=view, going=tuple(one.id for one in going), n_before=n_total)
+        ids, n_total = [one.id for one in going], memory.concepts.count()
+        view = _delete_view(going, memory.concepts.dependents(ids), n_total, len(self.ids))
+        return propose_deletion(self, CONCEPT, ids, view, n_total)
 
 
 def _merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
@@ -59,7 +49,13 @@ def _merge_view(plan: ConceptMergePlan, n_gone: int) -> PlanView:
         PlanRow(id=one.id, title=one.name, goes=False, why=f"its code calls {', '.join(one.lacks)}; change it")
         for one in plan.lacking
     ]
-    return merging_view(plan, "concept", rows, [*gone_notes(n_gone), *_merge_notes(plan)])
+    return merging_view(
+        plan,
+        CONCEPT.noun,
+        rows,
+        caption="What is merged, the kept one first, and whose code calls what would be gone",
+        notes=[*gone_notes(n_gone), *_merge_notes(plan)],
+    )
 
 
 def _merge_notes(plan: ConceptMergePlan) -> Iterator[str]:
@@ -93,7 +89,7 @@ def _delete_view(going: Sequence[CodeConcept], lacking: Sequence[CodeConcept], n
         *(PlanRow(id=one.id, title=one.name, goes=True, why=_uses(one)) for one in going),
         *(PlanRow(id=one.id, title=one.name, goes=False, why=_lack(one, gone)) for one in lacking),
     ]
-    return deleting_view(rows, "concept", n_total, notes)
+    return deleting_view(rows, CONCEPT.noun, n_total, caption="What goes, and what would lack it", notes=notes)
 
 
 def _uses(concept: CodeConcept) -> str:

@@ -1,4 +1,4 @@
-"""Pruning and merging as they are proposed to a person: what is asked for, what it would do, and doing exactly that."""
+"""Pruning, merging and refining experiences, as plans."""
 
 from __future__ import annotations
 
@@ -7,32 +7,28 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from atlas.core.statistics import SuccessRate
-from atlas.memory.experience.merging import MergePlan
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.lists.rates import rate_text
-from atlas.views.shared.plans import PlanView, merge_plan_view, prune_plan_view, refine_plan_view
+from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view, refine_plan_view, refine_words
+from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.shared.plans import Choice, Figure, PlanView
+from atlas.views.shared.rates import rate_text
+from atlas.views.shared.removals import MergeProposal
 from atlas.views.shared.wording import counted
 
 KEEP_DIVERSE = "keep_diverse"
-DONE = {"Prune": "Pruned", "Merge": "Merged", "Refine:": "Refined:"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneRequest:
-    """What a person wants pruned."""
+    """Criteria by which a person wants experiences pruned."""
 
     criteria: Mapping[str, Any] = field(default_factory=dict)
     """As `plan_prune` takes them."""
 
     among: tuple[str, ...] | None = None
-    """Only these may go; without a criterion all of them do. None is the whole store."""
-
-    verb = "Prune"
-    subject = "Task"
-    caption = ""
-    """Of one table of all that the plan has rows for; empty for a table of what goes and one of what is saved."""
+    """Only these may go, and without a criterion all of them do. None is the whole store."""
 
     @property
     def is_choice(self) -> bool:
@@ -45,14 +41,51 @@ class PruneRequest:
         return bool(self.criteria.get(KEEP_DIVERSE))
 
     def with_diversity(self, is_kept: bool) -> PruneRequest:
-        """The same, with the best of each neighbourhood saved or not."""
+        """Return the same request, with the best of each neighbourhood saved or not."""
         return replace(self, criteria={**self.criteria, KEEP_DIVERSE: is_kept})
 
-    def propose(self, memory: MemorySystem) -> Proposal:
-        """What it would do now."""
+    def propose(self, memory: MemorySystem) -> PruneProposal:
+        """Return what it would do now."""
         plan = memory.experience.plan_prune(self.criteria, self.among)
         going = tuple(decision.id for decision in plan.removals)
-        return _proposal(memory, self, plan, prune_plan_view(plan), going)
+        view = replace(prune_plan_view(plan), figures=_figures(memory, going), choice=self._choice())
+        return PruneProposal(plan=plan, view=view, going=going)
+
+    def _choice(self) -> Choice | None:
+        """Return, for records that a person chose, the offer to keep the best of those that are alike."""
+        if not self.is_choice:
+            return None
+        return Choice(
+            name="diverse",
+            label="Keep the best of each group of near-duplicates",
+            help_text="Where nothing similar would be left in the memory, the best of them stays.",
+            is_on=self.is_diverse,
+            other=self.with_diversity(not self.is_diverse),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneProposal:
+    """Experiences that would be pruned."""
+
+    plan: PrunePlan
+    view: PlanView
+    going: tuple[str, ...]
+
+    @property
+    def done_sentence(self) -> str:
+        """`Pruned 9 experiences`."""
+        return f"Pruned {counted(len(self.going), EXPERIENCE.noun)}"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Prune them as one operation; return its id.
+
+        Raises:
+            PlanOutdated: The store has changed since; nothing was done.
+        """
+        scoped = memory.experience.within("prune", self.plan.reason)
+        scoped.apply_prune(self.plan)
+        return scoped.operation_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +94,8 @@ class MergeRequest:
 
     groups: tuple[tuple[str, ...], ...]
 
-    verb = "Merge"
-    subject = "Task"
-    caption = "What is merged, each kept one first"
-
-    def propose(self, memory: MemorySystem) -> Proposal:
-        """What it would do now; what is gone meanwhile is left out.
+    def propose(self, memory: MemorySystem) -> MergeProposal:
+        """Return what it would do now; experiences that are gone meanwhile are left out.
 
         Raises:
             InvalidInput: No group has two experiences left.
@@ -74,10 +103,9 @@ class MergeRequest:
         chosen = {record_id for group in self.groups for record_id in group}
         there = set(memory.experience.ids({"id": {"$in": list(chosen)}}))
         left = [[record_id for record_id in group if record_id in there] for group in self.groups]
-        groups = [group for group in left if len(group) > 1] or left[:1]
-        plan = memory.experience.plan_merge(groups)
-        going = tuple(away.id for group in plan.groups for away in group.removed)
-        return _proposal(memory, self, plan, merge_plan_view(plan, len(chosen - there)), going)
+        plan = memory.experience.plan_merge([group for group in left if len(group) > 1] or left[:1])
+        proposal = MergeProposal(kind=EXPERIENCE, plan=plan, view=merge_plan_view(plan, len(chosen - there)))
+        return replace(proposal, view=replace(proposal.view, figures=_figures(memory, proposal.going)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,68 +114,43 @@ class RefineRequest:
 
     plan: RefinePlan
 
-    verb = "Refine"
-    subject = "Task"
-    caption = "What goes, and what it is merged into"
-
-    def propose(self, memory: MemorySystem) -> Proposal:
-        """What it would do, which is what it would have done when it was made.
+    def propose(self, memory: MemorySystem) -> RefineProposal:
+        """Return what it would do: the same as when it was made.
 
         Raises:
             PlanOutdated: An experience that it touches has changed since.
         """
         memory.experience.check_refine(self.plan)
-        return _proposal(memory, self, self.plan, refine_plan_view(self.plan), self.plan.going)
+        figures = _figures(memory, self.plan.going)
+        return RefineProposal(plan=self.plan, view=replace(refine_plan_view(self.plan), figures=figures))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """A plan, and all that a person should see of it before it is applied."""
+class RefineProposal:
+    """Experiences that would be merged or dropped, as a judge decided."""
 
-    request: PruneRequest | MergeRequest | RefineRequest
-    plan: PrunePlan | MergePlan | RefinePlan
+    plan: RefinePlan
     view: PlanView
-    going: tuple[str, ...]
-    """The ids of what would go."""
-
-    before: SuccessRate
-    after: SuccessRate
 
     @property
-    def button(self) -> str:
-        """What applying it is called: `Prune 9 experiences`."""
-        if isinstance(self.plan, MergePlan):
-            n_merged = self.plan.n_removed + len(self.plan.groups)
-            return f"Merge {counted(n_merged, 'experience')} into {len(self.plan.groups):,}"
-        if isinstance(self.plan, RefinePlan):
-            return f"Refine: {len(self.plan.merged):,} merged, {len(self.plan.dropped):,} dropped"
-        return f"Prune {counted(len(self.going), 'experience')}"
+    def going(self) -> tuple[str, ...]:
+        """The ids of the experiences that would be merged or dropped."""
+        return self.plan.going
 
     @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """Figures as they would be: what of, how much, and from what."""
-        return (
-            ("Experiences afterwards", f"{self.after.n:,}", f"from {self.before.n:,}"),
-            ("Succeeded afterwards", rate_text(self.after), f"from {rate_text(self.before)}"),
-        )
+    def done_sentence(self) -> str:
+        """`Refined: 3 merged, 2 dropped`."""
+        return f"Refined: {refine_words(self.plan)}"
 
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this, as one operation; its id, and what was done in words of our own.
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Merge and drop them as one operation; return its id.
 
         Raises:
             PlanOutdated: The store has changed since; nothing was done.
         """
-        if isinstance(self.plan, MergePlan):
-            scoped = memory.experience.within("merge", self.plan.reason)
-            scoped.apply_merge(self.plan)
-        elif isinstance(self.plan, RefinePlan):
-            scoped = memory.experience.within("refine", self.plan.reason)
-            scoped.apply_refine(self.plan)
-        else:
-            scoped = memory.experience.within("prune", self.plan.reason)
-            scoped.apply_prune(self.plan)
-        verb, rest = self.button.split(" ", 1)
-        return str(scoped.operation_id), f"{DONE[verb]} {rest}"
+        scoped = memory.experience.within("refine", self.plan.reason)
+        scoped.apply_refine(self.plan)
+        return scoped.operation_id
 
 
 def criteria_of(
@@ -158,7 +161,7 @@ def criteria_of(
     max_count: int | None,
     keep_diverse: bool,
 ) -> dict[str, Any]:
-    """Criteria from a form, in which what is empty is not used; empty where only diversity is asked for.
+    """Return the criteria of a form, without its empty boxes; empty if only diversity is asked for.
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
@@ -177,21 +180,15 @@ def criteria_of(
     return {**used, KEEP_DIVERSE: True} if used and keep_diverse else used
 
 
-def _proposal(
-    memory: MemorySystem,
-    request: PruneRequest | MergeRequest | RefineRequest,
-    plan: PrunePlan | MergePlan | RefinePlan,
-    view: PlanView,
-    going: Sequence[str],
-) -> Proposal:
+def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
+    """Return how many experiences there would be and how many of them succeeded; nothing if none goes."""
+    if not going:
+        return ()
     whole = memory.experience.values("outcome")
-    lost = memory.experience.values("outcome", {"id": {"$in": list(going)}}) if going else {}
-    left = {outcome: n - lost.get(outcome, 0) for outcome, n in whole.items()}
-    return Proposal(
-        request=request,
-        plan=plan,
-        view=view,
-        going=tuple(going),
-        before=SuccessRate.of(whole),
-        after=SuccessRate.of(left),
+    lost = memory.experience.values("outcome", {"id": {"$in": list(going)}})
+    before = SuccessRate.of(whole)
+    after = SuccessRate.of({outcome: n - lost.get(outcome, 0) for outcome, n in whole.items()})
+    return (
+        Figure("Experiences afterwards", f"{after.n:,}", f"from {before.n:,}"),
+        Figure("Succeeded afterwards", rate_text(after), f"from {rate_text(before)}"),
     )

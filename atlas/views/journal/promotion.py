@@ -12,7 +12,7 @@ from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem
 from atlas.views.experience.experience import Part
 from atlas.views.shared.kinds import EXPERIENCE, JOURNAL, KINDS, STRATEGY, Kind
-from atlas.views.shared.plans import PlanRow, PlanView
+from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 
@@ -38,53 +38,35 @@ class PromoteRequest:
 
     id: str
 
-    verb = "Promote"
-    subject = "Entry"
-    caption = "What it is made of; it stays in the journal"
-
     def propose(self, memory: MemorySystem) -> PromoteProposal:
-        """What it would become now.
+        """Return what it would become now.
 
         Raises:
             NotFound: It is not there, or nothing keeps what it would become.
             InvalidInput: It cannot be promoted.
         """
         promotion = memory.plan_promotion(self.id)
-        kind = _kind_of(promotion)
-        return PromoteProposal(
-            request=self, promotion=promotion, view=_view(promotion), n_before=kind.records(memory).count()
-        )
+        n_before = _kind_of(promotion).records(memory).count()
+        return PromoteProposal(promotion=promotion, view=_view(promotion, n_before))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromoteProposal:
     """A promotion, and all that a person should see of it before it is applied."""
 
-    request: PromoteRequest
     promotion: Promotion
     view: PlanView
-    n_before: int
-    """Memories of the kind that it would become."""
+    going: tuple[str, ...] = ()
+    """Empty: the entries stay, and say what they became."""
 
     @property
-    def going(self) -> tuple[str, ...]:
-        """The ids of the entries that would say what they became; none is deleted."""
-        return tuple(entry.id for entry in self.promotion.entries)
-
-    @property
-    def button(self) -> str:
-        """What applying it is called: `Promote to an experience`."""
-        return f"Promote to {_article(_kind_of(self.promotion))}"
-
-    @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """How many memories of that kind there would be."""
-        name = _kind_of(self.promotion).page.capitalize()
-        return ((f"{name} afterwards", f"{self.n_before + 1:,}", f"from {self.n_before:,}"),)
+    def done_sentence(self) -> str:
+        """`Promoted 2 entries to an experience`."""
+        return f"Promoted {_n_entries(self.promotion)} to {_article(_kind_of(self.promotion))}"
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What would be written, each text under our own name for it."""
+        """The texts that would be written, each under our own name for it."""
         made = self.promotion.becomes
         if isinstance(made, Experience):
             texts = {"Task": made.task.description, "Solution": made.solution_output or ""}
@@ -92,14 +74,13 @@ class PromoteProposal:
             texts = {"When": made.situation, "What to do": made.suggestion, "Why": made.rationale}
         return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
 
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Write it as one operation; return its id.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
-        operation_id = memory.apply_promotion(self.promotion)
-        return str(operation_id), self.button.replace("Promote", f"Promoted {_n_entries(self.promotion)}", 1)
+        return memory.apply_promotion(self.promotion)
 
 
 def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
@@ -150,8 +131,14 @@ def _n_entries(promotion: Promotion) -> str:
     return counted(len(promotion.entries), "entry")
 
 
-def _view(promotion: Promotion) -> PlanView:
-    is_experience = _kind_of(promotion) is EXPERIENCE
+def _view(promotion: Promotion, n_before: int) -> PlanView:
+    """Return the view of a promotion.
+
+    Args:
+        n_before: Memories of the kind that it would become.
+    """
+    kind = _kind_of(promotion)
+    is_experience = kind is EXPERIENCE
     what = "A crash and its fix" if is_experience else "A reflection"
     note = (
         "No attempt was run, so its outcome is unknown until tasks use it."
@@ -162,11 +149,15 @@ def _view(promotion: Promotion) -> PlanView:
     rows = [_row(first, "the crash" if is_experience else "the reflection"), *(_row(one, "its fix") for one in others)]
     task = [] if promotion.task is None else [_row(promotion.task, "the task that it was about", goes=False)]
     return PlanView(
-        headline=f"{what} would become {_article(_kind_of(promotion))}.",
+        title="Promote",
+        headline=f"{what} would become {_article(kind)}.",
+        button=f"Promote to {_article(kind)}",
         notes=(note,),
         rows=(*rows, *task),
+        subject=JOURNAL.noun.capitalize(),
+        caption="What it is made of; it stays in the journal",
+        figures=(Figure(f"{kind.page.capitalize()} afterwards", f"{n_before + 1:,}", f"from {n_before:,}"),),
         n_going=len(rows),
-        share=0.0,
     )
 
 

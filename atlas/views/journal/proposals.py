@@ -1,4 +1,4 @@
-"""Deleting and forgetting journal entries as proposed to a person: what would happen, and doing exactly that."""
+"""Deleting and compacting journal entries, as plans."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from atlas.memory.journal.summaries import EXTRACTION
 from atlas.memory.system import MemorySystem
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.shared.kinds import JOURNAL
-from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes
-from atlas.views.shared.removals import Removal
+from atlas.views.shared.plans import Figure, PlanRow, PlanView, deleting_view, gone_notes
+from atlas.views.shared.removals import DeleteProposal, propose_deletion
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 
@@ -25,19 +25,14 @@ class EntryDeleteRequest:
 
     ids: tuple[str, ...]
 
-    kind = JOURNAL
-    verb = "Delete"
-    subject = "Entry"
-    caption = "What goes, and what links to it"
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out."""
+    def propose(self, memory: MemorySystem) -> DeleteProposal:
+        """Return what deleting them would do now; entries that are gone meanwhile are left out."""
         titles, n_total = memory.journal.titles(self.ids), memory.journal.count()
         going = tuple(entry_id for entry_id in self.ids if entry_id in titles)
         naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
         linking = light_rows(memory, [row for row in memory.journal.browse(naming) if row["id"] not in titles])
         view = _delete_view(titles, linking, n_total, len(self.ids))
-        return Removal(request=self, view=view, going=going, n_before=n_total)
+        return propose_deletion(self, JOURNAL, going, view, n_total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +41,8 @@ class CompactRequest:
 
     plan: CompactPlan
 
-    verb = "Compact"
-    subject = "Entry"
-    caption = "Who would move where, and why"
-
     def propose(self, memory: MemorySystem) -> CompactProposal:
-        """What it would do, which is what it would have done when it was made.
+        """Return what it would do: the same as when it was made.
 
         Raises:
             PlanOutdated: One of the entries has changed since.
@@ -60,11 +51,9 @@ class CompactRequest:
         drafts = self.plan.summaries
         titles = memory.journal.titles([source for draft in drafts for source in draft.source_ids])
         return CompactProposal(
-            request=self,
             plan=self.plan,
-            view=_compact_view(self.plan),
+            view=_compact_view(self.plan, tier_sizes(memory)),
             summaries=tuple(_summary_view(draft, titles) for draft in drafts),
-            before=tier_sizes(memory),
         )
 
 
@@ -87,45 +76,24 @@ class SummaryView:
 class CompactProposal:
     """A compaction, and all that a person should see of it before it is applied."""
 
-    request: CompactRequest
     plan: CompactPlan
     view: PlanView
     summaries: tuple[SummaryView, ...]
-    before: Mapping[str, int]
-    """How many entries each tier has now."""
+    going: tuple[str, ...] = ()
+    """Empty: entries move and are summarised, and none is deleted."""
 
     @property
-    def going(self) -> tuple[str, ...]:
-        """The ids of what would move or be summarised; nothing is deleted."""
-        return self.plan.touched
+    def done_sentence(self) -> str:
+        """`Moved 827 entries, wrote 11 summaries`."""
+        return _compact_words(self.plan, "moved", "wrote")
 
-    @property
-    def button(self) -> str:
-        """What applying it is called: `Move 827 entries, write 11 summaries`."""
-        said = [f"Move {counted(len(self.plan.moves), 'entry')}"] if self.plan.moves else []
-        if self.summaries:
-            said.append(f"{'write' if said else 'Write'} {counted(len(self.summaries), 'summary')}")
-        return ", ".join(said)
-
-    @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """Each tier's size as it would be, and as it is."""
-        after = dict(self.before)
-        for move in self.plan.moves:
-            after[move.from_tier] -= 1
-            after[move.to_tier] += 1
-        after[TIERS[0]] += len(self.summaries)
-        return tuple((tier.capitalize(), f"{after[tier]:,}", f"from {self.before[tier]:,}") for tier in TIERS)
-
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Move and summarise them as one operation; return its id.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
         """
-        operation_id = memory.journal.apply_compact(self.plan)
-        done = self.button.replace("Move", "Moved", 1).replace("Write", "Wrote", 1).replace("write", "wrote", 1)
-        return str(operation_id), done
+        return memory.journal.apply_compact(self.plan)
 
 
 def tier_sizes(memory: MemorySystem) -> dict[str, int]:
@@ -143,20 +111,42 @@ def _delete_view(titles: Mapping[str, str], linking: Sequence[EntryRow], n_total
         *(PlanRow(id=one, title=title, goes=True, why="chosen") for one, title in titles.items()),
         *(PlanRow(id=row.id, title=row.content, goes=False, why="links to what goes") for row in linking),
     ]
-    return deleting_view(rows, "entry", n_total, notes)
+    return deleting_view(rows, JOURNAL.noun, n_total, caption="What goes, and what links to it", notes=notes)
 
 
-def _compact_view(plan: CompactPlan) -> PlanView:
+def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
     return PlanView(
+        title="Compact",
         headline=compact_headline(plan),
+        button=_compact_words(plan, "move", "write"),
         notes=(
             "Cold entries leave the prompts but are found; archived ones are found only when asked for.",
             *(f"A summary is not the model's: {problem}" for problem in plan.problems),
         ),
         rows=tuple(_row(move) for move in plan.moves),
+        subject=JOURNAL.noun.capitalize(),
+        caption="Who would move where, and why",
+        figures=_tier_figures(plan, before),
         n_going=len(plan.moves),
         share=_share_moving(plan),
     )
+
+
+def _compact_words(plan: CompactPlan, move: str, write: str) -> str:
+    """Return `Move 827 entries, write 11 summaries`; empty if there is neither."""
+    said = [f"{move} {counted(len(plan.moves), JOURNAL.noun)}"] if plan.moves else []
+    said += [f"{write} {counted(len(plan.summaries), 'summary')}"] if plan.summaries else []
+    return ", ".join(said).capitalize()
+
+
+def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure, ...]:
+    """Return each tier's size as it would be, and as it is."""
+    after = dict(before)
+    for move in plan.moves:
+        after[move.from_tier] -= 1
+        after[move.to_tier] += 1
+    after[TIERS[0]] += len(plan.summaries)
+    return tuple(Figure(tier.capitalize(), f"{after[tier]:,}", f"from {before[tier]:,}") for tier in TIERS)
 
 
 def compact_headline(plan: CompactPlan) -> str:

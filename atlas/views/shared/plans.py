@@ -1,26 +1,63 @@
-"""Plans in the words that the command line and the pages share: what would go, what would stay, and why."""
+"""Plans: a change of the store as a person sees it before it is applied, and afterwards.
+
+Each feature makes its own: it says how its plan reads and applies it. The command line and the pages show all of them
+alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from atlas.memory.experience.merging import GroupsPlan, MergeGroup, MergePlan
-from atlas.memory.experience.pruning import PruneDecision, PrunePlan
-from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.memory.experience.merging import GroupsPlan
+from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 
 TYPED_SHARE = 0.05
-"""From over this share of the store on, a person types the count before a plan is applied."""
+"""The share of the store above which a person types the count before a plan is applied."""
 
-MISSING = {
-    "min_success_rate": ("no known outcome", "the success rate does not judge"),
-    "max_age_days": ("no known time", "the age does not judge"),
-    "never_retrieved_days": ("no known time of storing", "not being retrieved does not judge"),
-    "max_count": ("no known time", "the number to keep does not judge"),
-}
-"""By criterion, what it lacks, and what follows for the records."""
+
+class Plan(Protocol):
+    """A change of the store that is applied exactly as it was shown, and can be undone."""
+
+    @property
+    def view(self) -> PlanView:
+        """All that a person sees of it before it is applied."""
+
+    @property
+    def going(self) -> tuple[str, ...]:
+        """The ids of the records that it removes."""
+
+    @property
+    def done_sentence(self) -> str:
+        """The sentence that says it was done: `Pruned 9 experiences`."""
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Apply exactly this as one operation; return its id, or None if there is nothing left to do.
+
+        Raises:
+            PlanOutdated: The store has changed since; nothing was done.
+        """
+
+
+P_co = TypeVar("P_co", bound=Plan, covariant=True)
+
+
+class PlanRequest(Protocol[P_co]):
+    """A person's wish for a change, from which a plan can be made again and again."""
+
+    def propose(self, memory: MemorySystem) -> P_co:
+        """Return what it would do to the store as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An operation that was done, for the person who asked for it."""
+
+    operation_id: str
+    sentence: str
+    """Our own words: `Loaded 300 experiences of sample data`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,25 +68,66 @@ class PlanRow:
     title: str
     goes: bool
     why: str
-    """Why it goes, or why it stays nevertheless."""
+    """The reason why it goes, or why it stays nevertheless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number of the store as it would be, beside what it is now."""
+
+    name: str
+    value: str
+    before: str
+    """`from 12`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A switch that turns a plan into another one."""
+
+    name: str
+    """Its name in the keys of widgets."""
+
+    label: str
+    help_text: str
+    is_on: bool
+    other: PlanRequest[Plan]
+    """The request with the switch the other way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
-    """A plan as it is shown before it is applied."""
+    """A plan as it is shown before it is applied. Only rows and caption may hold what memories hold."""
+
+    title: str
+    """The name of the dialog."""
 
     headline: str
-    """Holds nothing that memories hold, as do the notes."""
+    button: str
+    """The words on the button that applies it: `Prune 9 experiences`; empty if there is nothing to apply."""
 
-    notes: tuple[str, ...]
-    """What the plan could not judge, or did not find."""
+    notes: tuple[str, ...] = ()
+    """Sentences on what it could not judge or find."""
 
-    rows: tuple[PlanRow, ...]
-    """In pruning, those that go first; in merging, each kept one before those that it takes the place of."""
+    rows: tuple[PlanRow, ...] = ()
+    """In pruning, those that go come first; in merging, each kept one before those that it replaces."""
 
-    n_going: int
-    share: float
-    """The share of the store that would go, in [0, 1]."""
+    subject: str = ""
+    """The heading over the titles of the rows."""
+
+    caption: str = ""
+    """The caption of the table of all rows; empty for one table of what goes and one of what is saved."""
+
+    figures: tuple[Figure, ...] = ()
+    choice: Choice | None = None
+    nothing: str = "Nothing would go."
+    """The sentence for a plan that would do nothing."""
+
+    n_going: int = 0
+    """Records that it removes or moves: the count that a person types."""
+
+    share: float = 0.0
+    """Those records' share of the memory, in [0, 1]."""
 
     @property
     def is_large(self) -> bool:
@@ -57,122 +135,63 @@ class PlanView:
         return self.share > TYPED_SHARE
 
 
-def prune_plan_view(plan: PrunePlan) -> PlanView:
-    """What pruning would do."""
-    n_going, n_saved = len(plan.removals), len(plan.saved)
-    saved = f"{n_saved:,} {'is' if n_saved == 1 else 'are'} saved"
-    return PlanView(
-        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%}), {saved}.",
-        notes=tuple(_prune_notes(plan)),
-        rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
-        n_going=n_going,
-        share=plan.share,
-    )
+def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:
+    """Return `Merge 3 concepts into 1`, or `Merged 3 concepts into 1` when it is done; empty if there is none."""
+    verb = "Merged" if is_done else "Merge"
+    return f"{verb} {counted(n_merged, noun)} into {n_kept:,}" if n_merged else ""
 
 
-def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
-    """What merging would do.
+def merging_view(
+    plan: GroupsPlan[Any], noun: str, rows: Iterable[PlanRow], *, caption: str, notes: Sequence[str] = ()
+) -> PlanView:
+    """Return the view of a plan that makes one record of each of its groups.
 
     Args:
-        n_gone: How many of those chosen are not in the store any more.
-    """
-    rows = (row for group in plan.groups for row in _merge_rows(group))
-    return merging_view(plan, "experience", rows, gone_notes(n_gone))
-
-
-def merging_view(plan: GroupsPlan[Any], noun: str, rows: Iterable[PlanRow], notes: Sequence[str]) -> PlanView:
-    """What making one record of each of a plan's groups would do.
-
-    Args:
-        noun: What one of the records is called.
-        rows: Each kept one before those that it takes the place of.
+        noun: The word for one of the records.
+        rows: Each kept one before those that it replaces.
     """
     n_kept = len(plan.groups)
-    becoming = f"{counted(plan.n_removed + n_kept, noun)} would become {n_kept:,}"
+    n_merged = plan.n_removed + n_kept
+    becoming = f"{counted(n_merged, noun)} would become {n_kept:,}"
     return PlanView(
+        title="Merge",
         headline=f"{becoming}: {plan.n_removed:,} of {plan.n_total:,} would go ({plan.share:.1%}).",
+        button=merge_words(noun, n_merged, n_kept),
         notes=tuple(notes),
         rows=tuple(rows),
+        subject=noun.capitalize(),
+        caption=caption,
         n_going=plan.n_removed,
         share=plan.share,
     )
 
 
-def deleting_view(rows: Iterable[PlanRow], noun: str, n_total: int, notes: Sequence[str]) -> PlanView:
-    """What deleting records would do.
+def deleting_view(
+    rows: Iterable[PlanRow], noun: str, n_total: int, *, caption: str, notes: Sequence[str] = ()
+) -> PlanView:
+    """Return the view of a plan that deletes records.
 
     Args:
-        rows: What goes, then what stays and would be changed by that.
-        noun: What one of the records is called.
+        rows: The records that go, then those that stay and would be changed by that.
+        noun: The word for one of the records.
         n_total: How many of them there are.
     """
     rows = tuple(rows)
     n_going = sum(row.goes for row in rows)
     share = n_going / n_total if n_total else 0.0
     return PlanView(
+        title="Delete",
         headline=f"{n_going:,} of {counted(n_total, noun)} would go ({share:.1%}).",
+        button=f"Delete {counted(n_going, noun)}" if n_going else "",
         notes=tuple(notes),
         rows=rows,
+        subject=noun.capitalize(),
+        caption=caption,
         n_going=n_going,
         share=share,
     )
 
 
-def refine_plan_view(plan: RefinePlan) -> PlanView:
-    """What applying a refinement would do: what goes, each with the reason; what stays as it is has no row."""
-    merged, dropped = len(plan.merged), len(plan.dropped)
-    return PlanView(
-        headline=(
-            f"{merged:,} would be merged into others and {dropped:,} dropped: "
-            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%})."
-        ),
-        notes=(),
-        rows=tuple(_refine_rows(plan)),
-        n_going=len(plan.going),
-        share=plan.share,
-    )
-
-
-def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
-    """What is dropped, then each kept one before those that it takes the place of."""
-    by_id = {decision.id: decision for decision in plan.decisions}
-    for one in plan.dropped:
-        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped, {one.outcome}: {one.reason}")
-    for kept, *others in plan.groups:
-        stays = by_id[kept]
-        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays, {stays.outcome}: {stays.reason}")
-        for one in (by_id[other] for other in others):
-            why = f"merged into {kept[:8]}, {one.outcome}: {one.reason}"
-            yield PlanRow(id=one.id, title=one.title, goes=True, why=why)
-
-
-def _prune_notes(plan: PrunePlan) -> Iterator[str]:
-    if plan.n_judged != plan.n_total:
-        yield f"Only the {plan.n_judged:,} chosen were considered."
-    yield from gone_notes(plan.n_gone)
-    for criterion, count in plan.missing.items():
-        lack, so = MISSING[criterion]
-        one = count == 1
-        yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
-
-
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """How many of those that were chosen are gone; nothing where none is."""
+    """Return the note that some of the chosen records are gone; none if all are there."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()
-
-
-def _prune_row(decision: PruneDecision) -> PlanRow:
-    why = "; ".join(decision.reasons)
-    if decision.saved_because:
-        why += f"; saved: {decision.saved_because}"
-    return PlanRow(id=decision.id, title=decision.title, goes=not decision.saved_because, why=why)
-
-
-def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
-    outcomes = group.merged.metadata["merged_outcomes"]
-    stands_for = ", ".join(f"{count} {label}" for label, count in outcomes.items())
-    yield PlanRow(
-        id=group.kept_id, title=group.kept_title, goes=False, why=f"stays: {group.why_kept}; stands for {stands_for}"
-    )
-    for away in group.removed:
-        yield PlanRow(id=away.id, title=away.title, goes=True, why=f"{away.outcome}; into {group.kept_id[:8]}")

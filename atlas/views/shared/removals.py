@@ -1,107 +1,111 @@
-"""Merging and deleting memories of any kind as they are proposed to a person, and doing exactly that."""
+"""Merging and deleting memories of any kind, as plans."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from atlas.core.errors import PlanOutdated
 from atlas.memory.experience.merging import GroupsPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import Kind
-from atlas.views.shared.plans import PlanView
+from atlas.views.shared.plans import Figure, PlanRequest, PlanView, merge_words
 from atlas.views.shared.wording import counted, plural
 
 
-class RemovalRequest(Protocol):
-    """What a person wants merged or deleted."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeProposal:
+    """Groups of records of a kind, each of which would become one."""
+
+    kind: Kind
+    plan: GroupsPlan[Any]
+    view: PlanView
 
     @property
-    def kind(self) -> Kind:
-        """What they are."""
+    def going(self) -> tuple[str, ...]:
+        """The ids of the records that others replace."""
+        return tuple(one.id for group in self.plan.groups for one in group.removed)
 
     @property
-    def ids(self) -> tuple[str, ...]:
-        """Those that were chosen."""
+    def done_sentence(self) -> str:
+        """`Merged 3 concepts into 1`."""
+        n_kept = len(self.plan.groups)
+        return merge_words(self.kind.noun, self.plan.n_removed + n_kept, n_kept, is_done=True)
 
-    @property
-    def verb(self) -> str:
-        """What the dialog is called."""
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Merge them as one operation; return its id.
 
-    @property
-    def subject(self) -> str:
-        """The heading over their titles."""
-
-    @property
-    def caption(self) -> str:
-        """Of the plan's table."""
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out."""
+        Raises:
+            PlanOutdated: One of them has changed since; nothing was done.
+        """
+        records: Any = self.kind.records(memory)
+        scoped = records.within("merge", self.plan.reason)
+        scoped.apply_merge(self.plan)
+        return str(scoped.operation_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
-    """A plan, and all that a person should see of it before it is applied."""
+class DeleteProposal:
+    """Records of a kind that would be deleted."""
 
-    request: RemovalRequest
-    view: PlanView
+    request: PlanRequest[DeleteProposal]
+    kind: Kind
     going: tuple[str, ...]
-    """The ids of what would go."""
-
-    n_before: int
-    """How many there are of the kind."""
-
-    plan: GroupsPlan[Any] | None = None
-    """What merging would do; None for deleting."""
+    view: PlanView
 
     @property
-    def button(self) -> str:
-        """What applying it is called: `Merge 2 concepts into 1`, `Delete 2 entries`."""
-        noun = self.request.kind.noun
-        if self.plan is None:
-            return f"Delete {counted(len(self.going), noun)}"
-        return f"Merge {counted(len(self.going) + len(self.plan.groups), noun)} into {len(self.plan.groups):,}"
+    def done_sentence(self) -> str:
+        """`Deleted 2 entries`."""
+        return f"Deleted {counted(len(self.going), self.kind.noun)}"
 
-    @property
-    def effect(self) -> tuple[tuple[str, str, str], ...]:
-        """Figures as they would be: what of, how much, and from what."""
-        name = f"{plural(self.request.kind.noun).capitalize()} afterwards"
-        return ((name, f"{self.n_before - len(self.going):,}", f"from {self.n_before:,}"),)
-
-    def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Delete them as one operation; return its id.
 
         Raises:
-            PlanOutdated: What it is about has changed since; nothing was done.
+            PlanOutdated: What the plan showed has changed since; nothing was done.
         """
-        records: Any = self.request.kind.records(memory)
-        if self.plan is not None:
-            scoped = records.within("merge", self.plan.reason)
-            scoped.apply_merge(self.plan)
-            return str(scoped.operation_id), self.button.replace("Merge", "Merged", 1)
         if self.request.propose(memory).view != self.view:
-            many = plural(self.request.kind.noun)
-            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan anew")
+            many = plural(self.kind.noun)
+            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
+        records: Any = self.kind.records(memory)
         scoped = records.within("delete")
         scoped.delete(list(self.going))
-        return str(scoped.operation_id), self.button.replace("Delete", "Deleted", 1)
+        return str(scoped.operation_id)
 
 
-def propose_merge(memory: MemorySystem, request: RemovalRequest, view_of: Callable[[Any, int], PlanView]) -> Removal:
-    """What merging the chosen ones into one would do now; what is gone meanwhile is left out.
+def propose_merge(
+    memory: MemorySystem, kind: Kind, ids: Sequence[str], view_of: Callable[[Any, int], PlanView]
+) -> MergeProposal:
+    """Return the plan that makes one record of these; those that are gone meanwhile are left out.
 
     Args:
-        view_of: Shows a plan of the kind, by it and by how many of those chosen are gone.
+        view_of: Shows a plan of the kind, given it and how many of those chosen are gone.
 
     Raises:
         InvalidInput: Fewer than two are left.
     """
-    records: Any = request.kind.records(memory)
-    titles = records.titles(request.ids)
-    there = [one for one in request.ids if one in titles]
+    records: Any = kind.records(memory)
+    titles = records.titles(ids)
+    there = [one for one in ids if one in titles]
     plan: GroupsPlan[Any] = records.plan_merge([there])
-    removed = tuple(one.id for group in plan.groups for one in group.removed)
-    view = view_of(plan, len(request.ids) - len(there))
-    return Removal(request=request, view=view, going=removed, n_before=plan.n_total, plan=plan)
+    view = view_of(plan, len(ids) - len(there))
+    return MergeProposal(kind=kind, plan=plan, view=with_count(view, kind, plan.n_total))
+
+
+def propose_deletion(
+    request: PlanRequest[DeleteProposal], kind: Kind, ids: Sequence[str], view: PlanView, n_total: int
+) -> DeleteProposal:
+    """Return the plan that deletes these.
+
+    Args:
+        view: The view of the plan.
+        n_total: How many records of the kind there are.
+    """
+    return DeleteProposal(request=request, kind=kind, going=tuple(ids), view=with_count(view, kind, n_total))
+
+
+def with_count(view: PlanView, kind: Kind, n_total: int) -> PlanView:
+    """Return the view with the number of records that would be left."""
+    name = f"{plural(kind.noun).capitalize()} afterwards"
+    return replace(view, figures=(Figure(name, f"{n_total - view.n_going:,}", f"from {n_total:,}"),))

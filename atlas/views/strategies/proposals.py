@@ -1,4 +1,4 @@
-"""Merging and deleting strategies as they are proposed to a person: what would go and why, and doing exactly that."""
+"""Merging, deleting and retiring strategies, as plans."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atlas.memory.strategies.merging import StrategyMergeGroup, StrategyMergePla
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import STRATEGY
 from atlas.views.shared.plans import PlanRow, PlanView, deleting_view, gone_notes, merging_view
-from atlas.views.shared.removals import Removal, propose_merge
+from atlas.views.shared.removals import DeleteProposal, MergeProposal, propose_deletion, propose_merge
 from atlas.views.shared.wording import counted
 
 
@@ -20,18 +20,13 @@ class StrategyMergeRequest:
 
     ids: tuple[str, ...]
 
-    kind = STRATEGY
-    verb = "Merge"
-    subject = "Strategy"
-    caption = "What is merged, the kept one first"
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out.
+    def propose(self, memory: MemorySystem) -> MergeProposal:
+        """Return what merging them would do now; strategies that are gone meanwhile are left out.
 
         Raises:
             InvalidInput: Fewer than two are left.
         """
-        return propose_merge(memory, self, _merge_view)
+        return propose_merge(memory, STRATEGY, self.ids, _merge_view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,25 +35,53 @@ class StrategyDeleteRequest:
 
     ids: tuple[str, ...]
 
-    kind = STRATEGY
-    verb = "Delete"
-    subject = "Strategy"
-    caption = "What goes"
-
-    def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out."""
+    def propose(self, memory: MemorySystem) -> DeleteProposal:
+        """Return what deleting them would do now; strategies that are gone meanwhile are left out."""
         going = memory.strategies.get_many(self.ids)
         n_total = memory.strategies.count()
         rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
         notes = [*gone_notes(len(self.ids) - len(going)), "To keep them without agents being given them: retire."]
-        view = deleting_view(rows, "strategy", n_total, notes)
-        return Removal(request=self, view=view, going=tuple(one.id for one in going), n_before=n_total)
+        view = deleting_view(rows, STRATEGY.noun, n_total, caption="What goes", notes=notes)
+        return propose_deletion(self, STRATEGY, [one.id for one in going], view, n_total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetirePlan:
+    """Strategies that agents would no longer be given, or would be given again. None is deleted."""
+
+    ids: tuple[str, ...]
+    is_back: bool = False
+    """Whether they are retired now and would be brought back."""
+
+    going: tuple[str, ...] = ()
+
+    @property
+    def view(self) -> PlanView:
+        """The words on the button."""
+        if self.is_back:
+            return PlanView(
+                title="Bring back", headline="Agents are given them again.", button="Bring back", nothing=""
+            )
+        headline = "Agents are not given them any more. They are kept."
+        return PlanView(title="Retire", headline=headline, button="Retire", nothing="")
+
+    @property
+    def done_sentence(self) -> str:
+        """`Retired 2 strategies`."""
+        return f"{'Brought back' if self.is_back else 'Retired'} {counted(len(self.ids), STRATEGY.noun)}"
+
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Retire them or bring them back as one operation; return its id, or None if nothing changed."""
+        scoped = memory.strategies.within("mark", "brought back" if self.is_back else "retired")
+        change = scoped.unretire if self.is_back else scoped.retire
+        return scoped.operation_id if change(self.ids) else None
 
 
 def _merge_view(plan: StrategyMergePlan, n_gone: int) -> PlanView:
     rows = [row for group in plan.groups for row in _group_rows(group)]
     stays = "What the kept one says stays; it takes over sources, tries, parameters and tags."
-    return merging_view(plan, "strategy", rows, [*gone_notes(n_gone), stays])
+    notes = [*gone_notes(n_gone), stays]
+    return merging_view(plan, STRATEGY.noun, rows, caption="What is merged, the kept one first", notes=notes)
 
 
 def _group_rows(group: StrategyMergeGroup) -> Iterator[PlanRow]:

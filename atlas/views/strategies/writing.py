@@ -9,7 +9,7 @@ from atlas.memory.strategies.induction import TemplateStrategyAbstractor
 from atlas.memory.strategies.sources import unwritten_successes
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.overview.summary import Done
+from atlas.views.shared.plans import Done, PlanView
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in
@@ -36,66 +36,63 @@ class WrittenRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRequest:
+    """A person's wish for strategies from the successful attempts that no strategy comes from yet."""
+
+    by_model: bool = False
+    """Whether a language model is asked about each attempt, if the bank has one."""
+
+    def propose(self, memory: MemorySystem) -> WriteProposal:
+        """Return what would be written now."""
+        return propose_writing(memory, by_model=self.by_model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteProposal:
-    """What writing strategies from attempts would do, and all that a person should see of it."""
+    """Strategies that would be written from attempts."""
 
     plan: StrategyWritePlan
-    headline: str
-    notes: tuple[str, ...]
-    """The same in words of our own, as the headline."""
-
+    view: PlanView
     rows: tuple[WrittenRow, ...]
+    going: tuple[str, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing would be written."""
-        return not self.rows
+    def done_sentence(self) -> str:
+        """`Wrote 3 strategies, and gave 2 strategies more sources`."""
+        sentence = f"Wrote {counted(len(self.plan.added), 'strategy')}"
+        if self.plan.joined:
+            sentence += f", and gave {counted(len(self.plan.joined), 'strategy')} more sources"
+        return sentence
 
-    @property
-    def button(self) -> str:
-        """What applying it is called."""
-        if not self.plan.added:
-            return f"Add the sources to {counted(len(self.plan.joined), 'strategy')}"
-        return f"Write {counted(len(self.plan.added), 'strategy')}"
+    def apply(self, memory: MemorySystem) -> str | None:
+        """Write them as one operation; return its id.
+
+        Raises:
+            PlanOutdated: Strategies came, went or changed since; nothing was done.
+        """
+        scoped = memory.strategies.within("store", f"from {counted(self.plan.n_attempts, 'successful attempt')}")
+        scoped.apply_write(self.plan)
+        return scoped.operation_id
 
 
 def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
-    """What the successful attempts become that no strategy comes from yet; nothing is touched.
+    """Return what the successful attempts would become that no strategy comes from yet; nothing is touched.
 
     Args:
-        by_model: Whether the bank's own abstractor is asked about each, where that asks a language model.
+        by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
     """
     asks_model = by_model and has_model(memory)
     most, bank = (MOST_ASKED if asks_model else MOST_ATTEMPTS), memory.strategies
     if not asks_model:
         bank = bank.with_abstractor(TemplateStrategyAbstractor())
     plan = bank.plan_write(unwritten_successes(bank, memory.experience, most))
-    joins = f", and {counted(len(plan.joined), 'strategy')} would get more sources" if plan.joined else ""
-    return WriteProposal(
-        plan=plan,
-        headline=f"{counted(plan.n_attempts, 'successful attempt')} would become "
-        f"{counted(len(plan.added), 'strategy')}{joins}.",
-        notes=tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most)),
-        rows=(*(_row(one, "new") for one in plan.added), *(_row(one, "gets more sources") for one in plan.joined)),
-    )
-
-
-def apply_writing(memory: MemorySystem, proposal: WriteProposal) -> Done:
-    """Write exactly what was proposed, as one operation.
-
-    Raises:
-        PlanOutdated: Strategies came, went or changed since; nothing was done.
-    """
-    scoped = memory.strategies.within("store", f"from {counted(proposal.plan.n_attempts, 'successful attempt')}")
-    scoped.apply_write(proposal.plan)
-    sentence = f"Wrote {counted(len(proposal.plan.added), 'strategy')}"
-    if proposal.plan.joined:
-        sentence += f", and gave {counted(len(proposal.plan.joined), 'strategy')} more sources"
-    return Done(str(scoped.operation_id), sentence)
+    notes = tuple(_notes(plan, BY_MODEL if asks_model else BY_PATTERN, most))
+    rows = (*(_row(one, "new") for one in plan.added), *(_row(one, "gets more sources") for one in plan.joined))
+    return WriteProposal(plan=plan, view=_view(plan, notes), rows=rows)
 
 
 def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, Done]:
-    """Add what a person typed; its id, and what was done.
+    """Add the strategy that a person typed; return its id, and the operation.
 
     Raises:
         InvalidInput: It cannot be kept, or the bank says it already; the message says what to mend.
@@ -116,6 +113,19 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
 def has_model(memory: MemorySystem) -> bool:
     """Whether the bank's own abstractor is another one than the pattern's: one that asks a language model."""
     return not isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
+
+
+def _view(plan: StrategyWritePlan, notes: tuple[str, ...]) -> PlanView:
+    added, joined = counted(len(plan.added), "strategy"), counted(len(plan.joined), "strategy")
+    joins = f", and {joined} would get more sources" if plan.joined else ""
+    button = f"Write {added}" if plan.added else f"Add the sources to {joined}" if plan.joined else ""
+    return PlanView(
+        title="Write strategies",
+        headline=f"{counted(plan.n_attempts, 'successful attempt')} would become {added}{joins}.",
+        button=button,
+        notes=notes,
+        nothing="Nothing would be written.",
+    )
 
 
 def _notes(plan: StrategyWritePlan, how: str, most: int) -> list[str]:

@@ -17,7 +17,6 @@ from atlas.views.concepts.compression import (
     Compressible,
     FoundFunction,
     FoundRow,
-    add_chosen,
     added_with,
     compressible,
     found_function,
@@ -25,6 +24,7 @@ from atlas.views.concepts.compression import (
     headline,
     made_caption,
     notes,
+    plan_adding,
     searches,
     staleness,
 )
@@ -32,9 +32,9 @@ from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
+from pages.components.shared.plans import apply_now
 from pages.components.shared.scope import digest
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 COLUMNS = {
     "name": st.column_config.TextColumn("Function", width=220),
@@ -137,9 +137,8 @@ def _draw_choice(memory: MemorySystem, found: FoundCompression, rows: Sequence[F
         st.caption(f"{counted(len(along), 'function')} more will come along, because what is chosen calls them:")
         st.text(", ".join(along))
     is_off = memory.storage.read_only
-    n = len(chosen) + len(along)
     st.button(
-        f"Add {counted(n, 'concept')}" if n else "Add",
+        plan_adding(memory, found, chosen).view.button or "Add",
         key="compress_apply",
         type="primary",
         icon=":material/check:",
@@ -181,12 +180,8 @@ def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None
 
 
 def _apply(memory: MemorySystem, found: FoundCompression, chosen: Sequence[str]) -> None:
-    with announcing_problems(), st.spinner("Adding and embedding the concepts …"):
-        done = add_chosen(memory, found, chosen)
-        if done is None:
-            say_problem("The library has all of them already.")
-        else:
-            announce(done.operation_id, done.sentence)
+    with st.spinner("Adding and embedding the concepts …"):
+        apply_now(memory, plan_adding(memory, found, chosen))
 
 
 @st.cache_data(max_entries=16, show_spinner="Counting the programs in scope …")

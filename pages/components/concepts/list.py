@@ -18,8 +18,8 @@ from atlas.views.concepts.list import (
     search_concepts,
 )
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.overview.summary import Done
 from atlas.views.shared.kinds import CONCEPT
+from atlas.views.shared.plans import Done
 from atlas.views.shared.state import StoreState, store_state, uses_seen
 from atlas.views.shared.wording import counted, import_command
 from pages.components.lists.editing import READ_ONLY

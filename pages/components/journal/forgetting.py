@@ -13,7 +13,7 @@ from atlas.views.journal.forgetting import is_as_asked, made_caption, staleness,
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
 from atlas.views.shared.state import StoreState, store_state
 from pages.components.journal.list import draw_empty
-from pages.components.journal.summaries import draw_kept
+from pages.components.journal.summaries import draw_kept, draw_summaries
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import propose
@@ -103,6 +103,7 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     is_off = memory.storage.read_only
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
+              kwargs={"draw_extra": draw_summaries, "is_repeatable": False},
               help=READ_ONLY if is_off else "Who would move where and why, and every summary. Applying can be undone.",
               )  # fmt: skip
 

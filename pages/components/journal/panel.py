@@ -12,7 +12,7 @@ from atlas.views.journal.proposals import EntryDeleteRequest
 from atlas.views.shared.kinds import JOURNAL
 from pages.components.journal.editing import FORM
 from pages.components.journal.links import draw_links
-from pages.components.journal.promotion import draw_ends
+from pages.components.journal.promotion import draw_becoming, draw_ends
 from pages.components.lists.edit_forms import draw_form
 from pages.components.lists.editing import draw_mark_acts, draw_note, draw_tags
 from pages.components.lists.facts import draw_facts
@@ -35,7 +35,7 @@ def entry_panel(memory: MemorySystem, entry_id: str) -> None:
             draw_mark_acts(memory, detail.id, detail.marks, JOURNAL)
             draw_proposing(memory, "Promote …", PromoteRequest(id=detail.id), key="entry_promote",
                            icon=":material/upgrade:", help_text=detail.why_not_promoted or PROMOTING,
-                           is_possible=not detail.why_not_promoted)  # fmt: skip
+                           is_possible=not detail.why_not_promoted, draw_extra=draw_becoming)  # fmt: skip
             draw_deleting(memory, EntryDeleteRequest(ids=(detail.id,)), key="entry_delete",
                           help_text="You see first what links to it.")  # fmt: skip
             draw_purging(memory, JOURNAL, [detail.id], key="entry_purge")

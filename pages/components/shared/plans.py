@@ -2,228 +2,269 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, PlanOutdated
-from atlas.views.experience.proposals import MergeRequest, Proposal, PruneRequest, RefineRequest
-from atlas.views.journal.promotion import PromoteProposal, PromoteRequest
-from atlas.views.journal.proposals import CompactProposal, CompactRequest
-from atlas.views.shared.plans import PlanRow
-from atlas.views.shared.removals import Removal, RemovalRequest
-from pages.components.journal.promotion import draw_becoming
-from pages.components.journal.summaries import draw_summaries
+from atlas.views.shared.plans import Choice, Figure, Plan, PlanRequest, PlanRow, PlanView
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import close_opened, opened_id
 from pages.components.lists.selection import unselect
-from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems
+from pages.components.shared.undo_toast import announce, announce_problem, announcing_problems, say_problem
 
 ROWS_SHOWN = 500
 TABLE_PIXELS = 260
 
-_PROPOSAL, _OUTDATED = "plan_proposal", "plan_outdated"
+_SHOWN, _OUTDATED = "plan_shown", "plan_outdated"
 
-SHOWN = ("sign", "title", "why")
+COLUMNS = ("sign", "title", "why")
 
-Request = PruneRequest | MergeRequest | RefineRequest | RemovalRequest | CompactRequest | PromoteRequest
-AnyProposal = Proposal | Removal | CompactProposal | PromoteProposal
+P = TypeVar("P", bound=Plan)
 
 
-def propose(memory: MemorySystem, request: Request) -> None:
-    """Show what this would do, in a dialog over the page; for a button's callback."""
+def draw_nothing(plan: Plan) -> None:
+    """Draw nothing beside what every plan shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """The plan in the dialog."""
+
+    plan: Plan
+    request: PlanRequest[Any]
+    draw_extra: Callable[[Any], None]
+    is_repeatable: bool
+
+
+def propose(
+    memory: MemorySystem,
+    request: PlanRequest[P],
+    *,
+    draw_extra: Callable[[P], None] = draw_nothing,
+    is_repeatable: bool = True,
+) -> None:
+    """Show in a dialog over the page what a request would do; for a button's callback.
+
+    Args:
+        draw_extra: Draws what the plan shows beside its view, below the rows.
+        is_repeatable: Whether it can be planned again from the dialog; a plan that a worker made cannot.
+    """
     st.session_state.pop(_OUTDATED, None)
     with announcing_problems():
-        st.session_state[_PROPOSAL] = request.propose(memory)
+        _show(memory, request, draw_extra, is_repeatable)
+
+
+def apply_now(memory: MemorySystem, plan: Plan) -> None:
+    """Apply a plan that the page itself showed, and say so; for a button's callback."""
+    with announcing_problems():
+        _finish(plan, plan.apply(memory))
 
 
 def draw_proposing(
     memory: MemorySystem,
     label: str,
-    request: Request,
+    request: PlanRequest[P],
     *,
     key: str,
     icon: str,
     help_text: str,
     is_possible: bool = True,
+    draw_extra: Callable[[P], None] = draw_nothing,
 ) -> None:
-    """A button that shows what something would do.
+    """Draw a button that shows what something would do.
 
     Args:
-        help_text: What it says of itself where it can be pressed, or what is missing where it cannot.
+        help_text: The tooltip: what it does, or what is missing if it cannot be pressed.
+        draw_extra: As `propose` takes it.
     """
     is_off = memory.storage.read_only
     st.button(label, key=key, icon=icon, disabled=is_off or not is_possible, on_click=propose, args=(memory, request),
-              help=READ_ONLY if is_off else help_text)  # fmt: skip
+              kwargs={"draw_extra": draw_extra}, help=READ_ONLY if is_off else help_text)  # fmt: skip
 
 
-def draw_deleting(memory: MemorySystem, request: RemovalRequest, *, key: str, help_text: str) -> None:
-    """A button that shows what deleting would do."""
+def draw_deleting(
+    memory: MemorySystem, request: PlanRequest[Any], *, key: str, help_text: str, is_possible: bool = True
+) -> None:
+    """Draw a button that shows what deleting would do."""
     draw_proposing(memory, "Delete …", request, key=key, icon=":material/delete:", help_text=help_text,
-                   is_possible=bool(request.ids))  # fmt: skip
+                   is_possible=is_possible)  # fmt: skip
+
+
+def draw_merging(memory: MemorySystem, request: PlanRequest[Any], ids: Sequence[str], help_text: str) -> None:
+    """Draw the tray's button that shows what merging the selected ones would do."""
+    draw_proposing(memory, "Merge …", request, key="tray_merge", icon=":material/merge:", help_text=help_text,
+                   is_possible=len(ids) > 1)  # fmt: skip
 
 
 def close_plan() -> None:
-    """Put the plan away, without anything being done."""
-    st.session_state.pop(_PROPOSAL, None)
-    st.session_state.pop(_OUTDATED, None)
+    """Put the plan away without applying it."""
+    for key in (_SHOWN, _OUTDATED):
+        st.session_state.pop(key, None)
 
 
 def draw_plan(memory: MemorySystem) -> bool:
-    """The plan that was proposed, if there is one; whether there is."""
-    proposal: AnyProposal | None = st.session_state.get(_PROPOSAL)
-    if proposal is None:
+    """Draw the plan that was proposed, and return whether there is one."""
+    shown: _Shown | None = st.session_state.get(_SHOWN)
+    if shown is None:
         return False
-    draw = st.dialog(proposal.request.verb, width="large", on_dismiss=close_plan)(_draw)
-    draw(memory)
+    st.dialog(shown.plan.view.title, width="large", on_dismiss=close_plan)(_draw)(memory)
     return True
 
 
 def _draw(memory: MemorySystem) -> None:
-    proposal: AnyProposal | None = st.session_state.get(_PROPOSAL)
-    if proposal is None:  # applied, or put away
+    shown: _Shown | None = st.session_state.get(_SHOWN)
+    if shown is None:  # applied, or put away
         st.rerun()
         return
-    st.markdown(f"**{proposal.view.headline}**")
-    for note in proposal.view.notes:
+    view = shown.plan.view
+    st.markdown(f"**{view.headline}**")
+    for note in view.notes:
         st.caption(note)
-    _draw_choice(memory, proposal)
-    if proposal.going:
-        _draw_effect(proposal)
-    _draw_rows(proposal)
-    if isinstance(proposal, CompactProposal):
-        draw_summaries(proposal)
-    if isinstance(proposal, PromoteProposal):
-        draw_becoming(proposal)
-    _draw_buttons(memory, proposal)
+    if view.choice is not None:
+        _draw_choice(memory, shown, view.choice)
+    if view.figures:
+        _draw_figures(view.figures)
+    _draw_rows(view)
+    shown.draw_extra(shown.plan)
+    _draw_buttons(memory, shown)
 
 
-def _draw_choice(memory: MemorySystem, proposal: AnyProposal) -> None:
-    """For what a person chose, the offer to keep the best of what says the same."""
-    request = proposal.request
-    if isinstance(request, PruneRequest) and request.is_choice:
-        st.toggle(
-            "Keep the best of each group of near-duplicates",
-            value=request.is_diverse,
-            key="plan_diverse",
-            on_change=_take_diversity,
-            args=(memory, request),
-            help="Where nothing similar would be left in the memory, the best of them stays.",
-        )
+def _draw_choice(memory: MemorySystem, shown: _Shown, choice: Choice) -> None:
+    key = f"plan_{choice.name}"
+    st.toggle(choice.label, value=choice.is_on, key=key, on_change=_take_choice, args=(memory, shown, choice, key),
+              help=choice.help_text)  # fmt: skip
 
 
-def _draw_effect(proposal: AnyProposal) -> None:
-    for column, (name, value, before) in zip(st.columns(max(2, len(proposal.effect))), proposal.effect, strict=False):
-        column.metric(name, value, before, delta_color="off", delta_arrow="off", border=True)
+def _draw_figures(figures: Sequence[Figure]) -> None:
+    for column, figure in zip(st.columns(max(2, len(figures))), figures, strict=False):
+        column.metric(figure.name, figure.value, figure.before, delta_color="off", delta_arrow="off", border=True)
 
 
-def _draw_rows(proposal: AnyProposal) -> None:
-    subject, caption = proposal.request.subject, proposal.request.caption
-    if caption:
-        _draw_table(proposal.view.rows, caption, subject)
+def _draw_rows(view: PlanView) -> None:
+    if view.caption:
+        _draw_table(view.rows, view.caption, view.subject)
         return
-    going = [row for row in proposal.view.rows if row.goes]
-    saved = [row for row in proposal.view.rows if not row.goes]
+    going = [row for row in view.rows if row.goes]
+    saved = [row for row in view.rows if not row.goes]
     if going:
-        _draw_table(going, f"{len(going):,} would go", subject)
+        _draw_table(going, f"{len(going):,} would go", view.subject)
     if saved:
-        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved", subject)
+        _draw_table(saved, f"{len(saved):,} would go but {'is' if len(saved) == 1 else 'are'} saved", view.subject)
 
 
-def _draw_table(rows: list[PlanRow] | tuple[PlanRow, ...], caption: str, subject: str) -> None:
+def _draw_table(rows: Sequence[PlanRow], caption: str, subject: str) -> None:
     n_more = len(rows) - ROWS_SHOWN
     st.caption(f"{caption}; the first {ROWS_SHOWN} are shown" if n_more > 0 else caption)
     lines = [{**asdict(row), "sign": "goes" if row.goes else "stays"} for row in rows[:ROWS_SHOWN]]
     height = min(TABLE_PIXELS, 35 * (len(lines) + 1) + 3)
     is_mixed = len({row.goes for row in rows}) > 1
-    shown = [name for name in SHOWN if is_mixed or name != "sign"]
     columns = {
         "sign": st.column_config.TextColumn("", width=60),
         "title": st.column_config.TextColumn(subject, width="large"),
         "why": st.column_config.TextColumn("Why", width="large"),
     }
-    st.dataframe(lines, column_config=columns, column_order=shown, hide_index=True, height=height, alt=caption)
+    order = [name for name in COLUMNS if is_mixed or name != "sign"]
+    st.dataframe(lines, column_config=columns, column_order=order, hide_index=True, height=height, alt=caption)
 
 
-def _draw_buttons(memory: MemorySystem, proposal: AnyProposal) -> None:
+def _draw_buttons(memory: MemorySystem, shown: _Shown) -> None:
+    plan, view = shown.plan, shown.plan.view
     if outdated := st.session_state.get(_OUTDATED):
-        st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
-        st.text(outdated)
-        if isinstance(proposal.request, RefineRequest | CompactRequest):  # which a worker plans, asked for on the page
-            st.button("Close", key="plan_cancel", on_click=close_plan)
-        else:
-            st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, proposal.request))
+        _draw_outdated(memory, shown, outdated)
         return
-    if not proposal.going:
-        st.info("Nothing would go.", icon=":material/check:")
+    if not view.button:
+        st.info(view.nothing, icon=":material/check:")
         return
-    is_confirmed = _draw_confirmation(proposal)
+    is_confirmed = _draw_confirmation(view)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            proposal.button,
+            view.button,
             key="plan_apply",
             type="primary",
             icon=":material/check:",
             on_click=_apply,
-            args=(memory, proposal),
+            args=(memory, plan),
             disabled=not is_confirmed or memory.storage.read_only,
         )
         st.button("Cancel", key="plan_cancel", on_click=close_plan)
         st.caption("It can be undone.")
 
 
-def _draw_confirmation(proposal: AnyProposal) -> bool:
-    """Whether the count was typed, where so much would go that it must be."""
-    if not proposal.view.is_large:
+def _draw_outdated(memory: MemorySystem, shown: _Shown, outdated: str) -> None:
+    st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
+    st.text(outdated)
+    if shown.is_repeatable:
+        st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, shown, shown.request))
+    else:
+        st.button("Close", key="plan_cancel", on_click=close_plan)
+
+
+def _draw_confirmation(view: PlanView) -> bool:
+    """Draw the box for the count, if so much would go, and return whether it was typed."""
+    if not view.is_large:
         return True
-    count = str(proposal.view.n_going)
+    count = str(view.n_going)
     st.text_input(
-        f"That is {proposal.view.share:.0%} of the memory. Type {count} to confirm",
-        key="plan_count",
-        live=True,
+        f"That is {view.share:.0%} of the memory. Type {count} to confirm", key="plan_count", live=True,
         placeholder=count,
-    )
-    return _is_typed(proposal)
+    )  # fmt: skip
+    return _is_typed(view)
 
 
-def _is_typed(proposal: AnyProposal) -> bool:
+def _is_typed(view: PlanView) -> bool:
     typed = str(st.session_state.get("plan_count") or "")
-    return not proposal.view.is_large or typed.replace(",", "").strip() == str(proposal.view.n_going)
+    return not view.is_large or typed.replace(",", "").strip() == str(view.n_going)
 
 
-def _take_diversity(memory: MemorySystem, request: PruneRequest) -> None:
-    wanted = bool(st.session_state.get("plan_diverse"))
+def _take_choice(memory: MemorySystem, shown: _Shown, choice: Choice, key: str) -> None:
     # Streamlit also calls this when the dialog has just been closed by another button.
-    if _PROPOSAL in st.session_state and wanted != request.is_diverse:
-        _replan(memory, request.with_diversity(wanted))
+    if _SHOWN in st.session_state and bool(st.session_state.get(key)) != choice.is_on:
+        _replan(memory, shown, choice.other)
 
 
-def _replan(memory: MemorySystem, request: Request) -> None:
+def _replan(memory: MemorySystem, shown: _Shown, request: PlanRequest[Any]) -> None:
     st.session_state.pop("plan_count", None)
     try:
-        st.session_state[_PROPOSAL] = request.propose(memory)
+        _show(memory, request, shown.draw_extra, shown.is_repeatable)
         st.session_state.pop(_OUTDATED, None)
     except AtlasError as error:
         announce_problem(error)
         close_plan()
 
 
-def _apply(memory: MemorySystem, proposal: AnyProposal) -> None:
+def _show(
+    memory: MemorySystem, request: PlanRequest[Any], draw_extra: Callable[[Any], None], is_repeatable: bool
+) -> None:
+    plan = request.propose(memory)
+    st.session_state[_SHOWN] = _Shown(plan=plan, request=request, draw_extra=draw_extra, is_repeatable=is_repeatable)
+
+
+def _apply(memory: MemorySystem, plan: Plan) -> None:
     """Apply exactly the plan that was shown."""
-    if st.session_state.get(_PROPOSAL) is not proposal or not _is_typed(proposal):
+    shown: _Shown | None = st.session_state.get(_SHOWN)
+    if shown is None or shown.plan is not plan or not _is_typed(plan.view):
         return
     try:
-        operation_id, sentence = proposal.apply(memory)
+        operation_id = plan.apply(memory)
     except PlanOutdated as error:
         st.session_state[_OUTDATED] = str(error)
         return
     except AtlasError as error:
         announce_problem(error)
-        close_plan()
-        return
-    if not isinstance(proposal, CompactProposal | PromoteProposal):  # which remove nothing
-        unselect(proposal.going)
-        if opened_id() in proposal.going:
-            close_opened()
-    announce(operation_id, sentence)
+    else:
+        _finish(plan, operation_id)
     close_plan()
+
+
+def _finish(plan: Plan, operation_id: str | None) -> None:
+    """Say what was done, and leave what is gone."""
+    if operation_id is not None:
+        unselect(plan.going)
+        if opened_id() in plan.going:
+            close_opened()
+        announce(operation_id, plan.done_sentence)
+    elif plan.view.nothing:
+        say_problem(plan.view.nothing)

@@ -7,26 +7,19 @@ from collections.abc import Sequence
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.shared.wording import counted
+from atlas.views.strategies.proposals import RetirePlan
 from pages.components.lists.editing import READ_ONLY
-from pages.components.lists.forms import act
+from pages.components.shared.plans import apply_now
 
 
 def draw_retire(memory: MemorySystem, ids: Sequence[str], *, key: str, is_retired: bool) -> None:
-    """The button that retires strategies, or where they are retired brings them back."""
-    is_off = memory.storage.read_only
-    label, icon = ("Bring back", ":material/undo:") if is_retired else ("Retire", ":material/visibility_off:")
-    about = "Agents are given them again." if is_retired else "Agents are not given them any more. They are kept."
-    st.button(label, key=key, icon=icon, disabled=is_off or not ids, on_click=_retire,
-              args=(memory, tuple(ids), is_retired), help=READ_ONLY if is_off else about)  # fmt: skip
+    """Draw the button that retires strategies, or brings them back if they are retired."""
+    is_off, plan = memory.storage.read_only, RetirePlan(ids=tuple(ids), is_back=is_retired)
+    icon = ":material/undo:" if is_retired else ":material/visibility_off:"
+    st.button(plan.view.button, key=key, icon=icon, disabled=is_off or not ids, on_click=apply_now,
+              args=(memory, plan), help=READ_ONLY if is_off else plan.view.headline)  # fmt: skip
 
 
 def is_all_retired(memory: MemorySystem, ids: Sequence[str]) -> bool:
-    """Whether none of these is given to agents."""
+    """Return whether none of these is given to agents."""
     return bool(ids) and {*ids} <= {*memory.strategies.retired()}
-
-
-def _retire(memory: MemorySystem, ids: tuple[str, ...], is_retired: bool) -> None:
-    scoped = memory.strategies.within("mark", "brought back" if is_retired else "retired")
-    change = scoped.unretire if is_retired else scoped.retire
-    act(lambda: change(ids), scoped, f"{'Brought back' if is_retired else 'Retired'} {counted(len(ids), 'strategy')}")

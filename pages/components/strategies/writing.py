@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 import streamlit as st
@@ -13,20 +12,19 @@ from atlas.views.strategies.writing import (
     BY_PATTERN,
     MOST_ASKED,
     WriteProposal,
-    WrittenRow,
-    apply_writing,
+    WriteRequest,
     has_model,
-    propose_writing,
     write_by_hand,
 )
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_experience
-from pages.components.shared.undo_toast import announce, announcing_problems
+from pages.components.shared.plans import propose
+from pages.components.shared.undo_toast import announce
 from pages.components.strategies.editing import BOXES
 
 TABLE_PIXELS, ROW_PIXELS = 320, 35
 
-_PROPOSAL, _PROBLEM, _BY_HAND, _TYPED = "writing_proposal", "writing_problem", "writing_by_hand", "writing_hand"
+_PROBLEM, _BY_HAND, _TYPED = "writing_problem", "writing_by_hand", "writing_hand"
 
 COLUMNS = {
     "what": st.column_config.TextColumn("", width=110),
@@ -58,59 +56,24 @@ def draw_by_hand(memory: MemorySystem) -> None:
 
 
 def draw_writing_dialogs(memory: MemorySystem) -> None:
-    """The dialog that was opened, if one was; the page draws it last."""
-    if st.session_state.get(_PROPOSAL) is not None:
-        st.dialog("Write strategies", width="large", on_dismiss=_close)(_draw_proposal)(memory)
-    elif st.session_state.get(_BY_HAND):
+    """Draw the form for a new strategy, if it was opened; the page draws it last."""
+    if st.session_state.get(_BY_HAND):
         st.dialog("Write a strategy", width="large", on_dismiss=_close)(_draw_by_hand)(memory)
 
 
 def _propose(memory: MemorySystem, by_model: bool) -> None:
     _close()
-    with announcing_problems(), st.spinner("Reading the successful attempts …"):
-        st.session_state[_PROPOSAL] = propose_writing(memory, by_model=by_model)
+    with st.spinner("Reading the successful attempts …"):
+        propose(memory, WriteRequest(by_model=by_model), draw_extra=_draw_written)
 
 
-def _draw_proposal(memory: MemorySystem) -> None:
-    proposal: WriteProposal | None = st.session_state.get(_PROPOSAL)
-    if proposal is None:  # written, or put away
-        st.rerun()
-        return
-    st.markdown(f"**{proposal.headline}**")
-    for note in proposal.notes:
-        st.caption(note)
+def _draw_written(proposal: WriteProposal) -> None:
     for problem in proposal.plan.problems[:1]:
         st.text(problem)
     if proposal.rows:
-        _draw_rows(proposal.rows)
-    _draw_problem()
-    if proposal.is_empty:
-        st.info("Nothing would be written.", icon=":material/check:")
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(proposal.button, key="writing_apply", type="primary", icon=":material/check:", on_click=_apply,
-                  args=(memory, proposal), disabled=memory.storage.read_only)  # fmt: skip
-        st.button("Cancel", key="writing_cancel", on_click=_close)
-        st.caption("It can be undone.")
-
-
-def _draw_rows(rows: Sequence[WrittenRow]) -> None:
-    height = min(TABLE_PIXELS, ROW_PIXELS * (len(rows) + 1) + 3)
-    st.dataframe([asdict(row) for row in rows], column_config=COLUMNS, column_order=list(COLUMNS), hide_index=True,
-                 height=height, alt="What would be written")  # fmt: skip
-
-
-def _apply(memory: MemorySystem, proposal: WriteProposal) -> None:
-    """Write exactly what was shown."""
-    if st.session_state.get(_PROPOSAL) is not proposal:
-        return
-    try:
-        done = apply_writing(memory, proposal)
-    except AtlasError as error:
-        st.session_state[_PROBLEM] = str(error)
-        return
-    announce(done.operation_id, done.sentence)
-    _close()
+        height = min(TABLE_PIXELS, ROW_PIXELS * (len(proposal.rows) + 1) + 3)
+        st.dataframe([asdict(row) for row in proposal.rows], column_config=COLUMNS, column_order=list(COLUMNS),
+                     hide_index=True, height=height, alt="What would be written")  # fmt: skip
 
 
 def _begin_by_hand() -> None:
@@ -151,5 +114,5 @@ def _draw_problem() -> None:
 
 
 def _close() -> None:
-    for key in (_PROPOSAL, _PROBLEM, _BY_HAND):
+    for key in (_PROBLEM, _BY_HAND):
         st.session_state.pop(key, None)

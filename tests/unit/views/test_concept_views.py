@@ -136,8 +136,8 @@ def test_a_deletion_is_what_was_previewed_or_nothing(memory):
         proposal.apply(memory)
     again = ConceptDeleteRequest(ids=(crop,)).propose(memory)
     assert [row.why for row in again.view.rows] == ["never used", "its code calls crop"]
-    operation_id, said = again.apply(memory)
-    assert (said, len(memory.concepts)) == ("Deleted 1 concept", 1)
+    operation_id = again.apply(memory)
+    assert (again.done_sentence, len(memory.concepts)) == ("Deleted 1 concept", 1)
     memory.undo(operation_id)
     assert len(memory.concepts) == 2
 

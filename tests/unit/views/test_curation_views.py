@@ -28,8 +28,8 @@ from atlas.views.curate.queues import (
     tabs,
 )
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.experience.selection import chosen, chosen_rows, compared, exported_lines
 from atlas.views.overview.summary import overview, remove_sample_data, size_text
-from atlas.views.shared.selection import chosen, chosen_rows, compared, exported_lines
 from atlas.views.shared.wording import NOT_SAID
 from tests.ui.stores import START, attempt, attempts
 
@@ -226,10 +226,13 @@ def test_a_proposal_shows_the_memory_before_and_after_and_does_just_that(memory)
     ids = memory.experience.store_many(attempts(6))
     proposal = PruneRequest(among=tuple(ids[:3])).propose(memory)
     assert proposal.going == tuple(ids[:3])
-    assert [figure[1:] for figure in proposal.effect] == [("3", "from 6"), ("50 %", "from 50 %")]
+    assert [(figure.value, figure.before) for figure in proposal.view.figures] == [
+        ("3", "from 6"),
+        ("50 %", "from 50 %"),
+    ]
     assert proposal.view.is_large
-    operation_id, sentence = proposal.apply(memory)
-    assert sentence == "Pruned 3 experiences"
+    operation_id = proposal.apply(memory)
+    assert proposal.done_sentence == "Pruned 3 experiences"
     assert memory.experience.ids() == ids[3:]
     assert memory.history(1)[0].id == operation_id
     memory.undo(operation_id)
@@ -241,7 +244,7 @@ def test_a_choice_can_keep_the_best_of_what_says_the_same(memory):
     request = PruneRequest(among=tuple(ids))
     proposal = request.with_diversity(True).propose(memory)
     assert request.is_choice
-    assert proposal.request.is_choice
+    assert proposal.view.choice.other.propose(memory).view.choice.is_on is False
     assert set(proposal.going) == set(ids[:3])
 
 
@@ -258,10 +261,10 @@ def test_merging_proposes_the_best_attempt_and_leaves_out_what_is_gone(memory):
     ids = memory.experience.store_many(alike(4))
     memory.experience.delete([ids[0]])
     proposal = MergeRequest(groups=(tuple(ids),)).propose(memory)
-    assert proposal.button == "Merge 3 experiences into 1"
+    assert proposal.view.button == "Merge 3 experiences into 1"
     assert set(proposal.going) == {ids[1], ids[2]}
-    operation_id, sentence = proposal.apply(memory)
-    assert sentence == "Merged 3 experiences into 1"
+    operation_id = proposal.apply(memory)
+    assert proposal.done_sentence == "Merged 3 experiences into 1"
     assert memory.experience.ids() == [ids[3]]
     memory.undo(operation_id)
     assert len(memory.experience) == 3

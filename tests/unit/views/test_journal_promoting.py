@@ -13,6 +13,7 @@ from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.journal.entry import entry_detail
 from atlas.views.journal.promotion import NO_FIX, OTHER_TYPE, PROMOTED, PromoteRequest, made_of
 from atlas.views.shared.kinds import EXPERIENCE, STRATEGY
+from atlas.views.shared.plans import Figure
 from tests.ui.journals import entry
 from tests.ui.stores import START
 
@@ -42,7 +43,8 @@ def test_a_crash_would_become_an_experience_of_it_and_its_fix(memory, solved):
     assert proposal.view.headline == "A crash and its fix would become an experience."
     assert [(row.id, row.why) for row in proposal.view.rows] == [(solved[0], "the crash"), (solved[1], "its fix")]
     assert {part.name: part.text.whole for part in proposal.parts} == {"Task": CRASH, "Solution": FIX}
-    assert proposal.effect == (("Experiences afterwards", "1", "from 0"),)
+    assert proposal.view.figures == (Figure("Experiences afterwards", "1", "from 0"),)
+    assert proposal.view.button == "Promote to an experience"
     assert len(memory.experience) == 0
 
 
@@ -53,14 +55,15 @@ def test_the_task_whose_words_would_be_written_is_shown_as_one_that_changes_noth
     )
     proposal = PromoteRequest(id=solved[0]).propose(memory)
     assert [(row.id, row.goes) for row in proposal.view.rows] == [(solved[0], True), (solved[1], True), (task, False)]
-    assert task not in proposal.going
+    assert proposal.going == ()
     assert proposal.parts[0].text.whole == f"Count vowels\n\n{CRASH}"
 
 
 def test_what_was_shown_is_written_and_undone_as_one_operation(memory, solved):
     n_before = memory.count_operations()
-    operation_id, said = PromoteRequest(id=solved[1]).propose(memory).apply(memory)
-    assert said == "Promoted 1 entry to a strategy"
+    proposal = PromoteRequest(id=solved[1]).propose(memory)
+    operation_id = proposal.apply(memory)
+    assert proposal.done_sentence == "Promoted 1 entry to a strategy"
     assert memory.count_operations() == n_before + 1
     assert len(memory.strategies) == 1
     memory.undo(operation_id)

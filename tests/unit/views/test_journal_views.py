@@ -197,11 +197,12 @@ def test_compacting_is_proposed_as_it_is_applied_and_taken_back(memory, clock):
     assert summary.headline == "Generations 0 to 24: one summary of 25 entries"
     assert len(summary.sources) == 25
     assert summary.origin == "Sentences picked from its entries"
-    assert proposal.button == "Move 25 entries, write 1 summary"
-    operation_id, sentence = proposal.apply(memory)
-    assert sentence == "Moved 25 entries, wrote 1 summary"
+    assert proposal.view.button == "Move 25 entries, write 1 summary"
+    operation_id = proposal.apply(memory)
+    assert proposal.going == ()
+    assert proposal.done_sentence == "Moved 25 entries, wrote 1 summary"
     assert {tier.capitalize(): f"{n:,}" for tier, n in tier_sizes(memory).items()} == {
-        tier: value for tier, value, _ in proposal.effect
+        figure.name: figure.value for figure in proposal.view.figures
     }
     assert operation_detail(memory, operation_id).meaning == "Journal entries moved to farther tiers"
     memory.undo(operation_id)
@@ -223,8 +224,8 @@ def test_deleting_says_what_links_to_what_goes(memory):
     proposal = EntryDeleteRequest(ids=(ids[1], "gone")).propose(memory)
     assert [(row.id, row.goes) for row in proposal.view.rows] == [(ids[1], True), (ids[0], False)]
     assert proposal.view.notes[0] == "1 of those chosen is not there any more."
-    operation_id, sentence = proposal.apply(memory)
-    assert sentence == "Deleted 1 entry"
+    operation_id = proposal.apply(memory)
+    assert proposal.done_sentence == "Deleted 1 entry"
     assert memory.journal.count() == 2
     memory.undo(operation_id)
     assert memory.journal.count() == 3

@@ -58,4 +58,4 @@ def test_what_each_writing_of_strategies_took_is_told_and_counts_for_it_alone(tm
         llm.close()
     assert [proposal.plan.problems for proposal in proposals] == [()] * 3
     told = "They are written with the language model, which took 2 calls, 240 tokens, cost unknown."
-    assert [proposal.notes[0] for proposal in proposals] == [told] * 3
+    assert [proposal.view.notes[0] for proposal in proposals] == [told] * 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atlas
 from atlas.memory.experience.pruning import PruneCriteria, PruneDecision, PrunePlan
 from atlas.testing import HashEmbedder
-from atlas.views.shared.plans import merge_plan_view, prune_plan_view
+from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
 
 
 def decision(name, saved_because=""):

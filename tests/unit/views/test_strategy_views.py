@@ -15,8 +15,8 @@ from atlas.core.types import Strategy
 from atlas.testing import FixedClock, HashEmbedder
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.history.operations import operation_detail, operation_page
+from atlas.views.lists.selection import chosen_used
 from atlas.views.shared.kinds import STRATEGY
-from atlas.views.shared.selection import chosen_used
 from atlas.views.shared.state import uses_seen
 from atlas.views.strategies.charts import tries_caption, tries_chart, updater_estimates, updaters_chart
 from atlas.views.strategies.list import (
@@ -33,7 +33,7 @@ from atlas.views.strategies.list import (
 )
 from atlas.views.strategies.overview import strategy_overview
 from atlas.views.strategies.parameters import parameters_in, parameters_text
-from atlas.views.strategies.proposals import StrategyDeleteRequest, StrategyMergeRequest
+from atlas.views.strategies.proposals import RetirePlan, StrategyDeleteRequest, StrategyMergeRequest
 from atlas.views.strategies.strategy import (
     EditableStrategy,
     attempt_rows,
@@ -41,7 +41,7 @@ from atlas.views.strategies.strategy import (
     strategy_changes,
     strategy_detail,
 )
-from atlas.views.strategies.writing import MOST_ASKED, apply_writing, propose_writing, write_by_hand
+from atlas.views.strategies.writing import MOST_ASKED, propose_writing, write_by_hand
 from tests.ui.stores import attempt
 
 NOW = FixedClock().now()
@@ -234,11 +234,11 @@ def test_a_merge_is_previewed_with_what_stays_and_done_as_previewed(memory):
     used = memory.strategies.add(strategy(suggestion="ask", title="used", sources=("b",)))
     tried(memory, used, 1, 2)
     proposal = StrategyMergeRequest(ids=(old, used, "gone")).propose(memory)
-    assert proposal.button == "Merge 2 strategies into 1"
+    assert proposal.view.button == "Merge 2 strategies into 1"
     assert [(row.title, row.goes) for row in proposal.view.rows] == [("used", False), ("old", True)]
     assert "tried 2 times, 2 sources with theirs" in proposal.view.rows[0].why
-    _, sentence = proposal.apply(memory)
-    assert sentence == "Merged 2 strategies into 1"
+    proposal.apply(memory)
+    assert proposal.done_sentence == "Merged 2 strategies into 1"
     assert memory.strategies.get(used).sources == ("b", "a")
 
 
@@ -253,18 +253,31 @@ def test_a_deletion_is_done_as_previewed_or_not_at_all(memory):
     assert memory.strategies.ids() == [other]
 
 
+def test_retiring_and_bringing_back_are_plans_that_remove_nothing(memory):
+    one = memory.strategies.add(strategy())
+    retire = RetirePlan(ids=(one,))
+    assert (retire.view.button, retire.done_sentence, retire.going) == ("Retire", "Retired 1 strategy", ())
+    operation_id = retire.apply(memory)
+    assert memory.history(1)[0].id == operation_id
+    assert retire.apply(memory) is None
+    back = RetirePlan(ids=(one,), is_back=True)
+    assert (back.view.button, back.done_sentence) == ("Bring back", "Brought back 1 strategy")
+    assert back.apply(memory) is not None
+    assert memory.strategies.retired() == {}
+
+
 def test_attempts_that_were_imported_become_strategies_as_previewed_and_that_is_undone(memory):
     memory.experience.store_many([at("a"), at("a"), at("a", False), at("b", description="sort")])
     proposal = propose_writing(memory)
-    assert proposal.headline == "3 successful attempts would become 1 strategy."
-    assert "They are written by pattern, without a language model." in proposal.notes
+    assert proposal.view.headline == "3 successful attempts would become 1 strategy."
+    assert "They are written by pattern, without a language model." in proposal.view.notes
     assert [(row.what, row.n_sources) for row in proposal.rows] == [("new", 2)]
-    done = apply_writing(memory, proposal)
-    assert done.sentence == "Wrote 1 strategy"
-    assert propose_writing(memory).is_empty
+    operation_id = proposal.apply(memory)
+    assert proposal.done_sentence == "Wrote 1 strategy"
+    assert propose_writing(memory).view.button == ""
     [row] = listed_strategies(memory, StrategyQuery()).rows
     assert (row.without, row.n_sources) == ("67 % (21–94 %, n = 3)", 2)
-    memory.undo(done.operation_id)
+    memory.undo(operation_id)
     assert memory.strategies.count() == 0
 
 
@@ -280,7 +293,7 @@ def test_a_language_model_is_asked_only_where_a_person_says_so_and_about_few(mem
     memory.strategies.abstractor = Model()
     propose_writing(memory)
     assert asked == []
-    assert "They are written with the language model." in propose_writing(memory, by_model=True).notes
+    assert "They are written with the language model." in propose_writing(memory, by_model=True).view.notes
     assert len(asked) == MOST_ASKED
 
 

@@ -1,0 +1,112 @@
+"""Plans about experiences in the words that the command line and the pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from atlas.memory.experience.merging import MergeGroup, MergePlan
+from atlas.memory.experience.pruning import PruneDecision, PrunePlan
+from atlas.memory.experience.refinement_plan import RefinePlan
+from atlas.views.shared.plans import PlanRow, PlanView, gone_notes, merging_view
+from atlas.views.shared.wording import counted
+
+SUBJECT = "Task"
+
+MISSING = {
+    "min_success_rate": ("no known outcome", "the success rate does not judge"),
+    "max_age_days": ("no known time", "the age does not judge"),
+    "never_retrieved_days": ("no known time of storing", "not being retrieved does not judge"),
+    "max_count": ("no known time", "the number to keep does not judge"),
+}
+"""What a record can lack for each criterion, and what follows from that."""
+
+
+def prune_plan_view(plan: PrunePlan) -> PlanView:
+    """Return the view of pruning."""
+    n_going, n_saved = len(plan.removals), len(plan.saved)
+    saved = f"{n_saved:,} {'is' if n_saved == 1 else 'are'} saved"
+    return PlanView(
+        title="Prune",
+        headline=f"{n_going:,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%}), {saved}.",
+        button=f"Prune {counted(n_going, 'experience')}" if n_going else "",
+        notes=tuple(_prune_notes(plan)),
+        rows=tuple(_prune_row(decision) for decision in (*plan.removals, *plan.saved)),
+        subject=SUBJECT,
+        n_going=n_going,
+        share=plan.share,
+    )
+
+
+def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
+    """Return the view of merging.
+
+    Args:
+        n_gone: How many of the chosen experiences are not in the store any more.
+    """
+    rows = (row for group in plan.groups for row in _merge_rows(group))
+    caption = "What is merged, each kept one first"
+    return replace(merging_view(plan, "experience", rows, caption=caption, notes=gone_notes(n_gone)), subject=SUBJECT)
+
+
+def refine_plan_view(plan: RefinePlan) -> PlanView:
+    """Return the view of a refinement: each record that goes, with the reason; the others have no row."""
+    merged, dropped = len(plan.merged), len(plan.dropped)
+    return PlanView(
+        title="Refine",
+        headline=(
+            f"{merged:,} would be merged into others and {dropped:,} dropped: "
+            f"{len(plan.going):,} of {counted(plan.n_total, 'experience')} would go ({plan.share:.1%})."
+        ),
+        button=f"Refine: {refine_words(plan)}" if plan.going else "",
+        rows=tuple(_refine_rows(plan)),
+        subject=SUBJECT,
+        caption="What goes, and what it is merged into",
+        n_going=len(plan.going),
+        share=plan.share,
+    )
+
+
+def refine_words(plan: RefinePlan) -> str:
+    """Return `3 merged, 2 dropped`."""
+    return f"{len(plan.merged):,} merged, {len(plan.dropped):,} dropped"
+
+
+def _refine_rows(plan: RefinePlan) -> Iterator[PlanRow]:
+    """Yield the rows of those that are dropped, then each kept one before those that it replaces."""
+    by_id = {decision.id: decision for decision in plan.decisions}
+    for one in plan.dropped:
+        yield PlanRow(id=one.id, title=one.title, goes=True, why=f"dropped, {one.outcome}: {one.reason}")
+    for kept, *others in plan.groups:
+        stays = by_id[kept]
+        yield PlanRow(id=kept, title=stays.title, goes=False, why=f"stays, {stays.outcome}: {stays.reason}")
+        for one in (by_id[other] for other in others):
+            why = f"merged into {kept[:8]}, {one.outcome}: {one.reason}"
+            yield PlanRow(id=one.id, title=one.title, goes=True, why=why)
+
+
+def _prune_notes(plan: PrunePlan) -> Iterator[str]:
+    if plan.n_judged != plan.n_total:
+        yield f"Only the {plan.n_judged:,} chosen were considered."
+    yield from gone_notes(plan.n_gone)
+    for criterion, count in plan.missing.items():
+        lack, so = MISSING[criterion]
+        one = count == 1
+        yield f"{count:,} {'has' if one else 'have'} {lack}, so {so} {'it' if one else 'them'}."
+
+
+def _prune_row(decision: PruneDecision) -> PlanRow:
+    why = "; ".join(decision.reasons)
+    if decision.saved_because:
+        why += f"; saved: {decision.saved_because}"
+    return PlanRow(id=decision.id, title=decision.title, goes=not decision.saved_because, why=why)
+
+
+def _merge_rows(group: MergeGroup) -> Iterator[PlanRow]:
+    outcomes = group.merged.metadata["merged_outcomes"]
+    stands_for = ", ".join(f"{count} {label}" for label, count in outcomes.items())
+    yield PlanRow(
+        id=group.kept_id, title=group.kept_title, goes=False, why=f"stays: {group.why_kept}; stands for {stands_for}"
+    )
+    for away in group.removed:
+        yield PlanRow(id=away.id, title=away.title, goes=True, why=f"{away.outcome}; into {group.kept_id[:8]}")

@@ -1,0 +1,109 @@
+"""A selection of experiences: how they went, a few of them side by side, all of them as a list or as a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from atlas.core.exchange import encode_line
+from atlas.core.statistics import SuccessRate
+from atlas.memory.system import MemorySystem
+from atlas.views.lists.selection import Chosen, chosen_of
+from atlas.views.shared.texts import Text, text_of
+from atlas.views.shared.wording import counted, moment, signed
+
+COMPARED = 4
+"""Experiences that fit side by side."""
+
+LISTED = 500
+MANY = 5_000
+TITLE_CHARACTERS = 300
+EXPORT_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One of a few experiences that are shown side by side. All texts are untrusted."""
+
+    id: str
+    outcome: str
+    """In words of our own."""
+
+    facts: str
+    """The same: when, and how many steps."""
+
+    task: Text
+    feedback: Text | None
+    solution: Text | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenRow:
+    """One line of the list of what is selected."""
+
+    outcome: str
+    task: str
+    """Untrusted text."""
+
+    id: str
+
+
+def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
+    """Return a selection as it is now.
+
+    Args:
+        ids: The selected experiences, of which some may be gone.
+        origin: The place of the selection, in our own words.
+    """
+    outcomes = _outcomes(memory, ids)
+    kept = tuple(record_id for record_id in ids if record_id in outcomes)
+    rate = SuccessRate.of(Counter(outcomes[record_id] for record_id in kept))
+    return chosen_of(memory.experience, ids, kept, rate, origin)
+
+
+def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
+    """Return the outcomes of those that are there. Others may be among them: reading all is faster than naming many."""
+    return memory.experience.column("outcome", {"id": {"$in": list(ids)}} if len(ids) <= MANY else None)
+
+
+def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compared, ...]:
+    """Return the first few of these experiences, to be shown side by side."""
+    found = [memory.experience.get(record_id) for record_id in ids[:COMPARED]]
+    return tuple(
+        Compared(
+            id=experience.id,
+            outcome=signed(experience.outcome.label),
+            facts=f"{moment(experience.created_at)} · {counted(len(experience.steps), 'step')}",
+            task=Text(experience.task.description),
+            feedback=text_of(experience.feedback),
+            solution=text_of(experience.solution_output),
+        )
+        for experience in found
+        if experience is not None
+    )
+
+
+def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ...]:
+    """Return the first of these experiences, as lines of a list."""
+    shown = list(ids[:LISTED])
+    titles = memory.experience.titles(shown)
+    outcomes = memory.experience.column("outcome", {"id": {"$in": shown}})
+    return tuple(
+        ChosenRow(
+            outcome=signed(outcomes.get(record_id, "unknown")), task=titles[record_id][:TITLE_CHARACTERS], id=record_id
+        )
+        for record_id in shown
+        if record_id in titles
+    )
+
+
+def exported_lines(memory: MemorySystem, ids: Sequence[str]) -> bytes:
+    """Return these experiences as JSONL, one a line, as `atlas import` reads them."""
+    return "".join(_lines(memory, ids)).encode()
+
+
+def _lines(memory: MemorySystem, ids: Sequence[str]) -> Iterator[str]:
+    for start in range(0, len(ids), EXPORT_BATCH):
+        for exported in memory.experience.export(ids[start : start + EXPORT_BATCH]):
+            yield encode_line(exported) + "\n"

@@ -1,0 +1,76 @@
+"""A selection of memories: how many of them are still there, and how well they went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from atlas.core.statistics import SuccessRate
+from atlas.memory.base.records import Records
+from atlas.memory.system import MemorySystem
+from atlas.views.shared.kinds import Kind
+from atlas.views.shared.rates import interval_text, rate_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A selection, as the store is now."""
+
+    ids: tuple[str, ...]
+    """The ids that are still there, in the order of their selection."""
+
+    n_gone: int
+    rate: SuccessRate
+    tags: tuple[str, ...]
+    """The tags that any of them has: untrusted text."""
+
+    is_all_pinned: bool
+    is_all_buried: bool
+    sentence: str
+    """`14 selected from lasso on the map`."""
+
+    figures: str
+    """The sentence on how well they went, and how many are gone."""
+
+
+def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> Chosen:
+    """Return a selection whose success rate is that of the tasks that its records were used for.
+
+    Args:
+        ids: The selected records, of which some may be gone.
+        origin: The place of the selection, in our own words.
+    """
+    records = kind.records(memory)
+    there = records.titles(ids)
+    kept = tuple(record_id for record_id in ids if record_id in there)
+    usage = records.usage(kept).values()
+    n_uses, n_successes = sum(used.n_uses for used in usage), sum(used.n_successes for used in usage)
+    rate = SuccessRate(n_succeeded=n_successes, n_failed=n_uses - n_successes)
+    return chosen_of(records, ids, kept, rate, origin)
+
+
+def chosen_of(records: Records, ids: Sequence[str], kept: tuple[str, ...], rate: SuccessRate, origin: str) -> Chosen:
+    """Return a selection of which these are still there and went so well."""
+    marks = records.marks(kept).values()
+    n_gone = len(ids) - len(kept)
+    return Chosen(
+        ids=kept,
+        n_gone=n_gone,
+        rate=rate,
+        tags=tuple(dict.fromkeys(tag for held in marks for tag in held.tags)),
+        is_all_pinned=bool(kept) and all(held.pinned for held in marks),
+        is_all_buried=bool(kept) and all(held.buried for held in marks),
+        sentence=f"{len(ids):,} selected from {origin}" if origin else f"{len(ids):,} selected",
+        figures=_figures(rate, n_gone, len(kept)),
+    )
+
+
+def _figures(rate: SuccessRate, n_gone: int, n_there: int) -> str:
+    said = []
+    if n_gone:
+        said.append(f"{n_there:,} still there, {n_gone:,} gone since")
+    if rate.n_known:
+        said.append(f"{rate_text(rate)} succeeded ({interval_text(rate)}, n = {rate.n_known:,})")
+    elif rate.n:
+        said.append("outcomes unknown")
+    return " · ".join(said)

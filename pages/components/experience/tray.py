@@ -1,0 +1,110 @@
+"""The tray of experiences: showing or comparing them, merging, pruning, and taking them away as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.experience.proposals import MergeRequest, PruneRequest
+from atlas.views.experience.selection import (
+    COMPARED,
+    LISTED,
+    Compared,
+    chosen,
+    chosen_rows,
+    compared,
+    exported_lines,
+)
+from atlas.views.lists.selection import Chosen
+from atlas.views.shared.kinds import EXPERIENCE
+from atlas.views.shared.wording import counted
+from pages.components.shared.plans import draw_merging, draw_proposing
+from pages.components.shared.texts import draw_code, draw_prose
+from pages.components.shared.tray import Tray
+
+LIST_COLUMNS = {
+    "outcome": st.column_config.TextColumn("Outcome", width=110),
+    "task": st.column_config.TextColumn("Task", width="large"),
+}
+
+
+def _draw_acts(memory: MemorySystem, now: Chosen) -> None:
+    draw_merging(memory, MergeRequest(groups=(now.ids,)), now.ids,
+                 "Into the best attempt, which then stands for all. You see first what it would do.")  # fmt: skip
+    draw_proposing(memory, "Prune …", PruneRequest(among=now.ids), key="tray_prune", icon=":material/delete_sweep:",
+                   help_text="You see first what would go.", is_possible=bool(now.ids))  # fmt: skip
+    st.download_button(
+        "Export",
+        partial(exported_lines, memory, now.ids),
+        "experiences.jsonl",
+        "application/jsonl",
+        key="tray_export",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=not now.ids,
+        help="As JSONL, which `atlas import` reads",
+    )
+
+
+def _draw_looking(memory: MemorySystem, now: Chosen, is_planning: bool) -> None:
+    is_few = 1 < len(now.ids) <= COMPARED
+    label, icon = ("Compare", ":material/compare:") if is_few else ("Show", ":material/list:")
+    is_asked = st.button(
+        label,
+        key="tray_show",
+        icon=icon,
+        disabled=not now.ids,
+        help=None if is_few else f"With two to {COMPARED}, side by side",
+    )
+    if is_asked and not is_planning:
+        show = _compare if is_few else _list
+        show(memory, now.ids)
+
+
+@st.dialog("Side by side", width="large")
+def _compare(memory: MemorySystem, ids: Sequence[str]) -> None:
+    shown = compared(memory, ids)
+    for column, experience in zip(st.columns(len(shown) or 1), shown, strict=False):
+        with column:
+            _draw_compared(experience)
+
+
+def _draw_compared(experience: Compared) -> None:
+    st.markdown(f"**{experience.outcome}**")
+    st.caption(experience.facts)
+    st.page_link(
+        "pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": experience.id}
+    )
+    draw_prose(experience.task, key=f"tray_task_{experience.id}")
+    st.caption("Feedback")
+    if experience.feedback is None:
+        st.caption("none")
+    else:
+        draw_prose(experience.feedback, key=f"tray_feedback_{experience.id}")
+    st.caption("Solution")
+    if experience.solution is None:
+        st.caption("none")
+    else:
+        draw_code(experience.solution, key=f"tray_solution_{experience.id}")
+
+
+@st.dialog("Selected", width="large")
+def _list(memory: MemorySystem, ids: Sequence[str]) -> None:
+    rows = chosen_rows(memory, ids)
+    st.caption(f"The first {LISTED} of {len(ids):,}" if len(ids) > LISTED else counted(len(ids), "experience"))
+    st.dataframe(
+        [asdict(row) for row in rows],
+        column_config=LIST_COLUMNS,
+        column_order=list(LIST_COLUMNS),
+        hide_index=True,
+        alt="What is selected",
+    )
+    if len(ids) == 1:
+        st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:", query_params={"id": ids[0]})
+
+
+TRAY = Tray(kind=EXPERIENCE, chosen=chosen, draw_acts=_draw_acts, draw_looking=_draw_looking)
