@@ -25,18 +25,17 @@ VERBS = words_of("""
     Create Declare Decode Delete Derive Describe Discard Draw Drop Edit Embed Encode Ensure Enter Erase Evaluate
     Examine Expand Explain Extend Extract Fetch Fill Find Finish Fit Flush Follow Forbid Forget Format Generate
     Give Hand Hide Ignore Insert Install Join Judge Keep Learn Leave Let Load Make Measure Merge Move Normalise
-    Pack Parse Pick Place Predict Prepare Print Promote Propose Prune Purge Put Raise Read Rebuild Recognise
-    Refine Refuse Register Release Remember Remove Rename Render Renew Repeat Replace Replay Require Reset
-    Resolve Restore Retire Retrieve Retry Return Rewrite Run Save Say Select Send Serve Shorten Show Skip Sort
-    Spread Stop Summarise Take Tell Translate Treat Try Turn Undo Unpack Validate Verify Wait Walk Warn Wrap
-    Write Yield
+    Pack Parse Pick Place Predict Prepare Print Promote Propose Prune Purge Put Raise Rebuild Recognise Refine
+    Refuse Register Release Remember Remove Rename Render Renew Repeat Replace Replay Require Reset Resolve
+    Restore Retire Retrieve Retry Return Rewrite Run Save Say Select Send Serve Shorten Show Skip Sort Spread
+    Stop Summarise Take Tell Translate Treat Try Turn Undo Unpack Validate Verify Wait Walk Warn Wrap Yield
 """)
 """Verbs that a function's docstring may begin with, and a field's may not."""
 
 VERBS_AND_NOUNS = words_of("""
     Call Change Check Cluster Complete Copy Count Cut Empty End Estimate Export Filter Group Hold Import Index
-    Label Link List Lock Log Look Map Mark Match Name Offer Open Order Plan Project Rank Rate Record Report
-    Sample Score Search Set Split Start Store Sum Switch Test Update Use
+    Label Link List Lock Log Look Map Mark Match Name Offer Open Order Plan Project Rank Rate Read Record Report
+    Sample Score Search Set Split Start Store Sum Switch Test Update Use Write
 """)
 """Verbs that are nouns too: either may begin with one."""
 
