@@ -1,4 +1,4 @@
-"""Run the benchmarks named on the command line, or all of them; print a table and write it as JSON."""
+"""The benchmarks named on the command line, or all of them, printed as a table and written as JSON."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MAX_BUCKET = 60
 """Different expressions of one kind that are compared pair by pair, the most frequent ones."""
 
 SECONDS = 60.0
-"""For the search; what was found by then counts."""
+"""Seconds for the search. What was found by then counts."""
 
 MIN_NODES, MAX_NODES = 4, 80
 HOLE = "hole_"
@@ -31,11 +31,11 @@ HOLE = "hole_"
 
 @dataclass(slots=True)
 class Shared:
-    """What was found in programs."""
+    """Functions found in programs."""
 
     functions: list[str] = field(default_factory=list)
     n_valid: int = 0
-    """Functions whose names are their parameters' or Python's own; the others end with a NameError."""
+    """Number of functions whose names are their parameters' or Python's own. The others end with a NameError."""
 
     sources: dict[str, str] = field(default_factory=dict)
     """The rewritten programs by id, each after all functions."""
@@ -53,7 +53,7 @@ class Shared:
 
 
 def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> Shared:
-    """Functions that programs share, the one that promises most first; the trees are changed."""
+    """Return functions that programs share, the most promising first. The trees are changed."""
     until = time.monotonic() + seconds
     lengths = {name: n_tokens(ast.unparse(tree)) for name, tree in programs.items()}
     found = Shared(tokens_before=sum(lengths.values()), tokens_after=sum(lengths.values()))
@@ -81,7 +81,7 @@ def anti_unify(programs: Mapping[str, ast.Module], seconds: float = SECONDS) -> 
 
 
 def _ranked(trees: Sequence[ast.Module], until: float) -> list[ast.expr]:
-    """What pairs of expressions have in common, that first which would save most by itself."""
+    """Return common parts of pairs of expressions, the one that would save most by itself first."""
     saved: dict[str, tuple[int, ast.expr]] = {}
     for bucket in _buckets(trees):
         for body in _generalisations([one for one, _ in bucket]):
@@ -96,7 +96,7 @@ def _ranked(trees: Sequence[ast.Module], until: float) -> list[ast.expr]:
 
 
 def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]]:
-    """Expressions of one kind, with how often each occurs."""
+    """Yield expressions of one kind, with how often each occurs."""
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     of: dict[str, ast.expr] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
@@ -112,7 +112,7 @@ def _buckets(trees: Sequence[ast.Module]) -> Iterator[list[tuple[ast.expr, int]]
 
 
 def _kind(node: ast.expr) -> str:
-    """Its type, with the function that it calls or the operator that it applies."""
+    """Return its type, with the function that it calls or the operator that it applies."""
     told = getattr(node, "func", None) or getattr(node, "op", None) or getattr(node, "ops", [None])[0]
     return f"{type(node).__name__} {ast.unparse(told) if isinstance(told, ast.expr) else type(told).__name__}"
 
@@ -130,7 +130,7 @@ def _generalisations(expressions: Sequence[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _common(left: Any, right: Any, holes: dict[tuple[str, str], str]) -> Any:
-    """The most special thing that both are uses of; None where there is none."""
+    """Return the most special expression that both are uses of, or None if there is none."""
     if type(left) is type(right) and isinstance(left, ast.AST) and not isinstance(left, ast.JoinedStr):
         made = {name: _common(getattr(left, name), getattr(right, name), holes) for name in left._fields}
         if all((made[name] is None) == (getattr(left, name) is None) for name in made):
@@ -147,7 +147,7 @@ def _common(left: Any, right: Any, holes: dict[tuple[str, str], str]) -> Any:
 
 
 def _match(body: Any, node: Any, given: dict[str, ast.expr]) -> bool:
-    """Whether an expression is a use of a body, with what fills its holes."""
+    """Return whether an expression is a use of a body, and note what fills its holes."""
     if body.__class__ is not node.__class__ and not (isinstance(body, ast.Name) and body.id.startswith(HOLE)):
         return False
     if isinstance(body, ast.Name) and body.id.startswith(HOLE):

@@ -41,12 +41,12 @@ LOGS = ("mbpp_py_reflexion_gpt4.jsonl", "humaneval_py_reflexion_gpt4.jsonl")
 
 
 def as_it_comes(head: str) -> int:
-    """Stitch's own costs: every head counts the same, whether it is read or is only syntax."""
+    """Return Stitch's own costs: every head counts the same, whether it is read or is only syntax."""
     return 100
 
 
 def figures() -> Iterator[Figure]:
-    """Reuse first, then sizes, then planted functions."""
+    """Yield reuse first, then sizes, then planted functions."""
     programs = _real(Path(os.environ.get("ATLAS_REAL_DATA") or REPOSITORY.parent / "shared" / "data"))
     with Sandbox() as sandbox:
         verify = Verifier(sandbox).same
@@ -60,7 +60,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _real(directory: Path) -> list[Program]:
-    """GPT-4's solutions that pass their tests; the same task once."""
+    """Return GPT-4's solutions that pass their tests, one for each task."""
     paths = [directory / "reflexion" / name for name in LOGS]
     rows = [row.item for path in paths if path.exists() for row in detect(path).read(path, ReadingLimits())]
     return list(programs_of(item for item in rows if isinstance(item, Trajectory)).programs)
@@ -100,7 +100,7 @@ def _saved(ratio: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Measured:
-    """What came of one compression, in a process of its own."""
+    """The result of one compression, in a process of its own."""
 
     n_programs: int
     n_found: int
@@ -159,7 +159,7 @@ def _most_memory() -> float:
 
 
 def _plainly(programs: Sequence[Program]) -> _Measured:
-    """What the baseline makes of programs; what it finds, it keeps."""
+    """Measure the baseline on programs."""
     start = time.perf_counter()
     shared = anti_unify({one.id: normalise(one.source) for one in programs})
     seconds = time.perf_counter() - start
@@ -184,7 +184,7 @@ def _plainly(programs: Sequence[Program]) -> _Measured:
 
 
 def _at(programs: Sequence[Program]) -> Iterator[Figure]:
-    """Ours beside Stitch as it comes, our second engine, and plain pairwise anti-unification."""
+    """Yield ours beside Stitch as it comes, our second engine, and plain pairwise anti-unification."""
     ours = _measured(programs, StitchEngine())
     others = {
         "Stitch as it comes": _measured(programs, StitchEngine(costs=as_it_comes)),
@@ -227,7 +227,7 @@ def _beside(size: str, ours: _Measured, name: str, other: _Measured) -> Iterator
 
 
 def _share(made: _Measured) -> float:
-    """Percent of the rewritten programs; of none, all."""
+    """Return the size of the rewritten programs in percent of the originals, or 100 if there are none."""
     return 100 * made.n_passing / made.n_run if made.n_run else 100.0
 
 
@@ -248,7 +248,7 @@ NOISE = (
 
 
 def _planted() -> Iterator[Figure]:
-    """How many of the functions that programs were written with are found again."""
+    """Yield how many of the functions that programs were written with are found again."""
     programs = _with_planted(40)
     for name, engine in (("ours", StitchEngine()), ("anti-unification", AntiUnificationEngine())):
         made = compress(programs, engine=engine, limits=Limits(iterations=20, max_arity=3))
@@ -263,7 +263,7 @@ def _planted() -> Iterator[Figure]:
 
 
 def _with_planted(n: int) -> list[Program]:
-    """Each function in a quarter of the programs, under other names and between other statements."""
+    """Return programs with each function in a quarter of them, under other names and between other statements."""
     generator = np.random.default_rng(0)
     made = []
     for number in range(n):
@@ -277,19 +277,19 @@ def _with_planted(n: int) -> list[Program]:
 
 
 def _is_found(text: str, made: Compression) -> bool:
-    """Whether a function holds as many statements and operations of a planted one as it has."""
+    """Return whether a function holds as many statements and operations of a planted one as it has."""
     wanted = _shape(text.format(xs="xs", x="x", k=2))
     return any(wanted <= _shape(_with_calls(each.name, made)) for each in made.abstractions)
 
 
 def _with_calls(name: str, made: Compression) -> str:
-    """The code of a function, after that of those that it calls."""
+    """Return the code of a function, after that of those that it calls."""
     by_name = {each.name: each for each in made.abstractions}
     return "\n".join([*(_with_calls(other, made) for other in by_name[name].calls), by_name[name].source])
 
 
 def _shape(source: str) -> set[str]:
-    """The statements, operators and called functions of a piece of code; plain assignments are everywhere."""
+    """Return the statements but for plain assignments, the operators and the called functions of some code."""
     nodes = list(ast.walk(normalise(source)))
     kinds = {type(node).__name__ for node in nodes if isinstance(node, (ast.stmt, ast.operator, ast.cmpop, ast.Lambda))}
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}

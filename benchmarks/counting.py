@@ -42,7 +42,7 @@ AIMS = {
 
 @dataclass(slots=True, kw_only=True)
 class Count:
-    """What one call went through."""
+    """Counts of one call."""
 
     what: str
     files: set[str] = field(default_factory=set)
@@ -62,7 +62,7 @@ class Count:
 
 
 class Counter:
-    """Counts what calls go through, while one is counted; made before any thread that is to be counted."""
+    """A counter of what calls go through. Make it before any thread that is to be counted."""
 
     def __init__(self) -> None:
         self.classes: Mapping[type, str] = {}
@@ -138,7 +138,7 @@ def _figure(what: str, noun: str, n: int) -> Figure:
 
 
 def counted() -> list[Count]:
-    """What each call goes through, the second time."""
+    """Return what each call goes through, the second time."""
     counter = Counter()
     try:
         with tempfile.TemporaryDirectory() as scratch, contextlib.redirect_stdout(io.StringIO()):
@@ -168,7 +168,7 @@ def _of_commands(counter: Counter, path: Path) -> Iterator[Count]:
 
 
 def _second(counter: Counter, what: str, call: Callable[[int], object]) -> Count:
-    """What the second of two calls goes through."""
+    """Return what the second of two calls goes through."""
     call(0)
     with counter.counting(what) as count:
         call(1)

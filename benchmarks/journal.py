@@ -47,12 +47,12 @@ class DealtVectors:
         self._places: dict[str, int] = {}
 
     def encode(self, text: str) -> Vector:
-        """The vector of one text."""
+        """Return the vector of one text."""
         vector: Vector = self.encode_batch([text])[0]
         return vector
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """The vectors of several texts."""
+        """Return the vectors of several texts."""
         return np.stack([self._vectors[self._places.setdefault(text, len(self._places))] for text in texts])
 
 
@@ -126,7 +126,7 @@ def _journal(
 
 
 def _varied(entry: JournalEntry, repetition: int) -> JournalEntry:
-    """The entry as another agent might have written it: other names, other generations."""
+    """Return the entry as another agent might have written it: other names, other generations."""
     if not repetition:
         return entry
     content = re.sub(r"\b(\w+_\w+)\b", rf"\1_{repetition}", entry.content)
@@ -138,7 +138,7 @@ def _search(journal: Journal, query: str) -> Callable[[], object]:
 
 
 def _scan(table: Path, query: str) -> Callable[[], object]:
-    """Protea's way: read every row, count the keywords that it shares, sort."""
+    """Return Protea's way: read every row, count the keywords that it shares, sort."""
 
     def scan() -> list[tuple[int, str]]:
         wanted = _keywords(query)

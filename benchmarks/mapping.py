@@ -34,7 +34,7 @@ REAL = ("tau_bench", "reflexion", "swe_agent")
 
 
 def figures() -> Iterator[Figure]:
-    """At each size, then on real texts."""
+    """Yield the figures at each size, then on real texts."""
     for n in SIZES:
         yield from _at(n)
     yield from _sample_figures(REPOSITORY / "sample_data")
@@ -62,7 +62,7 @@ def _at(n: int) -> Iterator[Figure]:
 
 
 def _plain(vectors: Vectors) -> tuple[Any, int]:
-    """What the documentation of both libraries shows, with the compilation that a first call pays."""
+    """Draw a map as the documentation of both libraries shows, with the compilation that a first call pays."""
     from sklearn.cluster import HDBSCAN
 
     with warnings.catch_warnings():
@@ -75,7 +75,7 @@ def _plain(vectors: Vectors) -> tuple[Any, int]:
 
 
 def _sample_figures(directory: Path) -> Iterator[Figure]:
-    """How pure the domains are by the files that the sample data come in, which are nowhere in what is embedded."""
+    """Yield how pure the domains are by the files of the sample data, which are nowhere in what is embedded."""
     fields = {
         _description(line): path.stem
         for path in sorted(directory.glob("*.jsonl"))
@@ -109,14 +109,14 @@ def _purity(what: str, embedded: Embedded, truth: Sequence[str]) -> Iterator[Fig
 
 
 def _pure_share(made: MemoryMap, truth: Sequence[str]) -> float:
-    """Share of the records in domains that have the most frequent label of their domain."""
+    """Return the share of the records in domains that have the most frequent label of their domain."""
     labels = np.array(truth)
     most = sum(Counter(labels[made.labels == domain.number].tolist()).most_common(1)[0][1] for domain in made.domains)
     return most / max(1, sum(domain.n for domain in made.domains))
 
 
 def _imported(paths: Sequence[Path], label: Callable[[Mapping[str, Any], str], str]) -> tuple[Embedded, list[str]]:
-    """What a store makes of files, embedded by the bundled model, and each record's label."""
+    """Return what a store makes of files, embedded by the bundled model, and each record's label."""
     with TemporaryDirectory() as directory:
         settings = atlas.Settings(store=Path(directory), embedding_model="all-MiniLM-L6-v2")
         with atlas.open_memory(directory, settings=settings) as memory:

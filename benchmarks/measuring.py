@@ -1,4 +1,4 @@
-"""What the benchmarks share: rows of the table, timing, and inputs."""
+"""Parts that the benchmarks share: rows of the table, timing, and inputs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Figure:
 
     unit: str
     aim: str
-    """What it should be, in words; empty where there is no aim."""
+    """The value it should have, in words. Empty where there is no aim."""
 
     @property
     def ratio(self) -> float | None:
@@ -40,7 +40,7 @@ class Figure:
 
 
 def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]) -> tuple[float, float]:
-    """The median times of two lists of calls, taken in turns so that noise falls on both alike."""
+    """Return the median times of two lists of calls, taken in turns so that noise falls on both alike."""
     mine, raw = interleaved_seconds(ours, theirs)
     return statistics.median(mine), statistics.median(raw)
 
@@ -48,7 +48,7 @@ def interleaved(ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[
 def interleaved_seconds(
     ours: Sequence[Callable[[], object]], theirs: Sequence[Callable[[], object]]
 ) -> tuple[list[float], list[float]]:
-    """How long each of two lists of calls took, taken in turns after the first of each was made once."""
+    """Return how long each of two lists of calls took, taken in turns after the first of each was made once."""
     ours[0](), theirs[0]()
     times: tuple[list[float], list[float]] = ([], [])
     for pair in zip(ours, theirs, strict=True):
@@ -60,7 +60,7 @@ def interleaved_seconds(
 
 
 def clustered_vectors(n: int, *, seed: int, n_clusters: int = 300) -> Vectors:
-    """Unit vectors that are spread as embeddings of texts are; shape (n, 384).
+    """Return unit vectors, shape (n, 384), that are spread as embeddings of texts are.
 
     Their variances fall off as those that all-MiniLM-L6-v2 gives on 3,015 texts of real agent runs (0.13, 0.055, 0.035,
     0.017, 0.0095, 0.0052, 0.0028, 0.0011 for the 1st, 2nd, 4th … 128th direction, about a mean of length 0.35), half of
@@ -77,6 +77,6 @@ def clustered_vectors(n: int, *, seed: int, n_clusters: int = 300) -> Vectors:
 
 
 def task_texts(n: int, *, seed: int = 0) -> list[str]:
-    """Distinct task descriptions of 10 to 60 words."""
+    """Return distinct task descriptions of 10 to 60 words."""
     generator = np.random.default_rng(seed)
     return [f"{number}: " + " ".join(generator.choice(WORDS, size=generator.integers(10, 60))) for number in range(n)]

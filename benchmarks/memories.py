@@ -15,7 +15,7 @@ from atlas.testing import HashEmbedder
 from benchmarks.measuring import DIMENSION, WORDS
 
 MODEL = "all-MiniLM-L6-v2"
-"""What the dashboard opens them with; the vectors are made up, so that it takes seconds and not half an hour."""
+"""The model that the dashboard opens them with. The vectors are made up, which takes seconds and not half an hour."""
 
 N_TOPICS = 40
 BATCH = 2_000
@@ -23,13 +23,13 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def open_made(directory: Path) -> atlas.MemorySystem:
-    """A made-up memory, open, without the model that its vectors are not from."""
+    """Open a made-up memory without the model that its vectors are not from."""
     settings = atlas.Settings(store=directory)
     return atlas.open_memory(directory, embedder=HashEmbedder(DIMENSION, MODEL), settings=settings)
 
 
 def remembered(directory: Path, n: int, *, seed: int = 0) -> None:
-    """A store of n experiences on 40 topics, some of which mostly fail."""
+    """Fill a store with n experiences on 40 topics, some of which mostly fail."""
     generator = np.random.default_rng(seed)
     topics = generator.integers(0, N_TOPICS, n)
     centres = generator.normal(size=(N_TOPICS, DIMENSION))

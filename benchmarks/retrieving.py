@@ -34,7 +34,7 @@ QUERY_WORDS, DOCUMENT_WORDS, SOLUTION_WORDS = 20, 90, 60
 BATCH = 1_000
 N_BUCKETS = 20
 FILTER = {"bucket": 7}
-"""What 5 % pass."""
+"""A filter that 5 % pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class GivenVectors:
         self._vectors = {query.text: query.vector for query in queries}
 
     def encode(self, text: str) -> Vector:
-        """The vector it was told."""
+        """Return the vector it was told."""
         return self._vectors[text]
 
     def encode_batch(self, texts: list[str]) -> Vectors:
-        """The vectors it was told."""
+        """Return the vectors it was told."""
         return np.stack([self._vectors[text] for text in texts])
 
 
@@ -77,13 +77,13 @@ def figures(sizes: tuple[int, ...] = SIZES) -> Iterator[Figure]:
 
 
 def made_queries(n: int) -> list[Query]:
-    """Questions on the topics of the texts."""
+    """Return questions on the topics of the texts."""
     texts = Texts(N_TOPICS, seed=2).on(np.random.default_rng(2).integers(0, N_TOPICS, n), QUERY_WORDS)
     return [Query(text, vector) for text, vector in zip(texts, clustered_vectors(n, seed=2), strict=True)]
 
 
 def fill(directory: Path, vectors: Vectors) -> None:
-    """A store of attempts with these vectors, with texts as long and words as frequent as real ones, on topics."""
+    """Fill a store with these vectors and with texts on topics, as long and with words as frequent as real ones."""
     texts = Texts(N_TOPICS, seed=1)
     settings = atlas.Settings(store=directory)
     with atlas.open_memory(directory, embedder=GivenVectors([]), settings=settings) as memory:
@@ -151,7 +151,7 @@ def _raw(chroma: Any, query: Query, where: Where | None) -> None:
 
 
 def _both(what: str, ours: Sequence[float], theirs: Sequence[float] | None = None) -> Iterator[Figure]:
-    """The median and the 95th percentile, in milliseconds."""
+    """Yield the median and the 95th percentile, in milliseconds."""
     for name, percent in (("p50", 50), ("p95", 95)):
         baseline = None if theirs is None else float(np.percentile(theirs, percent)) * 1e3
         mine = float(np.percentile(ours, percent)) * 1e3

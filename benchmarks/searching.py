@@ -1,4 +1,4 @@
-"""Search without embedding, beside a raw ChromaDB query on the same rows; recall; filters; memory."""
+"""Search without embedding, beside a raw ChromaDB query on the same rows, with recall, filters and memory."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ Cut = Callable[[str], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """What a text is indexed as, and the FTS5 phrases that a query asks for."""
+    """The indexed form of a text, and the FTS5 phrases that a query asks for."""
 
     written: Callable[[str], str]
     asked: Callable[[str], Sequence[str]]
@@ -153,7 +153,7 @@ def _drawn(those: Sequence[str], most: int) -> list[str]:
 
 
 def _words(texts: Texts, cut: Cut) -> Mapping[int, Mapping[str, set[int]]]:
-    """By length, words of headings, and the passages that hold each: two at least, and a tenth at most."""
+    """Return, by length, words of headings and the passages that hold each: at least two, at most a tenth."""
     held: dict[int, dict[str, set[int]]] = {length: {} for length in LENGTHS}
     for word in sorted({word for heading in texts.headings for word in cut(heading)}):
         holding = {place for place, passage in enumerate(texts.passages) if word in passage}
@@ -165,7 +165,7 @@ def _words(texts: Texts, cut: Cut) -> Mapping[int, Mapping[str, set[int]]]:
 def _measured(
     way: Way, texts: Texts, words: Mapping[int, Mapping[str, set[int]]]
 ) -> Iterator[tuple[tuple[str, str, str], float]]:
-    """Each figure, by what it is, its unit and its aim."""
+    """Yield each figure, by its name, its unit and its aim."""
     with closing(_index(way, texts.passages)) as index:
         for length, held in words.items():
             found = {word: _find(index, way, word, -1) for word in held}
@@ -197,7 +197,7 @@ def _known_item(
 
 
 def _index(way: Way, texts: Sequence[str]) -> sqlite3.Connection:
-    """The texts under their places, without a copy of them, as in the store."""
+    """Return an index of the texts under their places, without a copy of them, as in the store."""
     index = sqlite3.connect(":memory:")
     index.execute(f"CREATE VIRTUAL TABLE texts USING fts5(text, content = '', tokenize = '{way.tokenizer}')")
     index.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", enumerate(map(way.written, texts)))

@@ -16,7 +16,7 @@ BATCH = 1_000
 
 
 def filled_store(directory: Path, vectors: Vectors) -> Store:
-    """A store of ours with these vectors, its index caught up."""
+    """Return a store of ours with these vectors, its index caught up."""
     store = Store.open(directory, settings=Settings())
     store.bind(EmbeddingModel("benchmark", DIMENSION))
     collection = store.collection("atlas_experiences").within("import")
@@ -29,7 +29,7 @@ def filled_store(directory: Path, vectors: Vectors) -> Store:
 
 
 def filled_chroma(directory: Path, vectors: Vectors) -> Any:
-    """A ChromaDB collection with the same rows, as its documentation shows: cosine, else default settings."""
+    """Return a ChromaDB collection with the same rows, as its documentation shows: cosine, else default settings."""
     import chromadb
 
     client = chromadb.PersistentClient(str(directory), settings=chromadb.config.Settings(anonymized_telemetry=False))
@@ -53,5 +53,5 @@ def _columns(start: int, n: int) -> tuple[list[str], list[dict[str, Any]], list[
 
 
 def exact_neighbours(vectors: Vectors, query: np.ndarray, k: int) -> set[str]:
-    """The ids of the true k nearest."""
+    """Return the ids of the true k nearest."""
     return {str(row) for row in np.argsort(-(vectors @ query))[:k]}

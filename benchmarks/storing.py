@@ -1,4 +1,4 @@
-"""Ingestion beside the model's own `encode`; single writes beside ChromaDB's `add`; usage beside a JSON file."""
+"""Ingestion beside the model's own `encode`, single writes beside ChromaDB's `add`, usage beside a JSON file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _ingestion() -> Iterator[Figure]:
-    """Both sides embed the same texts in the same batches; ours also stores them durably."""
+    """Embed the same texts in the same batches on both sides. Ours also stores them durably."""
     embedder = SentenceTransformerEmbedder(BUNDLED)
     embedder.encode_batch(task_texts(64, seed=9))
     texts = task_texts(N_TEXTS)

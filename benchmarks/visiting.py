@@ -1,6 +1,6 @@
-"""What each page costs in a real browser: time until it is drawn, one interaction, heap, bytes sent.
+"""Costs of each page in a real browser: time until it is drawn, one interaction, heap, bytes sent.
 
-Beside them stands a page of one line, served by Streamlit alone: what any page costs before it shows anything.
+Beside them stands a page of one line, served by Streamlit alone: the cost of any page before it shows anything.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ WATCH = """() => {
 
 @dataclass
 class Visit:
-    """What one visit cost."""
+    """Costs of one visit."""
 
     seconds: float
     heap_megabytes: float
@@ -117,7 +117,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _plain(browser: Any) -> Iterator[Figure]:
-    """What Streamlit's own start costs in this browser."""
+    """Yield the costs of Streamlit's own start in this browser."""
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "plain.py"
         script.write_text("import streamlit as st\n\nst.title('Plain')\n", encoding="utf-8")
@@ -143,7 +143,7 @@ def _pages(browser: Any, address: str, n: int) -> Iterator[Figure]:
 
 
 def _warm(tab: Any, name: str, n: int) -> Iterator[Figure]:
-    """What it costs to come to a page from another one, and to do something there."""
+    """Yield the costs of coming to a page from another one, and of doing something there."""
     title, opened, took = name or "overview", [], []
     for _ in range(N_VISITS):
         _follow(tab, OTHER_PAGE if name != OTHER_PAGE else "")
@@ -161,7 +161,7 @@ def _follow(tab: Any, name: str) -> float:
 
 
 def _told(browser: Any, address: str, store: Path) -> float:
-    """Seconds from the end of another process's write until the page tells of it."""
+    """Return the seconds from the end of another process's write until the page shows it."""
     with _tab(browser) as tab, open_made(store) as memory:
         _open(tab, f"{address}/experiences")
         took = []
@@ -183,7 +183,7 @@ def _fastest(browser: Any, url: str) -> Visit:
 
 
 def _visit(browser: Any, url: str) -> Visit:
-    """One visit in a browser that has nothing of the page yet."""
+    """Return one visit in a browser that has nothing of the page yet."""
     with _tab(browser) as tab:
         sent = _Sent()
         tab.on("websocket", lambda socket: socket.on("framereceived", sent.take))
@@ -220,7 +220,7 @@ def _timed(page: Any, do: Callable[[Any], None]) -> float:
 
 @contextmanager
 def _served(script: Path, store: Path) -> Iterator[str]:
-    """A script on a store; its address."""
+    """Serve a script on a store, and yield its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])

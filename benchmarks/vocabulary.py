@@ -16,13 +16,13 @@ runs, with 5,206 words, it is 6, 1.5, 0.2 and 0.01 %."""
 
 N_TOPIC_WORDS = 150
 TOPIC_SHARE = 0.35
-"""Of a text's words that are of its topic, and how many of those a topic has; they are among the rarer half."""
+"""Share of a text's words that are of its topic, and number of words of a topic, all among the rarer half."""
 
 CONSONANTS, VOWELS = "bdfgklmnprstvz", "aeiou"
 
 
 def word(rank: int) -> str:
-    """The made-up word of a rank, from 0; frequent ones are short."""
+    """Return the made-up word of a rank, from 0. Frequent ones are short."""
     syllables = [consonant + vowel for consonant in CONSONANTS for vowel in VOWELS]
     number, made = rank + 1, ""
     while number:
@@ -32,7 +32,7 @@ def word(rank: int) -> str:
 
 
 class Texts:
-    """Texts on topics; those of a topic share its rarer words, as attempts at like tasks do."""
+    """Texts on topics. Those of a topic share its rarer words, as attempts at like tasks do."""
 
     def __init__(self, n_topics: int, *, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
@@ -41,7 +41,7 @@ class Texts:
         self._topics = np.random.default_rng(0).integers(200, N_WORDS // 2, (n_topics, N_TOPIC_WORDS))
 
     def on(self, topics: npt.NDArray[np.int64], n_words: int) -> Iterator[str]:
-        """A text for each topic, of half to one and a half times so many words."""
+        """Yield a text for each topic, of half to one and a half times so many words."""
         for topic in topics:
             n = int(self._generator.integers(n_words // 2, n_words * 3 // 2))
             ranks = np.searchsorted(self._cumulative, self._generator.random(n) * self._cumulative[-1])

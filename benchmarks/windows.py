@@ -1,4 +1,4 @@
-"""What it costs to read long texts whole: beside what the model reads of them at once, in time, size and search."""
+"""Costs of reading long texts whole, beside what the model reads of them at once: time, size and search."""
 
 from __future__ import annotations
 

@@ -10,42 +10,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from atlas.cli import ablate as ablating
-from atlas.cli import compress as learning
-from atlas.cli import concepts as knowing
-from atlas.cli import curate as curating
-from atlas.cli import evaluate as evaluating
-from atlas.cli import journal as journalling
-from atlas.cli import maintenance as keeping
-from atlas.cli import map as mapping
-from atlas.cli import profiles as profiling
-from atlas.cli import purging
-from atlas.cli import read as reading
-from atlas.cli import refine as refining
-from atlas.cli import strategies as advising
+from atlas.cli import (
+    ablate,
+    compress,
+    concepts,
+    evaluate,
+    exchange,
+    experiences,
+    history,
+    journal,
+    map,
+    profiles,
+    purge,
+    refine,
+    store,
+    strategies,
+)
 from atlas.core.errors import AtlasError
 from atlas.core.settings import Settings
 
 GROUPS = (
-    reading,
-    knowing,
-    learning,
-    advising,
-    journalling,
-    mapping,
-    evaluating,
-    ablating,
-    profiling,
-    curating,
-    purging,
-    refining,
-    keeping,
+    store,
+    exchange,
+    experiences,
+    refine,
+    concepts,
+    compress,
+    strategies,
+    journal,
+    map,
+    history,
+    purge,
+    profiles,
+    evaluate,
+    ablate,
 )
 """Modules of commands, each with an `add_commands`, in the order in which `atlas --help` lists them."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit status: 0 done, 1 not done, 2 wrong usage, 130 interrupted.
+    """Run one command and return its exit status: 0 done, 1 not done, 2 wrong usage, 130 interrupted.
 
     With ATLAS_DEBUG set, an error that ATLAS did not foresee shows its traceback too.
     """
@@ -65,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"atlas: {error}", file=sys.stderr)
         return 1
-    except Exception as error:  # noqa: BLE001 - the end of the line: whatever it is, the person gets a sentence
+    except Exception as error:  # noqa: BLE001 - the last resort: whatever it is, the person gets a sentence
         _report_bug(error)
         return 1
     return status
@@ -80,7 +84,7 @@ def _report_bug(error: Exception) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="atlas", description="See, trust and curate what an agent has learned.")
-    parser.add_argument("--store", type=Path, help="the store directory (default: ATLAS_STORE, or .atlas)")
+    parser.add_argument("--store", type=Path, help="the store's directory (default: ATLAS_STORE, or .atlas)")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for group in GROUPS:
         group.add_commands(commands)

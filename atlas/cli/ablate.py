@@ -6,12 +6,19 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, chosen_embedder, count, new_file, progress_bar, safe
+from atlas.cli.common import (
+    add_command,
+    add_format_option,
+    add_report_options,
+    chosen_embedder,
+    count,
+    progress_bar,
+    write_report,
+)
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.evaluation.ablation import CONFIGURATIONS, ablate
 from atlas.evaluation.ablation_report import as_json, as_markdown, as_text
-from atlas.importers.registry import FORMATS
 from atlas.importers.run import read_attempts
 from atlas.memory.context import BUDGET_TOKENS
 
@@ -22,25 +29,28 @@ def add_commands(commands: Any) -> None:
         commands,
         "ablate",
         _ablate,
-        "replay runs into memories with parts taken away, and compare what they find",
+        "replay runs with some memories left out, and compare what is found",
     )
-    command.add_argument("paths", nargs="+", type=Path, metavar="TRAJECTORIES", help="anything that atlas import reads")
+    command.add_argument("paths", nargs="+", type=Path, metavar="TRAJECTORIES", help="files that `atlas import` reads")
     command.add_argument(
         "--config",
         action="append",
         default=[],
         choices=list(CONFIGURATIONS),
-        help="may be repeated (default: all of them)",
+        help="memories to replay with; may be repeated (default: each of them)",
     )
-    command.add_argument("--format", default="auto", choices=["auto", *FORMATS])
-    command.add_argument("--limit", type=count, metavar="N", help="replay the first so many (default: all)")
+    add_format_option(command)
+    command.add_argument("--limit", type=count, metavar="N", help="replay only the first N runs (default: all)")
     command.add_argument(
-        "--budget", type=count, default=BUDGET_TOKENS, metavar="TOKENS", help=f"of a block (default: {BUDGET_TOKENS})"
+        "--budget",
+        type=count,
+        default=BUDGET_TOKENS,
+        metavar="TOKENS",
+        help=f"most tokens of the prompt's memory block (default: {BUDGET_TOKENS})",
     )
-    command.add_argument("--model", default="", metavar="NAME", help="the embedding model")
-    command.add_argument("--seed", type=count, default=0, help="of intervals (default: 0)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures there; - for the terminal")
-    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there; - for the terminal")
+    command.add_argument("--model", default="", metavar="NAME", help="embedding model (default: that of a new store)")
+    command.add_argument("--seed", type=count, default=0, help="seed of the intervals (default: 0)")
+    add_report_options(command)
 
 
 def _ablate(options: argparse.Namespace, settings: Settings) -> int:
@@ -58,10 +68,5 @@ def _ablate(options: argparse.Namespace, settings: Settings) -> int:
             limit=options.limit,
             on_progress=on_progress,
         )
-    for file, rendered in ((options.json, as_json), (options.markdown, as_markdown)):
-        if file is not None:
-            with new_file(file) as write:
-                write(safe(rendered(found), keep_lines=True) + "\n")
-    if Path("-") not in (options.json, options.markdown):
-        print(safe(as_text(found), keep_lines=True))
+    write_report(options, text=as_text(found), json=as_json(found), markdown=as_markdown(found))
     return 0

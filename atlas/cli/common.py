@@ -1,4 +1,4 @@
-"""What the commands share: how one is declared, opening the memory, and text that is safe to print."""
+"""Parts that commands share: declaring one, opening the memory, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from atlas.core.operations import Operation
 from atlas.core.settings import Settings
 from atlas.core.types import Experience
 from atlas.embedding.sentence_transformers import SentenceTransformerEmbedder, choose_model
+from atlas.importers.registry import FORMATS
 from atlas.memory.open import open_memory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import WholeEmbedder
@@ -24,25 +25,52 @@ from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.plans import PlanView
 
 SHOWN = 10
-"""Records of a plan that are printed; all of them with --all."""
+"""Most records of a plan that are printed without --all."""
+
+UNTOUCHED = "Nothing was touched (--dry-run)."
 
 
 def add_command(commands: Any, name: str, run: Callable[..., int], summary: str) -> argparse.ArgumentParser:
-    """A command that `run` carries out."""
+    """Return a command that `run` carries out."""
     command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
     command.set_defaults(run=run)
     return command
 
 
+def add_format_option(command: argparse.ArgumentParser) -> None:
+    """Declare the option that names the format of imported files."""
+    command.add_argument(
+        "--format", default="auto", choices=["auto", *FORMATS], help="their format (default: recognised for each file)"
+    )
+
+
+def add_report_options(command: argparse.ArgumentParser) -> None:
+    """Declare the options that name the files of a report."""
+    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures as JSON; - is the terminal")
+    command.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the tables as Markdown; - is the terminal"
+    )
+
+
+def write_report(options: argparse.Namespace, *, text: str, json: str, markdown: str) -> None:
+    """Write a report to the files that were asked for, and as text unless one of them is the terminal."""
+    for file, rendered in ((options.json, json), (options.markdown, markdown)):
+        if file is not None:
+            with new_file(file) as write:
+                write(safe(rendered, keep_lines=True) + "\n")
+    if Path("-") not in (options.json, options.markdown):
+        print(safe(text, keep_lines=True))
+
+
 def opened(settings: Settings, *, read_only: bool = False, create: bool = False) -> MemorySystem:
-    """The memory, which says on the error stream what a person should know of it."""
+    """Return the memory, which prints its announcements on the error stream."""
     return open_memory(
         settings=settings, read_only=read_only, create=create, announce=lambda text: print(text, file=sys.stderr)
     )
 
 
 def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
-    """A model by its name, or the one that a new store would use."""
+    """Return a model by its name, or the one that a new store would use."""
     choice = choose_model(
         model or settings.embedding_model,
         timeout_seconds=settings.hub_timeout_seconds,
@@ -53,7 +81,7 @@ def chosen_embedder(model: str, settings: Settings) -> WholeEmbedder:
 
 @contextmanager
 def progress_bar(**options: Any) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the error stream; gives what to call with how many are done, and of how many."""
+    """Show a bar on the error stream, and yield a callback that takes the number done and the total."""
     with tqdm(**options, disable=None) as bar:
 
         def on_progress(done: int, total: int) -> None:
@@ -81,11 +109,11 @@ def new_file(path: Path) -> Iterator[Callable[[str], Any]]:
 def full_ids(
     memory: MemorySystem, beginnings: Sequence[str], *, deleted: bool = False, kind: Kind = EXPERIENCE
 ) -> list[str]:
-    """The ids of the records of a kind, or of the deleted ones, that begin so.
+    """Return the ids of the records of a kind, or of the deleted ones, from their beginnings.
 
     Raises:
-        NotFound: None, or several, begin with one of them.
-        InvalidInput: One of them is empty.
+        NotFound: No id, or more than one, has such a beginning.
+        InvalidInput: A beginning is empty.
     """
     return [_full_id(memory, beginning, deleted, kind) for beginning in beginnings]
 
@@ -101,17 +129,22 @@ def _full_id(memory: MemorySystem, beginning: str, deleted: bool, kind: Kind) ->
 
 
 def line(experience: Experience) -> str:
-    """An experience on one line."""
+    """Return an experience on one line."""
     return f"{experience.id[:8]}  {experience.outcome.label:9}  {safe(experience.task.description)[:100]}"
 
 
 def counts(operation: Operation) -> str:
-    """`3 removed, 1 changed`."""
+    """Return for example `3 removed, 1 changed`."""
     return ", ".join(f"{count} {name}" for name, count in operation.counts.items()) or "nothing"
 
 
+def how_to_undo(operation_id: str | None) -> str:
+    """Return the sentence on how to undo an operation, or nothing if there was none."""
+    return f"To take it back: atlas undo {operation_id[:8]}" if operation_id else ""
+
+
 def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> None:
-    """What a plan would do, in a sentence, and with each record that goes or stays."""
+    """Print a sentence on what a plan would do, and each record that goes or stays."""
     for text in (view.headline, *view.notes) if with_head else ():
         print(text)
     for goes in (True, False) if not show_all else (None,):
@@ -123,14 +156,14 @@ def print_plan(view: PlanView, *, show_all: bool, with_head: bool = True) -> Non
 
 
 def safe(text: str, *, keep_lines: bool = False) -> str:
-    """Text that cannot move the cursor or recolour the terminal."""
+    """Return a text without characters that move the cursor or recolour the terminal."""
     kept = "\n\t" if keep_lines else ""
     shown = "".join(c if c.isprintable() or c in kept else " " for c in text)
     return shown if keep_lines else " ".join(shown.split())
 
 
 def count(text: str) -> int:
-    """An argument that is a number of things."""
+    """Return an argument that is a number of things, 0 or more."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"should be 0 or more, but is {value}")

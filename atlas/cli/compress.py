@@ -1,4 +1,4 @@
-"""Commands that fill the library of concepts: compressing programs, and loading primitives."""
+"""The command that finds concepts: functions that successful programs have in common."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import threading
 from typing import Any
 
-from atlas.cli.common import add_command, count, opened, progress_bar, safe
+from atlas.cli.common import add_command, count, how_to_undo, opened, progress_bar, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.jobs.compression import compressed_now, strategy_of
@@ -25,7 +25,6 @@ from atlas.views.concepts.compression import (
     notes,
     plan_adding,
 )
-from atlas.views.concepts.primitives import load_primitives, loader_names, n_updates, update_primitives
 
 STITCH, MODEL = "stitch", "model"
 LINE = "  {name:36} {saving:>7} {n_programs:>9} {n_tasks:>6} {arity:>6}  {verified:18} {state}"
@@ -41,7 +40,7 @@ TITLES = {
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
+    """Declare it."""
     command = add_command(
         commands,
         "compress",
@@ -54,20 +53,17 @@ def add_commands(commands: Any) -> None:
         type=count,
         default=limit,
         metavar="N",
-        help=f"programs, at most (default: {limit})",
+        help=f"most programs to read (default: {limit})",
     )
     command.add_argument(
         "--by",
         choices=(STITCH, MODEL),
         default=STITCH,
-        help=f"what proposes functions: {STITCH}, or a language model (ANTHROPIC_API_KEY; default: {STITCH})",
+        help=f"proposer of functions: {STITCH}, or a language model, which needs ANTHROPIC_API_KEY (default: {STITCH})",
     )
-    command.add_argument("--apply", action="store_true", help="add those that are proven, and what they call")
-    command.add_argument("--show", action="store_true", help="print their code, and a program before and after")
-    command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
-    command.add_argument("name", nargs="?", default="", help="the loader (default: list them)")
+    command.add_argument("--apply", action="store_true", help="add the proven functions, and those that they call")
     command.add_argument(
-        "--update", action="store_true", help="bring in newer forms of what nobody has edited, and add none"
+        "--show", action="store_true", help="print the code of each function, and a program before and after"
     )
 
 
@@ -95,7 +91,7 @@ def _compress(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _compressed(memory: MemorySystem, strategy: ProvenCompression) -> FoundCompression:
-    """What is found; interrupting it ends the search too, which goes on in other threads."""
+    """Return what is found. An interrupt also ends the search in the other threads."""
     is_over = threading.Event()
     with progress_bar(desc="compressing", leave=False) as on_progress:
         try:
@@ -129,23 +125,4 @@ def _apply(memory: MemorySystem, found: FoundCompression, proven: list[str]) -> 
         print("Nothing was added: nothing new is proven.")
         return
     along = f", with {len(added_with(found, proven))} that they call" if added_with(found, proven) else ""
-    print(f"{plan.done_sentence}{along}. To take it back: atlas undo {operation_id[:8]}")
-
-
-def _primitives(options: argparse.Namespace, settings: Settings) -> int:
-    if not options.name:
-        for name in loader_names():
-            print(safe(name))
-        return 0
-    with opened(settings) as memory:
-        act = update_primitives if options.update else load_primitives
-        done = act(memory, options.name)
-        n_newer = n_updates(memory, options.name)
-        if done is None:
-            print("None of them is newer." if options.update else "The library has all of them already.")
-        else:
-            print(f"{done.sentence}. To take it back: atlas undo {done.operation_id[:8]}")
-        if n_newer and not options.update:
-            to_do = f"atlas primitives {safe(options.name)} --update"
-            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {to_do}")
-    return 0
+    print(f"{plan.done_sentence}{along}.", how_to_undo(operation_id))

@@ -1,4 +1,4 @@
-"""The command for reusable code: listing, searching and printing concepts."""
+"""The commands on reusable code: concepts, and the loaders of primitives."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.cli.common import add_command, count, full_ids, how_to_undo, opened, safe
 from atlas.core.settings import Settings
 from atlas.core.types import CodeConcept
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.concepts.list import rate_of
+from atlas.views.concepts.primitives import load_primitives, loader_names, n_updates, update_primitives
 from atlas.views.shared.kinds import CONCEPT
 from atlas.views.shared.rates import rate_line
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it."""
+    """Declare them."""
     command = add_command(commands, "concepts", _concepts, "list, search or print reusable code")
-    command.add_argument("query", nargs="?", default="", help="what it should do (default: list the newest)")
-    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
-    command.add_argument("--show", metavar="ID", help="print one; its id, or a beginning of it")
+    command.add_argument("query", nargs="?", default="", help="purpose of the code (default: list the newest)")
+    command.add_argument("-n", type=count, default=20, help="number of concepts (default: 20)")
+    command.add_argument("--show", metavar="ID", help="print one, by its id or the beginning of it")
+    command = add_command(commands, "primitives", _primitives, "list the loaders of primitives, or load one")
+    command.add_argument("name", nargs="?", default="", help="the loader (default: list all)")
+    command.add_argument(
+        "--update", action="store_true", help="add nothing, but update the primitives that nobody has edited"
+    )
 
 
 def _concepts(options: argparse.Namespace, settings: Settings) -> int:
@@ -71,3 +77,22 @@ def _show(memory: MemorySystem, concept_id: str) -> None:
 
 def _line(concept: CodeConcept) -> str:
     return f"{concept.id[:8]}  {concept.source:9}  {safe(concept.name)}: {safe(concept.description)}"[:160]
+
+
+def _primitives(options: argparse.Namespace, settings: Settings) -> int:
+    if not options.name:
+        for name in loader_names():
+            print(safe(name))
+        return 0
+    with opened(settings) as memory:
+        act = update_primitives if options.update else load_primitives
+        done = act(memory, options.name)
+        n_newer = n_updates(memory, options.name)
+        if done is None:
+            print("None of them is newer." if options.update else "The library has all of them already.")
+        else:
+            print(f"{done.sentence}.", how_to_undo(done.operation_id))
+        if n_newer and not options.update:
+            to_do = f"atlas primitives {safe(options.name)} --update"
+            print(f"{n_newer:,} of them are newer here than in the library. To bring them in: {to_do}")
+    return 0

@@ -8,7 +8,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, chosen_embedder, count, new_file, opened, progress_bar, safe
+from atlas.cli.common import (
+    add_command,
+    add_report_options,
+    chosen_embedder,
+    count,
+    opened,
+    progress_bar,
+    write_report,
+)
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.evaluation.bootstrap import Half
@@ -21,34 +29,31 @@ from atlas.protocols.infra import Progress
 def add_commands(commands: Any) -> None:
     """Declare it."""
     command = add_command(
-        commands, "evaluate", _evaluate, "measure how well each way to search finds what it should, beside chance"
+        commands,
+        "evaluate",
+        _evaluate,
+        "measure how well each way to search finds relevant records, compared with chance",
     )
     command.add_argument(
         "paths",
         nargs="*",
         type=Path,
         metavar="PATH",
-        help="runs or judged queries to evaluate on, in a store of their own (default: the store's own attempts)",
+        help="runs or judged queries to evaluate on, in a temporary store (default: the store's own attempts)",
     )
     command.add_argument(
         "--half",
         choices=("dev", "test", "both"),
-        help="of the tasks: dev to choose settings on, test to report on (default: test; both for the store's own)",
+        help="half of the tasks: dev to choose settings on, test to report on (default: test for PATH, else both)",
     )
-    command.add_argument("--model", default="", metavar="NAME", help="the embedding model for PATH")
-    command.add_argument("--seed", type=count, default=0, help="of intervals and draws (default: 0)")
-    command.add_argument("--json", type=Path, metavar="FILE", help="write all figures there; - for the terminal")
-    command.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there; - for the terminal")
+    command.add_argument("--model", default="", metavar="NAME", help="embedding model for PATH")
+    command.add_argument("--seed", type=count, default=0, help="seed of the intervals and draws (default: 0)")
+    add_report_options(command)
 
 
 def _evaluate(options: argparse.Namespace, settings: Settings) -> int:
     report = _on_paths(options, settings) if options.paths else _on_own(options, settings)
-    for file, rendered in ((options.json, as_json), (options.markdown, as_markdown)):
-        if file is not None:
-            with new_file(file) as write:
-                write(safe(rendered(report), keep_lines=True) + "\n")
-    if Path("-") not in (options.json, options.markdown):
-        print(safe(as_text(report), keep_lines=True))
+    write_report(options, text=as_text(report), json=as_json(report), markdown=as_markdown(report))
     return 0
 
 
@@ -73,7 +78,7 @@ def _on_own(options: argparse.Namespace, settings: Settings) -> Report:
 
 @contextmanager
 def _bars() -> Iterator[Watch]:
-    """A progress bar after the other, each gone when the next begins."""
+    """Yield a function that shows a progress bar in place of the one before."""
     with ExitStack() as shown:
 
         def begin(what: str) -> Progress:

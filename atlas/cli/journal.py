@@ -1,4 +1,4 @@
-"""The command for an agent's journal: reading, searching, writing, linking, forgetting, promoting what it taught."""
+"""The command on an agent's journal: reading, searching, writing, linking, compacting and promoting entries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,18 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, counts, full_ids, opened, progress_bar, safe
+from atlas.cli.common import (
+    SHOWN,
+    UNTOUCHED,
+    add_command,
+    count,
+    counts,
+    full_ids,
+    how_to_undo,
+    opened,
+    progress_bar,
+    safe,
+)
 from atlas.core.errors import NotFound
 from atlas.core.journal_codec import LINK_TYPES, TIERS
 from atlas.core.settings import Settings
@@ -21,17 +32,14 @@ from atlas.views.journal.entry import metadata_in
 from atlas.views.journal.refused import gate_views
 from atlas.views.shared.kinds import JOURNAL
 
-SHOWN = 10
-"""Entries of a plan that are printed; all of them with --all."""
-
 LINE_CHARACTERS = 160
 
 SWITCHED = ("on", "off")
 
 
 def add_commands(commands: Any) -> None:
-    """Declare it, with what it can do as commands of its own."""
-    journal = add_command(commands, "journal", _recent, "what an agent noted: read, search, add, link, forget, promote")
+    """Declare it, with commands of its own."""
+    journal = add_command(commands, "journal", _recent, "read, search and change an agent's journal")
     journal.set_defaults(n=20, type=[], all=False)
     parts = journal.add_subparsers(metavar="PART")
     _add_reading(parts)
@@ -40,66 +48,86 @@ def add_commands(commands: Any) -> None:
 
 
 def _add_reading(parts: Any) -> None:
-    command = add_command(parts, "recent", _recent, "the latest entries, newest first")
-    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
-    command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
-    command.add_argument("--all", action="store_true", help="also those that were forgotten so far")
-    command = add_command(parts, "search", _search, "find entries, with why each was found")
-    command.add_argument("text")
-    command.add_argument("-k", type=count, default=10, help="how many (default: 10)")
-    command.add_argument("--type", action="append", default=[], help="only of this type; may be repeated")
-    command.add_argument("--words", action="store_true", help="by the words alone; the last may be a beginning")
-    command.add_argument("--all", action="store_true", help="also archived entries")
-    command = add_command(parts, "show", _show, "print an entry with what it is linked to")
-    command.add_argument("id", help="its id, or a beginning of it")
-    command.add_argument("--depth", type=count, default=1, help="how many links to follow (default: 1)")
-    command = add_command(parts, "rejected", _rejected, "what the gates kept out, and why; --accept lets one in")
-    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
-    command.add_argument("--accept", metavar="ID", help="write this one after all; its id, or a beginning of it")
+    command = add_command(parts, "recent", _recent, "list the latest entries, newest first")
+    command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
+    command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
+    command.add_argument("--all", action="store_true", help="include forgotten entries")
+    command = add_command(parts, "search", _search, "find entries, and print why each was found")
+    command.add_argument("text", help="what to look for")
+    command.add_argument("-k", type=count, default=10, help="number of hits (default: 10)")
+    command.add_argument("--type", action="append", default=[], help="only entries of this type; may be repeated")
+    command.add_argument(
+        "--words", action="store_true", help="search by keywords only; the last may be the beginning of a word"
+    )
+    command.add_argument("--all", action="store_true", help="include archived entries")
+    command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
+    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("--depth", type=count, default=1, help="longest chain of links to follow (default: 1)")
+    command = add_command(parts, "rejected", _rejected, "list what the gates kept out and why, or accept an entry")
+    command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
+    command.add_argument("--accept", metavar="ID", help="write this one after all, by its id or the beginning of it")
 
 
 def _add_writing(parts: Any) -> None:
     command = add_command(parts, "add", _add, "write an entry, unless a gate keeps it out")
-    command.add_argument("type", help="such as observation, crash_log, reflection, directive, task")
-    command.add_argument("text", help="what it says")
-    command.add_argument("--generation", type=int, metavar="N", help="(default: that of the latest entry)")
-    command.add_argument("--importance", type=float, metavar="X", help="from 0 to 1 (default: by its type and text)")
-    command.add_argument("--metadata", default="", metavar="JSON", help='such as {"file": "a.py"}')
+    command.add_argument("type", help="for example observation, crash_log, reflection, directive or task")
+    command.add_argument("text", help="text of the entry")
     command.add_argument(
-        "--link", nargs=2, action="append", default=[], metavar=("TYPE", "ID"), help=f"{', '.join(LINK_TYPES)}"
+        "--generation", type=int, metavar="N", help="generation of the agent (default: that of the latest entry)"
     )
-    command.add_argument("--keep-noise", action="store_true", help="write it also where it tells nothing")
-    command.add_argument("--keep-repetitions", action="store_true", help="write it also where it was said already")
-    command = add_command(parts, "gates", _gates, "whether noise and repetitions are kept out; switches it")
-    for flag, what in (("--noise", "noise"), ("--repetitions", "repetitions")):
+    command.add_argument(
+        "--importance", type=float, metavar="X", help="from 0 to 1 (default: judged by its type and text)"
+    )
+    command.add_argument("--metadata", default="", metavar="JSON", help='for example {"file": "a.py"}')
+    command.add_argument(
+        "--link",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("TYPE", "ID"),
+        help=f"link it; TYPE is {', '.join(LINK_TYPES[:-1])} or {LINK_TYPES[-1]}",
+    )
+    command.add_argument("--keep-noise", action="store_true", help="write it even if it says nothing")
+    command.add_argument("--keep-repetitions", action="store_true", help="write it even if it repeats a recent entry")
+    command = add_command(parts, "gates", _gates, "print which gates are on, or switch them")
+    for flag, what, pronoun in (("--noise", "noise", "it"), ("--repetitions", "repetitions", "them")):
         command.add_argument(
-            flag, choices=SWITCHED, help=f"keep {what} out, or let it in, whoever writes into the store"
+            flag, choices=SWITCHED, help=f"keep {what} out, or let {pronoun} in, for all who write into the store"
         )
 
 
 def _add_changing(parts: Any) -> None:
-    command = add_command(parts, "link", _link, "say how one entry is related to another")
-    command.add_argument("source", help="its id, or a beginning of it")
-    command.add_argument("target", help="its id, or a beginning of it")
-    command.add_argument("--type", choices=LINK_TYPES, default="related", help="what the first is to the second")
-    command.add_argument("--remove", action="store_true", help="take the link back")
-    command = add_command(parts, "suggest", _suggest, "links that may be missing: crashes and what may have fixed them")
-    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
+    command = add_command(parts, "link", _link, "link one entry to another, or remove a link")
+    command.add_argument("source", help="its id, or the beginning of it")
+    command.add_argument("target", help="its id, or the beginning of it")
+    command.add_argument(
+        "--type", choices=LINK_TYPES, default="related", help="relation of the source to the target (default: related)"
+    )
+    command.add_argument("--remove", action="store_true", help="remove the link")
+    command = add_command(parts, "suggest", _suggest, "suggest missing links between crashes and their likely fixes")
+    command.add_argument("-n", type=count, default=20, help="number of links (default: 20)")
     for name, what in (("accept", "make this link"), ("refuse", "never suggest this link again")):
         command.add_argument(f"--{name}", nargs=2, metavar=("SOURCE", "TARGET"), help=what)
-    command = add_command(parts, "compact", _compact, "what may be forgotten and why; --apply does it")
-    command.add_argument("--keep-recent", type=count, default=200, metavar="N", help="the latest stay (default: 200)")
+    command = add_command(parts, "compact", _compact, "plan which entries to forget, or do it with --apply")
     command.add_argument(
-        "--keep", action="append", default=[], type=_kept, metavar="TYPE=N", help="of a type the latest stay as well"
+        "--keep-recent", type=count, default=200, metavar="N", help="number of latest entries to keep (default: 200)"
     )
-    command.add_argument("--apply", action="store_true", help="do it; `atlas undo` takes it back")
+    command.add_argument(
+        "--keep",
+        action="append",
+        default=[],
+        type=_kept,
+        metavar="TYPE=N",
+        help="keep the latest N entries of a type too",
+    )
+    command.add_argument("--apply", action="store_true", help="apply the plan; `atlas undo` takes it back")
     command.add_argument("--all", action="store_true", help="print every entry that moves, not the first ten")
     command.add_argument(
-        "--with-model", action="store_true", help="let the language model (ANTHROPIC_API_KEY) write the summaries"
+        "--with-model", action="store_true", help="let a language model write the summaries; needs ANTHROPIC_API_KEY"
     )
-    command = add_command(parts, "promote", _promote, "make a memory of a crash with its fix, or of a reflection")
-    command.add_argument("id", help="its id, or a beginning of it")
-    command.add_argument("--dry-run", action="store_true", help="say what it would become, and touch nothing")
+    command = add_command(parts, "promote", _promote, "turn a crash with its fix, or a reflection, into another memory")
+    command.add_argument("id", help="its id, or the beginning of it")
+    command.add_argument("--dry-run", action="store_true", help="print what it would become, and change nothing")
 
 
 def _recent(options: argparse.Namespace, settings: Settings) -> int:
@@ -262,7 +290,7 @@ def _promote(options: argparse.Namespace, settings: Settings) -> int:
         if plan.target == "strategy":
             print("  It counts as not tried until attempts use it.")
         if options.dry_run:
-            print("Nothing was touched (--dry-run).")
+            print(UNTOUCHED)
             return 0
         operation_id = memory.apply_promotion(plan)
         print(f"Promoted to {plan.target} {plan.becomes.id[:8]}.{_how_to_undo(memory, operation_id)}")
@@ -342,7 +370,7 @@ def _line(entry: JournalEntry) -> str:
 
 
 def _kept(text: str) -> tuple[str, int]:
-    """`task=50`."""
+    """Return the type and number of an argument like `task=50`."""
     name, separator, number = text.partition("=")
     if not separator or not name or not number.isdecimal():
         raise argparse.ArgumentTypeError(f"should be like task=50, but is {text!r}")
@@ -350,9 +378,9 @@ def _kept(text: str) -> tuple[str, int]:
 
 
 def _how_to_undo(memory: MemorySystem, operation_id: str | None) -> str:
-    """How to take an operation back; nothing where it changed nothing, and so is none."""
+    """Return how to undo an operation, or that nothing had to change."""
     try:
         done = memory.operation(operation_id) if operation_id else None
     except NotFound:
         return " Nothing had to change."
-    return f" {counts(done)}. To take it back: atlas undo {done.id[:8]}" if done else ""
+    return f" {counts(done)}. {how_to_undo(done.id)}" if done else ""

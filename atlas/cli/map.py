@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from atlas.cli.common import add_command, count, opened, progress_bar, safe
+from atlas.cli.common import add_command, count, new_file, opened, progress_bar, safe
 from atlas.core.settings import Settings
 from atlas.jobs.map import drawn_now
 from atlas.maps.projection import ENGINES
@@ -17,14 +17,16 @@ from atlas.views.map.html import map_page
 def add_commands(commands: Any) -> None:
     """Declare it."""
     command = add_command(commands, "map", _map, "write the map of all experiences as one HTML file")
-    command.add_argument("--out", type=Path, default=Path("map.html"), metavar="FILE", help="default: map.html")
-    command.add_argument("--engine", choices=ENGINES, default="umap", help="what lays it out (default: umap)")
+    command.add_argument(
+        "--out", type=Path, default=Path("map.html"), metavar="FILE", help="file to write (default: map.html)"
+    )
+    command.add_argument("--engine", choices=ENGINES, default="umap", help="method that lays it out (default: umap)")
     command.add_argument(
         "--min-domain-size",
         type=count,
         default=0,
         metavar="N",
-        help="fewest experiences of a domain (default: what suits their number)",
+        help="fewest experiences of a domain (default: by the number of experiences)",
     )
 
 
@@ -37,11 +39,7 @@ def _map(options: argparse.Namespace, settings: Settings) -> int:
             on_progress=lambda done, total, what: on_progress(done, total),
         )
         page = map_page(memory, drawn.map, drawn.titles)
-    beside = options.out.with_name(f".{options.out.name}.part")
-    try:
-        beside.write_text(page, encoding="utf-8")
-        beside.replace(options.out)
-    finally:
-        beside.unlink(missing_ok=True)
+    with new_file(options.out) as write:
+        write(page)
     print(f"Wrote {safe(str(options.out))} ({len(page) / 2**20:.1f} MB).", file=sys.stderr)
     return 0

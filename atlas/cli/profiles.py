@@ -1,4 +1,4 @@
-"""Commands on ranking profiles: weights under names, and which of them the store's searches use."""
+"""The command on ranking profiles: named weights, one set of which the store's searches use."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from atlas.storage.sqlite.profiles import Profile, ProfileBook, problem_in_use
 
 
 def add_commands(commands: Any) -> None:
-    """Declare them."""
-    command = add_command(commands, "profiles", _list, "weights of the ranking under names, and which of them is used")
+    """Declare it, with commands of its own."""
+    command = add_command(commands, "profiles", _list, "list, save, choose or delete ranking profiles")
     acts = command.add_subparsers(metavar="ACT")
-    add_command(acts, "list", _list, "all profiles; * marks the one that searches use (this is the default)")
-    save = add_command(acts, "save", _save, "keep weights under a name, in place of what is there under it")
+    add_command(acts, "list", _list, "list all profiles, with * before the one in use (the default)")
+    save = add_command(acts, "save", _save, "save weights as a profile, replacing one of the same name")
     save.add_argument("name", help="one line of at most 60 characters")
-    save.add_argument("--like", metavar="NAME", help="take what is not given from there (default: the one in use)")
+    save.add_argument("--like", metavar="NAME", help="profile that gives the other weights (default: the one in use)")
     for option in fields(RankingWeights):
         flag = f"--{option.name.replace('_', '-')}"
-        save.add_argument(flag, type=float, dest=option.name, metavar="X", help=f"built in: {option.default}")
-    use = add_command(acts, "use", _use, "let all searches of the store use a profile")
-    use.add_argument("name", help="`default` is the built-in one")
-    delete = add_command(acts, "delete", _delete, "forget a profile; where it was in use, the built-in one is used")
-    delete.add_argument("name")
+        save.add_argument(flag, type=float, dest=option.name, metavar="X", help=f"weight (built in: {option.default})")
+    use = add_command(acts, "use", _use, "make all searches of the store use a profile")
+    use.add_argument("name", help="name of the profile; `default` is the built-in one")
+    delete = add_command(acts, "delete", _delete, "delete a profile; if it was in use, the built-in one is used")
+    delete.add_argument("name", help="name of the profile")
 
 
 def _list(options: argparse.Namespace, settings: Settings) -> int:
@@ -71,7 +71,7 @@ def _say_used(book: ProfileBook, before: str = "") -> None:
 
 
 def _line(profile: Profile) -> str:
-    """A profile on one line: its weights, and the most that the nudges can add."""
+    """Return a profile on one line: its weights, and the most that the nudges can add."""
     if profile.problem:
         return f"{safe(profile.name)}: {safe(profile.problem)}"
     weights = ", ".join(

@@ -1,11 +1,11 @@
-"""The command that refines a store: a plan, kept until it is applied; `atlas undo` takes that back."""
+"""The command that refines a store: it makes a plan, keeps it, and applies it when told to."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from atlas.cli.common import add_command, count, opened, print_plan, progress_bar, safe
+from atlas.cli.common import add_command, count, how_to_undo, opened, print_plan, progress_bar, safe
 from atlas.core.errors import InvalidInput, LLMUnavailable, NotFound
 from atlas.core.settings import Settings
 from atlas.jobs.artefact import CACHE
@@ -21,21 +21,25 @@ from atlas.views.experience.refinement import headline, made_caption, notes
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    command = add_command(commands, "refine", _refine, "plan what to keep, merge and drop of what is alike; apply it")
-    command.add_argument("--apply", action="store_true", help="apply the plan that was made last, exactly")
+    command = add_command(
+        commands, "refine", _refine, "plan which similar experiences to keep, merge and drop, or apply the plan"
+    )
+    command.add_argument("--apply", action="store_true", help="apply the latest plan, exactly")
     command.add_argument(
         "--limit",
         type=count,
         default=MAX_EXPERIENCES,
         metavar="N",
-        help=f"the newest so many are judged (default: {MAX_EXPERIENCES})",
+        help=f"judge only the newest N experiences (default: {MAX_EXPERIENCES})",
     )
-    command.add_argument("--outcome", choices=("succeeded", "failed", "unknown"), help="judge only what ended so")
-    command.add_argument("--source", metavar="NAME", help="judge only what came from there")
     command.add_argument(
-        "--no-model", action="store_true", help="judge by rules, though there is a language model (ANTHROPIC_API_KEY)"
+        "--outcome", choices=("succeeded", "failed", "unknown"), help="judge only experiences with this outcome"
     )
-    command.add_argument("--all", action="store_true", help="print all that goes, not the first ten")
+    command.add_argument("--source", metavar="NAME", help="judge only experiences from this source")
+    command.add_argument(
+        "--no-model", action="store_true", help="judge by rules, even if ANTHROPIC_API_KEY gives a language model"
+    )
+    command.add_argument("--all", action="store_true", help="print every experience that goes, not the first ten")
 
 
 def _refine(options: argparse.Namespace, settings: Settings) -> int:
@@ -78,13 +82,13 @@ def _apply(memory: MemorySystem, file: RefinementFile) -> int:
     if not scoped.apply_refine(plan):
         print("The plan changes nothing.")
         return 0
-    undo = f"To take it back: atlas undo {str(scoped.operation_id)[:8]}"
-    print(f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}. {undo}")
+    done = f"Merged {len(plan.merged)} into others and dropped {len(plan.dropped)}."
+    print(done, how_to_undo(scoped.operation_id))
     return 0
 
 
 def _model(settings: Settings) -> AnthropicLLM | None:
-    """The language model of the settings; None, which is said beside the plan, where there is none."""
+    """Return the language model of the settings, or None, which the plan reports, if there is none."""
     try:
         return AnthropicLLM(settings)
     except LLMUnavailable:

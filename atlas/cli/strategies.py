@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from atlas.cli.common import add_command, count, full_ids, opened, safe
+from atlas.cli.common import UNTOUCHED, add_command, count, full_ids, how_to_undo, opened, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.operations import Use
 from atlas.core.settings import Settings
@@ -26,10 +26,14 @@ def add_commands(commands: Any) -> None:
     """Declare it."""
     command = add_command(commands, "strategies", _strategies, "list, search, print or write strategies")
     command.add_argument("query", nargs="?", default="", help="the task at hand (default: list the newest)")
-    command.add_argument("-n", type=count, default=20, help="how many (default: 20)")
-    command.add_argument("--show", metavar="ID", help="print one with its attempts; its id, or a beginning of it")
-    command.add_argument("--write", action="store_true", help="write those of the successful attempts in the store")
-    command.add_argument("--dry-run", action="store_true", help="with --write: say what would be written, and stop")
+    command.add_argument("-n", type=count, default=20, help="number of strategies (default: 20)")
+    command.add_argument("--show", metavar="ID", help="print one with its attempts, by its id or the beginning of it")
+    command.add_argument(
+        "--write", action="store_true", help="write strategies from the successful attempts in the store"
+    )
+    command.add_argument(
+        "--dry-run", action="store_true", help="with --write: print what would be written, and change nothing"
+    )
 
 
 def _strategies(options: argparse.Namespace, settings: Settings) -> int:
@@ -53,9 +57,9 @@ def _write(memory: MemorySystem, *, is_dry: bool) -> None:
     for row in proposal.rows:
         print(f"  {row.what:17} {row.n_sources:3}  {safe(row.title)}"[:160])
     if is_dry:
-        print("Nothing was touched (--dry-run).")
+        print(UNTOUCHED)
     elif proposal.rows and (operation_id := proposal.apply(memory)):
-        print(f"{proposal.done_sentence}. To take it back: atlas undo {operation_id[:8]}")
+        print(f"{proposal.done_sentence}.", how_to_undo(operation_id))
 
 
 def _list(memory: MemorySystem, n: int) -> None:

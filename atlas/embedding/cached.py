@@ -11,7 +11,7 @@ from atlas.embedding.plain import whole_embedder
 from atlas.protocols.infra import Embedder
 
 
-class RememberingEmbedder:
+class CachedEmbedder:
     """Another embedder, with every vector that it has made. They are held as long as it lives."""
 
     def __init__(self, embedder: Embedder) -> None:

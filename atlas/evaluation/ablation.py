@@ -16,7 +16,7 @@ import numpy as np
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.core.types import Trajectory
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.bootstrap import Estimate, Values, estimates
 from atlas.evaluation.metrics import expected_hit
 from atlas.evaluation.replay import MEMORIES, K, Replayed, first_of, in_time, replay, scratch_memory, task_of
@@ -140,7 +140,7 @@ def ablate(
     trajectories = [trajectory for moment in moments for trajectory in moment]
     if not moments:
         raise InvalidInput("there is no attempt to replay; give files that hold some")
-    remembering, counter = RememberingEmbedder(embedder), counter_of(embedder)
+    remembering, counter = CachedEmbedder(embedder), counter_of(embedder)
     rows: list[AblationRow] = []
     for name in chosen:
         replayed: list[Replayed] = []

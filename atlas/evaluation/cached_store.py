@@ -16,7 +16,7 @@ FEW = overfetch(1)
 """Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""
 
 
-class RememberingStore(LedgerCollection):
+class CachedStore(LedgerCollection):
     """A collection as it was when it was first asked. Its answers are held as long as it lives."""
 
     def __init__(self, parts: CollectionParts) -> None:

@@ -12,10 +12,10 @@ from operator import attrgetter
 from atlas.core.errors import NotFound
 from atlas.core.settings import RankingWeights, Settings
 from atlas.core.types import Experience
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.evaluation.baselines import PlainBM25
 from atlas.evaluation.bootstrap import Half
-from atlas.evaluation.cached_store import RememberingStore
+from atlas.evaluation.cached_store import CachedStore
 from atlas.evaluation.leave_one_out import Attempt, leave_one_out, outcome_agreement
 from atlas.evaluation.measures import JudgedCorpus, Ranking, Retriever, TaskResult, evaluate
 from atlas.evaluation.report import Report
@@ -200,7 +200,7 @@ def evaluate_corpora(
         watch: Called with what begins, for a progress bar.
         rows_of: Makes the rows of the report.
     """
-    remembering = RememberingEmbedder(embedder)
+    remembering = CachedEmbedder(embedder)
     results: list[TaskResult] = []
     about: dict[str, str] = {}
     for corpus in corpora:
@@ -247,8 +247,8 @@ def _remembering(memory: MemorySystem) -> MemorySystem:
     Every row asks the same questions, so each is embedded and looked up once.
     """
     held, storage = memory.experience, memory.storage
-    embedder = RememberingEmbedder(held.embedder)
-    store = RememberingStore(storage.collection(COLLECTION).parts)
+    embedder = CachedEmbedder(held.embedder)
+    store = CachedStore(storage.collection(COLLECTION).parts)
     return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.infra.clock import SystemClock
 from atlas.jobs.live import LiveResult
 from atlas.jobs.memory_job import MemoryJob, model_if, spent_by, with_cost
@@ -76,7 +76,7 @@ def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> Explaini
     """What judges a store: a language model, or rules that keep apart what ended differently."""
     if llm is not None:
         return LLMRefineStrategy(llm)
-    return HeuristicRefineStrategy(RememberingEmbedder(memory.experience.embedder), mix_outcomes=False)
+    return HeuristicRefineStrategy(CachedEmbedder(memory.experience.embedder), mix_outcomes=False)
 
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:

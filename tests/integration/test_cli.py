@@ -255,7 +255,7 @@ def test_an_unforeseen_error_gets_one_line_and_a_traceback_only_when_asked_for(s
     def fail(*arguments, **options):
         raise ZeroDivisionError("divided\nby nothing")
 
-    monkeypatch.setattr("atlas.cli.curate.open_storage", fail)
+    monkeypatch.setattr("atlas.cli.history.open_storage", fail)
     said = run(capsys, "history", status=1)
     assert said == (
         "atlas: ZeroDivisionError: divided by nothing (this is a bug in ATLAS; ATLAS_DEBUG=1 shows the traceback)\n"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from atlas.core.hits import Retrieval
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import Where
@@ -111,7 +111,7 @@ def compare(
     memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
 ) -> Comparison:
     """The best hits for a query with either weights; nothing counts as retrieved."""
-    embedder = RememberingEmbedder(memory.experience.embedder)
+    embedder = CachedEmbedder(memory.experience.embedder)
     memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
     found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]
     one = _side(memories[0], query, found[0], found[1])

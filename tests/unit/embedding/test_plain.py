@@ -11,7 +11,7 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.settings import Settings
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.embedding.plain import PlainEmbedder, whole_embedder
 from atlas.evaluation.ablation import ablate
 from atlas.memory.context import counter_of
@@ -109,7 +109,7 @@ def test_it_serves_refining_remembering_ablating_and_protea_as_well(tmp_path):
     attempts = [attempt("cancel a flight", age_days=2), attempt("cancel a flight", age_days=1)]
     replayed = ablate(attempts, Counting(), configurations=["full"], settings=Settings())
     assert (replayed.n_attempts, replayed.model) == (2, f"{__name__}.Counting")
-    remembering = RememberingEmbedder(Counting())
+    remembering = CachedEmbedder(Counting())
     assert remembering.encode_query("a b") == pytest.approx(remembering.encode("a b"))
     assert counter_of(Counting()).name.startswith("an estimate")
     with MemoryStore(tmp_path / "memory", embedder=Counting(), settings=Settings()) as opened:

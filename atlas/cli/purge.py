@@ -1,4 +1,4 @@
-"""The one command that cannot be taken back."""
+"""The command that erases records for good."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from atlas.cli.common import SHOWN, add_command, opened, safe
+from atlas.cli.common import SHOWN, UNTOUCHED, add_command, opened, safe
 from atlas.core.errors import InvalidInput
 from atlas.core.settings import Settings
 from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propose_purge
@@ -15,15 +15,17 @@ from atlas.views.shared.purging import PurgeRow, PurgeView, done_sentence, propo
 
 def add_commands(commands: Any) -> None:
     """Declare it."""
-    summary = (
-        "forget records of any memory for good: a leaked key, a person's data; `atlas undo` cannot bring them back"
-    )
+    summary = "erase records for good, such as a leaked key or a person's data; `atlas undo` cannot bring them back"
     command = add_command(commands, "purge", _purge, summary)
-    command.add_argument("ids", nargs="+", metavar="ID", help="ids, or beginnings of them; also of what was deleted")
-    command.add_argument("--reason", default="", metavar="TEXT", help="why, for the history, which keeps it")
-    command.add_argument("--dry-run", action="store_true", help="say what would go, and touch nothing")
-    command.add_argument("--yes", action="store_true", help="do not ask; needed where nobody can be asked")
-    command.add_argument("--all", action="store_true", help="print everyone who holds the same, not the first ten")
+    command.add_argument(
+        "ids", nargs="+", metavar="ID", help="ids, or beginnings of ids, of any memory; also of deleted records"
+    )
+    command.add_argument("--reason", default="", metavar="TEXT", help="reason, which the history keeps")
+    command.add_argument("--dry-run", action="store_true", help="print what would be erased, and change nothing")
+    command.add_argument("--yes", action="store_true", help="do not ask for confirmation; needed without a terminal")
+    command.add_argument(
+        "--all", action="store_true", help="print every record that stays though it holds the same, not the first ten"
+    )
 
 
 def _purge(options: argparse.Namespace, settings: Settings) -> int:
@@ -31,7 +33,7 @@ def _purge(options: argparse.Namespace, settings: Settings) -> int:
         proposal = propose_purge(memory, options.ids)
         _print(proposal.view, show_all=options.all)
         if options.dry_run:
-            print("Nothing was touched (--dry-run).")
+            print(UNTOUCHED)
             return 0
         if not options.yes and not _is_confirmed(proposal.view):
             print("atlas: that is neither of them; nothing was touched", file=sys.stderr)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from atlas.embedding.cached import RememberingEmbedder
+from atlas.embedding.cached import CachedEmbedder
 from atlas.testing import HashEmbedder
 
 
@@ -21,7 +21,7 @@ class AskingEmbedder(HashEmbedder):
 
 def test_each_text_is_embedded_once():
     embedder = HashEmbedder()
-    remembering = RememberingEmbedder(embedder)
+    remembering = CachedEmbedder(embedder)
     remembering.encode_batch(["a b", "c", "a b"])
     remembering.encode_batch(["c", "d"])
     remembering.encode("d")
@@ -33,13 +33,13 @@ def test_where_questions_are_embedded_as_documents_are_one_that_is_a_document_is
     plain = SimpleNamespace(
         model_name="plain", dimension=64, encode=embedder.encode, encode_batch=embedder.encode_batch
     )
-    remembering = RememberingEmbedder(plain)
+    remembering = CachedEmbedder(plain)
     np.testing.assert_array_equal(remembering.encode("d"), remembering.encode_query("d"))
     assert embedder.texts == ["d"]
 
 
 def test_vectors_are_the_embedders_in_the_order_asked():
-    remembering, embedder = RememberingEmbedder(HashEmbedder()), HashEmbedder()
+    remembering, embedder = CachedEmbedder(HashEmbedder()), HashEmbedder()
     remembering.encode("c")
     np.testing.assert_array_equal(
         remembering.encode_batch(["a b", "c", "a b"]), embedder.encode_batch(["a b", "c", "a b"])
@@ -49,12 +49,12 @@ def test_vectors_are_the_embedders_in_the_order_asked():
 
 def test_questions_and_documents_are_told_apart():
     embedder = AskingEmbedder()
-    remembering = RememberingEmbedder(embedder)
+    remembering = CachedEmbedder(embedder)
     assert not np.array_equal(remembering.encode("a"), remembering.encode_query("a"))
     remembering.encode_query("a")
     assert embedder.texts == ["a", "query: a"]
 
 
 def test_it_stands_for_its_embedder():
-    remembering = RememberingEmbedder(AskingEmbedder(8, "asking"))
+    remembering = CachedEmbedder(AskingEmbedder(8, "asking"))
     assert (remembering.model_name, remembering.dimension, remembering.checksum) == ("asking", 8, "abc")

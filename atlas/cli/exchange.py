@@ -1,0 +1,96 @@
+"""The commands that bring records into a store and out of it: `import` and `export`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from atlas.cli.common import add_command, add_format_option, how_to_undo, new_file, opened, progress_bar, safe
+from atlas.core.exchange import encode_line
+from atlas.core.settings import Settings
+from atlas.importers.run import ImportReport, import_paths
+from atlas.importers.sink import MemorySink
+from atlas.memory.concepts.records import SOURCES
+from atlas.views.shared.wording import counted, in_words
+
+EXPORT_BATCH = 500
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(commands, "import", _import, "import agent runs; runs that are stored already are skipped")
+    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or directories of files")
+    add_format_option(command)
+    command.add_argument("--strict", action="store_true", help="stop at the first row that is rejected")
+    summary = "write all experiences, strategies and concepts as lines of JSON"
+    command = add_command(commands, "export", _export, summary)
+    command.add_argument("file", type=Path, help="a new file, or - for the terminal")
+    command.add_argument("--vectors", action="store_true", help="include the vectors of experiences")
+    without = f"leave out concepts from this source ({', '.join(SOURCES)}); may be repeated"
+    command.add_argument("--without", action="append", default=[], choices=SOURCES, metavar="SOURCE", help=without)
+
+
+def _import(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, create=True) as memory:
+        sink = MemorySink(memory, f"imported {', '.join(safe(path.name) for path in options.paths)}")
+        with progress_bar(unit="B", unit_scale=True, desc="importing") as on_progress:
+            report = import_paths(
+                sink,
+                options.paths,
+                format=options.format,
+                strict=options.strict,
+                settings=settings,
+                on_progress=on_progress,
+            )
+        _print_report(report, sink.operation_id if report.added else None)
+    return 0 if report.read or not report.rejected else 1
+
+
+def _print_report(report: ImportReport, operation_id: str | None) -> None:
+    for rejection in report.rejections:
+        print(f"rejected: {rejection}", file=sys.stderr)
+    is_mixed = report.added_concepts or report.added_entries or report.added_strategies
+    of_what = f" ({_of_what(report)})" if is_mixed else ""
+    print(
+        f"{report.read} read, {report.added} added{of_what}, {report.skipped} skipped as duplicates, "
+        f"{report.rejected} rejected"
+    )
+    if report.purged:
+        print(f"{report.purged} of those skipped had been purged here, and are not taken again")
+    if operation_id:
+        print(how_to_undo(operation_id))
+
+
+def _of_what(report: ImportReport) -> str:
+    """Return for example `51 concepts`, or `3 experiences and 51 concepts`."""
+    n_attempts = report.added - report.added_concepts - report.added_entries - report.added_strategies
+    named = {
+        "experience": n_attempts,
+        "concept": report.added_concepts,
+        "journal line": report.added_entries,
+        "strategy": report.added_strategies,
+    }
+    return in_words([counted(n, noun) for noun, n in named.items() if n])
+
+
+def _export(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory, new_file(options.file) as write:
+        rows = memory.experience.browse(order_by="", descending=False)
+        for start in tqdm(range(0, len(rows), EXPORT_BATCH), unit="batch", disable=None):
+            ids = [row["id"] for row in rows[start : start + EXPORT_BATCH]]
+            for exported in memory.experience.export(ids, with_vectors=options.vectors):
+                write(encode_line(exported) + "\n")
+        strategies = memory.strategies.export(memory.strategies.ids())
+        kept = [source for source in SOURCES if source not in options.without]
+        concepts = memory.concepts.export(memory.concepts.ids({"source": {"$in": kept}}))
+        write("".join(encode_line(strategy) + "\n" for strategy in strategies))
+        write("".join(encode_line(concept) + "\n" for concept in concepts))
+    said = [f"{len(rows)} experiences"]
+    said += [counted(len(strategies), "strategy")] if strategies else []
+    said += [counted(len(concepts), "concept")] if concepts else []
+    print(f"Exported {in_words(said)}.", file=sys.stderr)
+    return 0

@@ -1,0 +1,207 @@
+"""The commands on experiences: searching, printing, tagging, pruning and merging them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from atlas.cli.common import (
+    UNTOUCHED,
+    add_command,
+    count,
+    full_ids,
+    how_to_undo,
+    line,
+    opened,
+    print_plan,
+    safe,
+)
+from atlas.core.errors import InvalidInput
+from atlas.core.hits import Hit
+from atlas.core.settings import Settings
+from atlas.core.types import Experience
+from atlas.memory.base.ranking import explain
+from atlas.views.experience.finding import profile_problems
+from atlas.views.experience.plan_views import merge_plan_view, prune_plan_view
+from atlas.views.shared.wording import attempts_text, hidden_text
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    _add_search(commands)
+    command = add_command(commands, "show", _show, "print one experience, step by step")
+    command.add_argument("id", help="its id, or the beginning of it")
+    _add_tag(commands)
+    _add_prune(commands)
+    command = add_command(commands, "merge", _merge, "merge several experiences that say the same into one")
+    command.add_argument("ids", nargs="+", metavar="ID", help="two or more ids, or beginnings of ids")
+    command.add_argument("--dry-run", action="store_true", help="print the merged experience, and change nothing")
+
+
+def _add_search(commands: Any) -> None:
+    command = add_command(commands, "search", _search, "find experiences for a task")
+    command.add_argument("text", help="the task")
+    command.add_argument("-k", type=count, default=4, help="number of hits (default: 4)")
+    command.add_argument("--words", action="store_true", help="search by keywords only")
+    command.add_argument("--all", action="store_true", help="include hits of little or no relevance")
+    command.add_argument(
+        "--distinct", action="store_true", help="print only the best of similar attempts at the same task"
+    )
+    command.add_argument(
+        "--diverse",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="prefer hits that differ: from 0, not at all, to below 1",
+    )
+
+
+def _add_tag(commands: Any) -> None:
+    command = add_command(commands, "tag", _tag, "tag, pin, bury or annotate experiences")
+    command.add_argument("ids", nargs="+", metavar="ID", help="ids, or beginnings of ids")
+    command.add_argument("--add", action="append", default=[], metavar="TAG", help="tag to add; may be repeated")
+    command.add_argument("--remove", action="append", default=[], metavar="TAG", help="tag to remove; may be repeated")
+    truth = argparse.BooleanOptionalAction
+    command.add_argument("--pin", dest="pinned", action=truth, help="keep from pruning, or no longer")
+    command.add_argument("--bury", dest="buried", action=truth, help="hide from searches, or no longer")
+    command.add_argument("--note", help="new text of the note; an empty one removes the note")
+
+
+def _add_prune(commands: Any) -> None:
+    command = add_command(commands, "prune", _prune, "delete experiences of low value; `atlas undo` brings them back")
+    command.add_argument("--min-success-rate", type=float, metavar="RATE", help="lowest success rate to keep, 0 to 1")
+    command.add_argument("--max-age-days", type=float, metavar="DAYS", help="delete attempts older than this")
+    command.add_argument(
+        "--never-retrieved-days",
+        type=float,
+        metavar="DAYS",
+        help="delete experiences stored this long and never retrieved",
+    )
+    command.add_argument("--max-count", type=count, metavar="N", help="most experiences to keep")
+    command.add_argument(
+        "--keep-diverse", action="store_true", help="keep the best of each group of similar experiences"
+    )
+    command.add_argument("--dry-run", action="store_true", help="print what would be deleted, and change nothing")
+    command.add_argument("--all", action="store_true", help="print every deleted experience, not the first ten")
+
+
+def _search(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        if options.words:
+            _refuse_unheard(options)
+            held = memory.experience.search_words(options.text, options.k)
+            print("\n".join(map(line, held)) or "nothing found")
+            return 0
+        found = memory.experience.retrieve(
+            options.text,
+            options.k,
+            threshold=0.0 if options.all else None,
+            distinct=options.distinct,
+            diversity=options.diverse,
+        )
+        for hit in found.hits:
+            print("\n    ".join(_said_of(hit)))
+        hidden = hidden_text(found.n_hidden, n_shown=len(found.hits), most=options.k)
+        nothing = "" if found.hits else "nothing relevant found"
+        for said in (
+            *profile_problems(memory),
+            *found.problems,
+            "; ".join(filter(None, (nothing, hidden and f"{hidden}, --all shows them"))),
+        ):
+            if said:
+                print(said, file=sys.stderr)
+    return 0
+
+
+def _refuse_unheard(options: argparse.Namespace) -> None:
+    """Refuse the options of a search by relevance: one by words alone finds whatever holds a word."""
+    unheard = [f"--{name}" for name in ("all", "distinct", "diverse") if getattr(options, name)]
+    if unheard:
+        raise InvalidInput(
+            f"a search by --words has no {' and no '.join(unheard)}: it lists what holds any word, most telling first; "
+            "leave one of the two out"
+        )
+
+
+def _said_of(hit: Hit[Experience]) -> list[str]:
+    """Return a hit in lines: the experience, the attempts that it stands for, and the reason for its rank."""
+    signals = "  ".join(f"{name} {value:+.3f}" for name, value in hit.signals.items())
+    attempts = attempts_text(hit.outcomes)
+    return [
+        line(hit.item),
+        *([attempts] if attempts else []),
+        explain(hit),
+        f"rank value {hit.rank_value:.3f} = {signals}",
+    ]
+
+
+def _show(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        experience = memory.experience.get(full_ids(memory, [options.id])[0])
+        if experience is not None:
+            print(_whole(experience))
+    return 0
+
+
+def _whole(experience: Experience) -> str:
+    head = {
+        "id": experience.id,
+        "task": experience.task.description,
+        "outcome": experience.outcome.label,
+        "agent": experience.agent_id,
+        "when": experience.created_at.isoformat(timespec="seconds"),
+        "context": json.dumps(dict(experience.task.context), ensure_ascii=False) if experience.task.context else "",
+    }
+    parts = [f"{name}: {safe(value, keep_lines=True)}" for name, value in head.items() if value]
+    for number, step in enumerate(experience.steps, 1):
+        parts.append(f"\n--- step {number}")
+        said = (("thought", step.thought), ("action", step.action), ("observation", step.observation))
+        parts += [f"{name}: {safe(text, keep_lines=True)}" for name, text in said if text]
+    for name, text in (("solution", experience.solution_output), ("feedback", experience.feedback)):
+        parts += [f"\n--- {name}\n{safe(text, keep_lines=True)}"] if text else []
+    return "\n".join(parts)
+
+
+def _tag(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings) as memory:
+        scoped = memory.experience.within("mark")
+        n_changed = scoped.change_marks(
+            full_ids(memory, options.ids),
+            add_tags=options.add,
+            remove_tags=options.remove,
+            pinned=options.pinned,
+            buried=options.buried,
+            note=options.note,
+        )
+        print(f"Changed {n_changed}. {how_to_undo(scoped.operation_id if n_changed else None)}".rstrip())
+    return 0
+
+
+def _prune(options: argparse.Namespace, settings: Settings) -> int:
+    names = ("min_success_rate", "max_age_days", "never_retrieved_days", "max_count", "keep_diverse")
+    criteria = {name: getattr(options, name) for name in names if getattr(options, name) not in (None, False)}
+    with opened(settings, read_only=options.dry_run) as memory:
+        plan = memory.experience.plan_prune(criteria)
+        print_plan(prune_plan_view(plan), show_all=options.all)
+        if options.dry_run:
+            print(UNTOUCHED)
+        elif plan.removals:
+            scoped = memory.experience.within("prune", plan.reason)
+            n_removed = scoped.apply_prune(plan)
+            print(f"Removed {n_removed}. To bring them back: atlas undo {str(scoped.operation_id)[:8]}")
+    return 0
+
+
+def _merge(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=options.dry_run) as memory:
+        plan = memory.experience.plan_merge([full_ids(memory, options.ids)])
+        print_plan(merge_plan_view(plan), show_all=True)
+        if options.dry_run:
+            print(UNTOUCHED)
+            return 0
+        scoped = memory.experience.within("merge", plan.reason)
+        [merged] = scoped.apply_merge(plan)
+        print(f"Merged into {merged.id[:8]}. To part them again: atlas undo {str(scoped.operation_id)[:8]}")
+    return 0

@@ -1,0 +1,75 @@
+"""The commands on what was done to a store: its history, undoing an operation, and the trash."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from typing import Any
+
+from atlas.cli.common import add_command, count, counts, full_ids, how_to_undo, opened, safe
+from atlas.core.errors import NotFound
+from atlas.core.operations import Operation
+from atlas.core.settings import Settings
+from atlas.memory.open import open_storage
+from atlas.storage.store import Store
+
+HISTORY_BATCH = 100
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(commands, "history", _history, "list what was done to the store, newest first")
+    command.add_argument("-n", type=count, default=20, help="number of operations (default: 20)")
+    command = add_command(commands, "undo", _undo, "take an operation back, exactly")
+    command.add_argument(
+        "operation",
+        nargs="?",
+        default="",
+        help="its id, or the beginning of it (default: the latest that is not undone yet)",
+    )
+    command = add_command(commands, "trash", _trash, "list deleted experiences, newest first, or restore some")
+    command.add_argument("-n", type=count, default=20, help="number of experiences (default: 20)")
+    command.add_argument("--restore", nargs="+", metavar="ID", help="restore these; ids, or beginnings of ids")
+
+
+def _history(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, read_only=True, create=False) as storage:
+        for operation in storage.history(options.n):
+            undone = f"  (undone by {operation.undone_by[:8]})" if operation.undone_by else ""
+            when = f"{operation.created_at:%Y-%m-%d %H:%M:%S}"
+            what = f"{operation.kind:7} {counts(operation):24} {safe(operation.actor)}  {safe(operation.reason)}"
+            print(f"{operation.id[:8]}  {when}  {what}{undone}")
+    return 0
+
+
+def _undo(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, create=False) as storage:
+        undone = storage.undo(options.operation or _newest_not_undone(storage).id)
+        print(f"{undone.reason}: {counts(undone)}. To do it again: atlas undo {undone.id[:8]}")
+    return 0
+
+
+def _newest_not_undone(storage: Store) -> Operation:
+    for offset in itertools.count(step=HISTORY_BATCH):
+        operations = storage.history(HISTORY_BATCH, offset)
+        for operation in operations:
+            if not operation.undoes and not operation.undone_by:
+                return operation
+        if not operations:
+            break
+    raise NotFound("there is nothing to undo: the history is empty, or all of it is undone already")
+
+
+def _trash(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=options.restore is None) as memory:
+        if options.restore is not None:
+            scoped = memory.experience.within("restore")
+            n_restored = scoped.restore(full_ids(memory, options.restore, deleted=True))
+            print(f"Brought back {n_restored}. {how_to_undo(scoped.operation_id if n_restored else None)}".rstrip())
+            return 0
+        for record in memory.experience.trash(options.n):
+            why = f"{record.kind}: {record.reason}" if record.reason else record.kind
+            when = f"{record.deleted_at:%Y-%m-%d %H:%M}"
+            print(f"{record.id[:8]}  {when}  {record.outcome:9}  {safe(record.title)[:80]}  ({safe(why)})")
+        print(f"{memory.experience.count_trash()} deleted. To bring one back: atlas trash --restore ID")
+    return 0

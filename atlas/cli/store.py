@@ -1,0 +1,94 @@
+"""The commands on a store as a whole: creating, checking, copying and embedding it again."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from atlas.cli.common import add_command, opened, progress_bar, safe
+from atlas.core.settings import Settings
+from atlas.importers.sample import is_new, load_sample
+from atlas.memory.open import open_storage, reembed_store
+from atlas.storage.backup import backup, restore
+from atlas.storage.doctor import examine
+from atlas.views.shared.wording import counted
+
+
+def add_commands(commands: Any) -> None:
+    """Declare them."""
+    command = add_command(commands, "init", _init, "create the store and print which embedding model it uses")
+    command.add_argument("--sample", type=Path, metavar="DIR", help="add this sample data if the store is new")
+    add_command(commands, "status", _status, "print what the store holds")
+    command = add_command(commands, "backup", _backup, "copy the whole store into one file, even while others write")
+    command.add_argument("file", type=Path, help="file to write")
+    command = add_command(commands, "restore", _restore, "bring the store back to the state of a backup")
+    command.add_argument("file", type=Path, help="file that `atlas backup` wrote")
+    command = add_command(commands, "doctor", _doctor, "check the store against its ledger")
+    command.add_argument("--fix", action="store_true", help="repair what differs")
+    command = add_command(commands, "reembed", _reembed, "embed all texts again, with another model")
+    command.add_argument("--model", required=True, help="for example BAAI/bge-base-en-v1.5")
+
+
+def _init(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, create=True) as memory:
+        if options.sample and is_new(memory) and not memory.storage.read_only:
+            n_added = load_sample(memory, options.sample, settings).added
+            print(f"added {n_added} experiences of sample data; the overview removes them with one click")
+        model = memory.storage.model
+        print(
+            f"{memory.storage.path}: {len(memory.experience)} experiences, "
+            f"embedding model {model.name if model else 'not chosen'}"
+        )
+    return 0
+
+
+def _status(options: argparse.Namespace, settings: Settings) -> int:
+    with opened(settings, read_only=True) as memory:
+        model = memory.storage.model
+        print(f"store            {memory.storage.path}")
+        print(f"embedding model  {f'{model.name}, {model.dimension} dimensions' if model else 'none yet'}")
+        print(f"concepts         {len(memory.concepts)}")
+        print(f"strategies       {len(memory.strategies)}")
+        print(f"experiences      {len(memory.experience)}")
+        print(f"journal entries  {len(memory.journal)}")
+        for key in ("outcome", "source"):
+            for value, count in memory.experience.values(key).items():
+                print(f"  {key:14} {safe(str(value))}: {count}")
+    return 0
+
+
+def _backup(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, create=False) as storage:
+        report = backup(storage, options.file)
+    print(f"Backed up {report.n_records} records into {safe(str(options.file))} ({report.n_bytes / 2**20:.1f} MB).")
+    return 0
+
+
+def _restore(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings) as storage:
+        report = restore(storage, options.file)
+    print(f"Restored {report.n_records} records from {safe(str(options.file))}.")
+    if report.revived:
+        again = " ".join(report.revived)
+        print(f"{counted(len(report.revived), 'record')} had been purged since; to purge again: atlas purge {again}")
+    return 0
+
+
+def _doctor(options: argparse.Namespace, settings: Settings) -> int:
+    with open_storage(settings=settings, create=False) as storage:
+        findings = examine(storage, fix=options.fix)
+    for finding in findings:
+        verdict = "ok" if not finding.problem else f"{finding.problem}{' (mended)' if finding.is_fixed else ''}"
+        print(f"{finding.check:16} {verdict}")
+    n_left = sum(bool(finding.problem) and not finding.is_fixed for finding in findings)
+    if n_left and not options.fix:
+        print("To mend what can be mended: atlas doctor --fix")
+    return 1 if n_left else 0
+
+
+def _reembed(options: argparse.Namespace, settings: Settings) -> int:
+    with progress_bar(unit="text") as on_progress:
+        n_texts = reembed_store(settings, options.model, on_progress)
+    print(f"Embedded {n_texts} texts with {options.model}.")
+    return 0
