@@ -1,1 +1,58 @@
-"""Learning reusable Python functions from programs that worked. It knows nothing of stores."""
+"""Learning a library of functions from programs that worked.
+
+Programs that solved different tasks often hold the same code: a test for being inside a grid, a loop that counts. This
+package finds such code, makes Python functions of it, and rewrites the programs to call them. A function is kept only
+if programs and library together get shorter, and if the programs still do the same when they are run.
+
+It goes from a program to a name in six steps, each a package that knows only those before it:
+
+1. `terms` parses a program, strips what only people read, and writes it as a term: a tree in which variables are
+   marked and all that is not a subtree is in the heads of its nodes. A term decodes into the same program again.
+2. `search` proposes candidates: patterns, which are terms with holes, that make a corpus of terms smaller. The engine
+   is Stitch, a plain search by anti-unification where Stitch is not installed, or a language model.
+3. `analysis` decides which patterns are Python functions: which variables go in, which come out, what may be evaluated
+   at another time, and what leaves a block. A pattern that is no function is put back.
+4. `rewrite` puts calls into the programs, and takes off every function that does not pay for itself in tokens.
+5. `sandbox` proves the rest by running. Each program runs with its tests, before and after, in a confined process. A
+   function with which any program does something else is refused.
+6. `naming` gives a function and its parameters names and a description, by its code and uses or by a language model.
+
+`compress` runs steps 1 to 5 over programs, and `held_out` measures what a library does for programs that it has not
+seen. `extraction` takes programs from attempts. `strategies` joins all of it into what a memory calls: attempts in,
+concepts out. `composition` goes the other way, from functions that there are to a larger one of them.
+
+Nothing here knows where programs come from or where functions are kept: no memory, no store.
+"""
+
+from atlas.learning.composition import PipelineCompositionStrategy
+from atlas.learning.compression import Abstraction, Compression, Library, Rewritten, compress
+from atlas.learning.extraction import Extraction, programs_of
+from atlas.learning.model_composition import LLMCompositionStrategy
+from atlas.learning.reuse import HeldOut, Reuse, held_out
+from atlas.learning.strategies import (
+    Learned,
+    LLMCompressionStrategy,
+    Proposal,
+    Rewriting,
+    StitchCompressionStrategy,
+)
+
+__all__ = [
+    "Abstraction",
+    "Compression",
+    "Extraction",
+    "HeldOut",
+    "LLMCompositionStrategy",
+    "LLMCompressionStrategy",
+    "Learned",
+    "Library",
+    "PipelineCompositionStrategy",
+    "Proposal",
+    "Reuse",
+    "Rewriting",
+    "Rewritten",
+    "StitchCompressionStrategy",
+    "compress",
+    "held_out",
+    "programs_of",
+]

@@ -140,7 +140,7 @@ class _Use:
 
 
 def judge(pattern: Pattern, occurrences: Sequence[Occurrence], programs: Mapping[str, Located]) -> Judgement:
-    """Return whether a pattern is a function, with the interface that fits most of its uses.
+    """Return the judgement on a pattern, with the interface that fits most of its uses.
 
     Args:
         occurrences: All of the pattern, in the programs as they were.
@@ -322,7 +322,7 @@ def _refuse_moved(uses: Sequence[_Use], refused: dict[Site, str]) -> None:
 
 
 def _parameter(hole: int, uses: Sequence[_Use], inputs: set[int], refused: dict[Site, str]) -> Parameter:
-    """Return a value where that fits at least half of the uses, a function where it does not."""
+    """Return the parameter: a value where that fits at least half of the uses, a function where it does not."""
     by_value = [use for use in uses if _is_value(hole, use)]
     if 2 * len(by_value) >= len(uses):
         for use in uses:

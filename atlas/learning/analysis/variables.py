@@ -31,7 +31,7 @@ class Flow:
     """True if no way leads to the end of the piece: it returns, raises, or leaves the loop."""
 
     def then(self, other: Flow) -> Flow:
-        """Return this and after it the other."""
+        """Return the flow of this and after it the other."""
         return Flow(
             reads=self.reads | (other.reads - self.written),
             written=self.written | other.written,
@@ -40,7 +40,7 @@ class Flow:
         )
 
     def either(self, other: Flow) -> Flow:
-        """Return one of the two."""
+        """Return the flow where one of the two is run."""
         going = [flow.written for flow in (self, other) if not flow.ends] or [self.written, other.written]
         return Flow(
             reads=self.reads | other.reads,
@@ -50,7 +50,7 @@ class Flow:
         )
 
     def perhaps(self) -> Flow:
-        """Return this or nothing, or the beginning of it."""
+        """Return the flow where this is run, or nothing, or the beginning of it."""
         return Flow(reads=self.reads, touched=self.touched)
 
 

@@ -1,1 +1,11 @@
-"""Running programs of unknown origin within limits, to verify that they still do the same."""
+"""Programs of unknown origin, run within limits to prove that they still do the same.
+
+A `Sandbox` runs programs, each in a fork of `forkserver` that `confinement` keeps from the network, from other
+processes and from files. `RunLimits` bound time, memory and output, and a `RunResult` says how a program ended. A
+`Verifier` runs an original twice and the rewritten program once, and proves something only if the original does.
+"""
+
+from atlas.learning.sandbox.runner import RunLimits, RunResult, Sandbox
+from atlas.learning.sandbox.verification import Verdict, Verifier
+
+__all__ = ["RunLimits", "RunResult", "Sandbox", "Verdict", "Verifier"]

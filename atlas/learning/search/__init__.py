@@ -1,1 +1,24 @@
-"""Engines that find common parts of programs: Stitch, anti-unification and a language model."""
+"""Search for candidates: patterns that make a corpus of programs smaller.
+
+An `Engine` takes a `Corpus` of terms and returns a `Proposal`. `StitchEngine` runs Stitch in a process of its own,
+since it cannot be interrupted. `AntiUnificationEngine` is plain Python, for expressions only. `ModelEngine` has a
+language model propose functions, and `templates` turns what it wrote into patterns. `sampling` cuts a corpus that is
+too large.
+"""
+
+from atlas.learning.search.anti_unification import AntiUnificationEngine
+from atlas.learning.search.engines import Corpus, Engine, EngineFailed, Proposal
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.model_engine import ModelEngine
+from atlas.learning.search.stitch import StitchEngine
+
+__all__ = [
+    "AntiUnificationEngine",
+    "Corpus",
+    "Engine",
+    "EngineFailed",
+    "Limits",
+    "ModelEngine",
+    "Proposal",
+    "StitchEngine",
+]

@@ -34,8 +34,8 @@ EXAMPLE_FILES = {
 class SWEPrimitiveLoader:
     """A loader of an agent's work in a project: reading, writing, searching, patching, running, git.
 
-    They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of;
-    `swe_paths` says what that guarantees, and `swe_commands` that it is not true of what a program does.
+    They are concepts with ids `swe_…`, whose first argument is the root directory that no path of theirs leads out of.
+    `paths` says what that guarantees, and `commands` that it is not true of what a program does.
     """
 
     def __init__(self, root: Path | None = None) -> None:

@@ -22,39 +22,7 @@ from atlas.learning.terms.patterns import Pattern
 from atlas.learning.terms.programs import Program
 from atlas.learning.terms.terms import Term, read_term
 from tests.unit.learning.carving import term_of
-
-PRIME = """
-def {name}({n}):
-    '''{name} of a task'''
-    if {n} < 2:
-        return False
-    for i in range(2, int({n} ** 0.5) + 1):
-        if {n} % i == 0:
-            return False
-    return True
-"""
-USES = [
-    "def a(xs):\n    return [x for x in xs if is_prime(x)]",
-    "def b(n):\n    i = n\n    while not is_prime(i):\n        i += 1\n    return i",
-    "def c(t):\n    return sum(v for v in t.values() if is_prime(v))",
-    "def d(x, y):\n    return is_prime(x) and is_prime(y)",
-    "def e(s):\n    return max((len(w) for w in s.split() if is_prime(len(w))), default=0)",
-    "def f(rows):\n    return any(is_prime(cell) for row in rows for cell in row)",
-]
-CHECKS = ["a([1, 2, 9]) == [2]", "b(8) == 11", "c({1: 4, 2: 5}) == 5", "d(3, 7)", "e('a bc def') == 3", "f([[4, 7]])"]
-
-
-def programs(n: int = 6) -> list[Program]:
-    return [
-        Program(
-            id=f"p{number}",
-            task_id=f"t{number}",
-            description="",
-            source=PRIME.format(name="is_prime", n=variable) + "\n" + use,
-            tests=f"assert {check}",
-        )
-        for number, (use, check, variable) in enumerate(zip(USES[:n], CHECKS, "nmkxyz", strict=False))
-    ]
+from tests.unit.learning.prime_programs import programs
 
 
 def outcome(source: str, tests: str) -> str:
@@ -276,7 +244,8 @@ def test_a_large_corpus_is_sampled_from_every_kind_and_says_so() -> None:
     assert sample(first, Limits(max_heads=giant.size - 1)) == ["small"]
 
 
-def test_real_programs_become_shorter_and_do_the_same(real_data: Path) -> None:
+@pytest.mark.parametrize("n", [40, pytest.param(60, marks=pytest.mark.slow)])
+def test_real_programs_become_shorter_and_do_the_same(real_data: Path, n: int) -> None:
     found = []
     for line in (real_data / "reflexion" / "mbpp_py_simple_gpt4.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
@@ -284,7 +253,7 @@ def test_real_programs_become_shorter_and_do_the_same(real_data: Path) -> None:
             found.append(
                 Program(id=row["name"], task_id=row["name"], description="", source=row["solution"], tests=row["test"])
             )
-    result = compress(found[:60], limits=Limits(iterations=15, min_tasks=2), verify=verify)
+    result = compress(found[:n], limits=Limits(iterations=15, min_tasks=2), verify=verify)
     assert result.ratio >= 1
     assert result.abstractions
     assert all(each.proofs for each in result.abstractions)

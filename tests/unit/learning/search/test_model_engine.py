@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 
 from atlas.core.errors import Cancelled, InvalidInput, LLMBudgetExceeded, LLMReplyInvalid, LLMUnavailable
+from atlas.learning.extraction import programs_of
 from atlas.learning.search import model_engine
+from atlas.learning.search.engines import Corpus
+from atlas.learning.search.engines import Proposal as Found
+from atlas.learning.search.limits import Limits
+from atlas.learning.search.model_engine import ModelEngine
 from atlas.learning.search.templates import patterns_of
 from atlas.learning.strategies import LLMCompressionStrategy, Proposal
 from atlas.testing import ScriptedLLM
-from tests.unit.learning.test_strategies import PRIME, attempt, attempts
+from tests.unit.learning.carving import term_of
+from tests.unit.learning.prime_attempts import PRIME, attempt, attempts
 
 IS_PRIME = PRIME.format(n="candidate").replace("for i in", "for divisor in").replace("% i ", "% divisor ")
 UNNAMED = {"name": None, "description": "", "parameters": [], "returns": "", "guidance": ""}
@@ -34,6 +40,14 @@ def propose(*answers: Any, given: Any = None, **options: Any) -> tuple[Proposal,
     llm = ScriptedLLM(answers)
     strategy = LLMCompressionStrategy(llm)
     return asyncio.run(strategy.propose(attempts() if given is None else given, **options)), llm
+
+
+def search(*answers: Any) -> tuple[Found, ScriptedLLM]:
+    """What a model finds in the four programs, before anything is named or run."""
+    llm = ScriptedLLM(answers)
+    programs = programs_of(attempts()).programs
+    corpus = Corpus(terms=tuple(term_of(one.source) for one in programs), tasks=tuple(one.task_id for one in programs))
+    return ModelEngine(llm).abstractions(corpus, Limits()), llm
 
 
 def test_a_function_that_programs_hold_is_kept_named_and_proven():
@@ -113,11 +127,11 @@ def test_statements_that_go_on_after_it_are_called_with_what_is_read_later():
     ],
 )
 def test_an_answer_that_is_not_what_was_asked_for_is_asked_for_again(answer, said):
-    proposal, llm = propose(answer, functions(IS_PRIME), UNNAMED)
-    assert len(proposal.learned) == 1
+    found, llm = search(answer, functions(IS_PRIME))
+    assert len(found.patterns) == 1
     assert said in llm.prompts[1]
     with pytest.raises(LLMReplyInvalid, match="answered twice, but not what was asked for"):
-        propose(answer, answer)
+        search(answer, answer)
 
 
 def test_programs_cannot_speak_as_whoever_asks():

@@ -113,12 +113,13 @@ def test_local_variables_are_terms_and_other_names_are_not() -> None:
     assert {"e:Name/=ulen/=ubuiltin", "e:Name/=uos/=uimport-20-os", "e:Name/=ug/=uown"} <= heads
 
 
+@pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize(
     "name", ["humaneval_py_reflexion_gpt4", "mbpp_py_simple_gpt4", "leetcode_hard_py_reflexion_gpt4"]
 )
-def test_every_program_of_the_given_logs_comes_back_as_it_was(real_data: Path, name: str) -> None:
+def test_every_program_of_the_given_logs_comes_back_as_it_was(real_data: Path, name: str, every: int) -> None:
     n = 0
-    for line in (real_data / "reflexion" / f"{name}.jsonl").read_text("utf-8").splitlines():
+    for line in (real_data / "reflexion" / f"{name}.jsonl").read_text("utf-8").splitlines()[::every]:
         row = json.loads(line)
         solution = row.get("solution") or ""
         try:
@@ -127,7 +128,7 @@ def test_every_program_of_the_given_logs_comes_back_as_it_was(real_data: Path, n
             continue
         assert ast.dump(decode(read_term(str(encode(module))))) == ast.dump(module)
         n += 1
-    assert n > 30
+    assert n > 30 / every
 
 
 names = st.sampled_from(["a", "b", "len", "é", "fn_0"])
