@@ -15,8 +15,8 @@ from atlas.memory.system import MemorySystem
 from atlas.views.concepts.grids import Grid, grid_in, grids_in_call
 from atlas.views.concepts.lineage import Lineage, lineage_of
 from atlas.views.concepts.list import rate_of
-from atlas.views.experience.experience import Fact, Part
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Fact, Part
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views

@@ -10,6 +10,7 @@ from atlas.memory.concepts.memory import ConceptUses
 from atlas.memory.concepts.records import PYTHON
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.lists.listing import Row
 
 DRAWN = 12
 """Concepts of each kind that the picture shows."""
@@ -20,16 +21,14 @@ CALLS, CALLED_BY, COMPOSED_OF, PART_OF = "it calls", "calls it", "composed of", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class Relation(Row):
     """Another concept that this one has to do with. Name and description are untrusted text."""
 
-    id: str
     how: str
     """In our own words."""
 
     name: str
     description: str
-    relevance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

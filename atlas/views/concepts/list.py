@@ -12,8 +12,8 @@ from atlas.core.operations import NO_MARKS, Usage
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import CodeConcept
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.list import marks_text
 from atlas.views.lists.listing import (
+    NEWEST,
     PAGE_ROWS,
     Listing,
     Question,
@@ -21,6 +21,7 @@ from atlas.views.lists.listing import (
     best_matches,
     explained,
     listed_caption,
+    marks_text,
     on_page,
     page_start,
 )
@@ -28,7 +29,7 @@ from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption
 
-NEWEST, MOST_USED = "Newest first", "Most used first"
+MOST_USED = "Most used first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),

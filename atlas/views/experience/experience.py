@@ -14,6 +14,7 @@ from atlas.maps.map import MemoryMap
 from atlas.memory.system import MemorySystem
 from atlas.storage.sqlite.stored import stored_instant
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Fact, Part
 from atlas.views.shared.scope import domain_names
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, moment, outcomes_text, signed
@@ -22,27 +23,6 @@ STEPS_SHOWN = 20
 ATTEMPTS_SHOWN = 12
 
 _SUCCESS = {"succeeded": True, "failed": False, "unknown": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line about an experience."""
-
-    name: str
-    """A word of our own."""
-
-    value: str
-    """May be untrusted text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One text of an experience."""
-
-    name: str
-    """Words of our own."""
-
-    text: Text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,19 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.hits import Hit
-from atlas.core.operations import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.storage.sqlite.stored import stored_instant
-from atlas.views.lists.listing import PAGE_ROWS, Listing, Row, listed_caption, page_start
+from atlas.views.lists.listing import NEWEST, PAGE_ROWS, Listing, Row, listed_caption, marks_text, page_start
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope, domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
-
-NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),
@@ -109,12 +107,6 @@ def placed_and_marked(
     return tuple(
         replace(row, domain=domains.get(row.id, ""), marks=marks_text(marks.get(row.id, NO_MARKS))) for row in rows
     )
-
-
-def marks_text(marks: Marks) -> str:
-    """`pinned, buried` and the tags, as one line."""
-    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
-    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
 
 
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:

@@ -17,10 +17,10 @@ from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.experience import Fact
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.journal.promotion import Became, became, why_not_promoted
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text, as_json
 from atlas.views.shared.wording import counted, moment
 

@@ -17,10 +17,10 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.journal.records import METADATA
 from atlas.memory.system import MemorySystem
 from atlas.storage.sqlite.stored import stored_instant
-from atlas.views.experience.list import marks_text
 from atlas.views.lists.highlighting import Source
 from atlas.views.lists.hits import HitCard, hit_card
 from atlas.views.lists.listing import (
+    NEWEST,
     PAGE_ROWS,
     SEARCH_ROWS,
     Listing,
@@ -28,13 +28,12 @@ from atlas.views.lists.listing import (
     Row,
     best_matches,
     listed_caption,
+    marks_text,
     on_page,
     page_start,
 )
 from atlas.views.shared.scope import BEST_MATCH, known_tags
 from atlas.views.shared.wording import counted, found_caption, hidden_text
-
-NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),

@@ -10,7 +10,7 @@ from atlas.memory.journal.link_graph import CRASH, REFLECTION
 from atlas.memory.journal.records import PROMOTED_TO, promotions_of, title_of
 from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.experience import Part
+from atlas.views.lists.facts import Part
 from atlas.views.shared.kinds import EXPERIENCE, JOURNAL, KINDS, STRATEGY, Kind
 from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.texts import Text

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from atlas.core.hits import Hit, Retrieval
+from atlas.core.operations import Marks
 from atlas.memory.base.ranking import explain
 from atlas.memory.base.retrieval import RetrievalMemory
 from atlas.views.shared.wording import counted
+
+NEWEST = "Newest first"
+"""The order that lists can have in common."""
 
 PAGE_ROWS = 25
 
@@ -105,6 +109,12 @@ def best_matches(
 def explained(hits: Iterable[Hit[T]]) -> list[tuple[T, float, str]]:
     """What was found, how much each has to do with the question, and why it stands where it does."""
     return [(hit.item, hit.relevance, explain(hit)) for hit in hits]
+
+
+def marks_text(marks: Marks) -> str:
+    """Return `pinned, buried` and the tags, as one line."""
+    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
+    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
 
 
 def listed_caption(n: int, n_all: int, noun: str, *, is_narrow: bool) -> str:

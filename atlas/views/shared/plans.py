@@ -51,15 +51,6 @@ class PlanRequest(Protocol[P_co]):
         """Return what it would do to the store as it is now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """An operation that was done, for the person who asked for it."""
-
-    operation_id: str
-    sentence: str
-    """Our own words: `Loaded 300 experiences of sample data`."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
     """One record of a plan. Title and reason may hold what memories hold."""

@@ -16,8 +16,17 @@ from atlas.memory.strategies.memory import StrategyRate
 from atlas.memory.strategies.sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.experience.list import NEWEST, marks_text
-from atlas.views.lists.listing import Listing, Question, Row, best_matches, explained, listed_caption, on_page
+from atlas.views.lists.listing import (
+    NEWEST,
+    Listing,
+    Question,
+    Row,
+    best_matches,
+    explained,
+    listed_caption,
+    marks_text,
+    on_page,
+)
 from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent

@@ -16,8 +16,8 @@ from atlas.memory.strategies.memory import EDITABLE, StrategyRate
 from atlas.memory.strategies.sources import linked, tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
-from atlas.views.experience.experience import Fact, Part
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Fact, Part
 from atlas.views.shared.texts import Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
 from atlas.views.shared.wording import counted, moment, percent, signed

@@ -20,6 +20,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
+from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
@@ -28,8 +29,6 @@ from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
 from pages.components.shared.undo_toast import say_problem
-
-COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")
 
 ROWS = "rows on Curate"
 """What the tray calls a selection of rows that were ticked here."""
@@ -230,7 +229,7 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
     rows = placed_and_marked(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
     key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
-    selectable_table(rows, columns=COLUMNS, key=key, origin=ROWS, revision=revision)
+    selectable_table(rows, columns=QUEUED, key=key, origin=ROWS, revision=revision)
 
 
 def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.list import (
-    NEWEST,
     ORDERS,
-    EntryRow,
     FoundEntries,
     JournalOptions,
     JournalQuery,
@@ -20,24 +16,30 @@ from atlas.views.journal.list import (
     listed_page,
     search_entries,
 )
+from atlas.views.lists.listing import NEWEST
 from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.scope import BEST_MATCH, BY, offered
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import import_command
+from pages.components.journal.columns import BESIDE, FOUND, LISTED
 from pages.components.journal.editing import draw_write
 from pages.components.journal.timeline import draw_timeline
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.hits import hit_card
-from pages.components.lists.listing import Lister, cards_of, draw_pages, draw_table, draw_trash_link, find
+from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.cards import draw_cards, is_as_cards
 from pages.components.shared.scope import URL
 
-LISTED = ("generation", "entry_type", "content", "importance", "tier", "n_links", "marks", "created_at")
-FOUND = ("generation", "entry_type", "relevance", "content", "why", "tier", "marks")
-BESIDE = ("generation", "entry_type", "relevance", "content", "marks")
-
-LISTER = Lister(kind=JOURNAL, search=search_entries, found=found_page, listed=listed_page, card=entry_card)
+LISTER = Lister(
+    kind=JOURNAL,
+    search=search_entries,
+    found=found_page,
+    listed=listed_page,
+    listed_columns=LISTED,
+    found_columns=FOUND,
+    beside_columns=BESIDE,
+    card=entry_card,
+)
 
 GENERATIONS = 10**9
 """Bounds of what can be typed as a generation, either way."""
@@ -53,7 +55,9 @@ def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
     query = ask(memory)
     with above:
         draw_timeline(memory, query)
-    draw_list(memory, query, is_beside)
+    answer = find(LISTER, memory, query)
+    _draw_why(memory, answer)
+    draw_list(LISTER, memory, answer, is_beside=is_beside)
     if not is_beside:
         draw_write(memory)
 
@@ -88,24 +92,6 @@ def ask(memory: MemorySystem) -> JournalQuery:
     return query
 
 
-def draw_list(memory: MemorySystem, query: JournalQuery, is_beside: bool) -> None:
-    """The entries that are asked for, a page at a time."""
-    state = store_state(memory)
-    found = find(LISTER, memory, query, state)
-    if (opened := opened_id()) and found is not None:
-        _draw_why(memory, query, found, opened, state)
-    columns = BESIDE if is_beside else FOUND if query.is_search else LISTED
-
-    def draw_rows(rows: Sequence[EntryRow]) -> None:
-        if found is None or not is_as_cards(found, JOURNAL):
-            draw_table(JOURNAL, rows, columns, query, state)
-            return
-        cards = cards_of(LISTER, memory, query, found, [row.id for row in rows], state)
-        draw_cards(cards, revision=state.revision, kind=JOURNAL)
-
-    draw_pages(LISTER, memory, query, found, state, draw_rows)
-
-
 def draw_empty(memory: MemorySystem) -> None:
     """A journal without entries: how to fill it."""
     st.info("Nothing was noted yet.", icon=":material/inbox:")
@@ -116,12 +102,15 @@ def draw_empty(memory: MemorySystem) -> None:
     draw_write(memory)
 
 
-def _draw_why(memory: MemorySystem, query: JournalQuery, found: FoundEntries, opened: str, state: StoreState) -> None:
-    """Why what is open was found."""
+def _draw_why(memory: MemorySystem, answer: Answer[JournalQuery, FoundEntries]) -> None:
+    """Draw why the open entry was found, if there is a question."""
+    opened, found = opened_id(), answer.found
+    if not opened or found is None:
+        return
     if opened not in {entry.id for entry in found.entries}:
         st.caption("What is open is not among what this search lists.")
         return
-    for card in cards_of(LISTER, memory, query, found, [opened], state):
+    for card in cards_of(LISTER, memory, answer, [opened]):
         st.caption("Why what is open was found")
         hit_card(card, key=f"journal_why_{opened}")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from atlas.views.experience.experience import Fact
+from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text
 from pages.components.shared.texts import draw_prose
 
