@@ -19,34 +19,34 @@ __all__ = ["KEEP_RECENT", "CompactPlan", "LiveCompaction"]
 
 
 class LiveCompaction(LiveResult[CompactPlan]):
-    """The plan for compacting one journal that was made last, shared by all who look at it; the worker plans."""
+    """The last plan for compacting one journal, shared by all who look at it. The worker plans."""
 
     def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
-        """Have the worker plan, with so many of the latest entries staying, and of these types as well."""
+        """Ask the worker to plan, with so many of the latest entries staying, and of these types as well."""
         self._ask(
             PlanCompaction(**self._place, keep_recent=keep_recent, keep_types=dict(keep_types), with_model=with_model)
         )
 
     def file(self, directory: Path) -> CompactionFile:
-        """Where it is kept."""
+        """Return the file that keeps it."""
         return CompactionFile(directory, COLLECTION)
 
 
 def writers(settings: Settings) -> dict[bool, str]:
-    """What can write summaries, by whether it is a language model: that first where there is one, and extraction."""
+    """Return what can write summaries: a language model (True) first, if there is one, and extraction."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return model | {False: "Sentences of the entries"}
 
 
 def made_caption(plan: CompactPlan) -> str:
-    """When it was planned, with what staying, and what that cost; it may name a type: untrusted text."""
+    """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
     at = moment_of(plan.made_at)
     kept = ", ".join(_kept(plan.keep_recent, plan.keep_types))
     return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Why it cannot be applied any more, in our own words; empty where it can."""
+    """Return why it cannot be applied any more, in our own words, or an empty text if it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:
@@ -57,7 +57,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
 
 
 def is_as_asked(plan: CompactPlan, keep_recent: int, keep_types: Mapping[str, int]) -> bool:
-    """Whether it keeps what a person wants kept now."""
+    """Return whether it keeps what a person wants kept now."""
     return (plan.keep_recent, dict(plan.keep_types)) == (keep_recent, dict(keep_types))
 
 

@@ -1,4 +1,4 @@
-"""What a panel says of a record: facts in a row, and longer texts."""
+"""Parts of a panel: facts in a row, and longer texts."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:
-    """Return the kind whose memory keeps its records in a collection; experiences if no page knows it."""
+    """Return the kind that keeps its records in a collection, or experiences if no page knows it."""
     if collection == REFUSED_COLLECTION:
         return JOURNAL
     return next((kind for kind in KINDS if kind.records(memory).collection_name == collection), EXPERIENCE)
 
 
 def kind_on(page: str) -> Kind:
-    """Return the kind that a page is about; experiences if it is about none alone."""
+    """Return the kind that a page is about, or experiences if it is about none alone."""
     return next((kind for kind in KINDS if kind.page == page), EXPERIENCE)

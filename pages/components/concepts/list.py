@@ -44,7 +44,7 @@ LISTER = Lister(
 
 
 def ask(memory: MemorySystem) -> ConceptQuery:
-    """The boxes above the list. Another question begins it at the first page."""
+    """Draw the boxes above the list and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("concepts", "What should it do?", width=250)
@@ -78,7 +78,7 @@ def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> Non
 
 
 def draw_empty(memory: MemorySystem) -> None:
-    """A library without concepts: how to fill it."""
+    """Draw how to fill a library without concepts."""
     st.info("There is no concept yet.", icon=":material/inbox:")
     if loader_names() and not memory.storage.read_only:
         st.text("Begin with the primitives of a domain: functions that run, with examples.")
@@ -89,7 +89,7 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """For each library of primitives that is installed, a button for what is missing of it, and for what came newer."""
+    """Draw a button for the missing primitives of each installed library, and one for those that are newer there."""
     is_off = memory.storage.read_only
     hint = READ_ONLY if is_off else "It can be undone."
     with st.container(horizontal=True):
@@ -117,7 +117,7 @@ def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Do
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
-    """Of each library of primitives its name, how many of it are missing, and how many came newer."""
+    """Return each library of primitives with how many of it are missing here, and how many are newer there."""
     return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
 
 

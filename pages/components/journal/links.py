@@ -30,7 +30,7 @@ DEPTHS = (1, 2, 3)
 
 
 def draw_links(memory: MemorySystem, entry_id: str) -> None:
-    """What an entry is linked with, over one link or several; and making and taking away its own."""
+    """Draw the entries that one is linked with, and the boxes that add and remove its links."""
     depth = st.segmented_control("Links away", DEPTHS, default=1, required=True, key="entry_depth")
     links = entry_links(memory, entry_id, depth or 1)
     if links.rows:
@@ -46,7 +46,7 @@ def draw_links(memory: MemorySystem, entry_id: str) -> None:
 
 
 def draw_suggestions(memory: MemorySystem) -> None:
-    """Links that may be wanted, each with both texts."""
+    """Draw suggested links, each with both texts."""
     with st.spinner("Comparing crashes with later reflections …"):
         suggested = _suggested(store_state(memory), _memory=memory)
     st.caption(

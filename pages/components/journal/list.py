@@ -46,7 +46,7 @@ GENERATIONS = 10**9
 
 
 def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
-    """The timeline, the boxes below it, and the entries that are asked for.
+    """Draw the timeline, the boxes below it, and the entries that are asked for.
 
     Args:
         is_beside: Whether an entry is open beside them, so that there is less room.
@@ -63,7 +63,7 @@ def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
 
 
 def ask(memory: MemorySystem) -> JournalQuery:
-    """The boxes between timeline and list. Another question begins the list at its first page."""
+    """Draw the boxes below the timeline and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("journal", "What happened?", width=220)
@@ -93,7 +93,7 @@ def ask(memory: MemorySystem) -> JournalQuery:
 
 
 def draw_empty(memory: MemorySystem) -> None:
-    """A journal without entries: how to fill it."""
+    """Draw how to fill a journal without entries."""
     st.info("Nothing was noted yet.", icon=":material/inbox:")
     st.text("Import Protea's memory from a terminal; PATH is its SQLite file, which is only read, even while it runs.")
     st.code(import_command(memory), language=None, wrap_lines=True)
@@ -116,7 +116,7 @@ def _draw_why(memory: MemorySystem, answer: Answer[JournalQuery, FoundEntries]) 
 
 
 def _generations() -> tuple[int | None, int | None]:
-    """The first and the last generation, which a brush across the timeline sets too."""
+    """Return the first and the last generation, which a brush across the timeline sets too."""
     return _generation("From generation", "journal_since"), _generation("To generation", "journal_until")
 
 
@@ -125,7 +125,7 @@ def _generation(label: str, key: str) -> int | None:
 
 
 def _metadata(options: JournalOptions) -> tuple[str, ...]:
-    """What the entries' metadata must say; what is no `key=value` is left out, and said so."""
+    """Return the pairs that the entries' metadata must hold, without those that are no `key=value`."""
     chosen = offered(options.metadata, [*st.session_state.get("journal_meta", []),
                                         *st.query_params.get_all("journal_meta")])  # fmt: skip
     pairs = st.multiselect("Metadata", chosen, key="journal_meta", placeholder="key=value", accept_new_options=True,

@@ -12,7 +12,7 @@ from pages.components.shared.texts import draw_prose
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Each fact's name, which is a word of ours, and below it its value.
+    """Draw each fact's name, which is a word of ours, and below it its value.
 
     Args:
         key: How the keys of its widgets begin.

@@ -29,11 +29,11 @@ class Query(Protocol):
 
     @property
     def is_search(self) -> bool:
-        """Whether there is a question."""
+        """True if there is a question."""
 
     @property
     def is_by_words(self) -> bool:
-        """Whether only words count."""
+        """True if only words count."""
 
 
 Q = TypeVar("Q", bound=Query)
@@ -50,7 +50,7 @@ class Lister(Generic[Q, F, R]):
     """Everything that answers a question."""
 
     found: Callable[[MemorySystem, Q, F, int], Listing[R]]
-    """One page of that; the first is 1."""
+    """One page of that, counted from 1."""
 
     listed: Callable[[MemorySystem, Q, int], Listing[R]]
     """One page of the list without a question."""
@@ -78,7 +78,7 @@ class Lister(Generic[Q, F, R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[Q, F]):
-    """What a list is asked, and what answers it as the store is now."""
+    """A question to a list, and its answer as the store is now."""
 
     query: Q
     found: F | None
@@ -86,7 +86,7 @@ class Answer(Generic[Q, F]):
 
     store: StoreState
     state: object
-    """What the answer depends on beside the store."""
+    """Another value whenever the answer can have changed though the store's revision has not."""
 
 
 def find(lister: Lister[Q, F, R], memory: MemorySystem, query: Q) -> Answer[Q, F]:
@@ -173,7 +173,7 @@ def draw_trash_link(memory: MemorySystem, kind: Kind) -> None:
 
 
 def _read(lister: Lister[Q, F, R], memory: MemorySystem, answer: Answer[Q, F], page: int) -> Listing[R]:
-    """Return one page of the list; the first is 1."""
+    """Return one page of the list, counted from 1."""
     if answer.found is not None:
         return lister.found(memory, answer.query, answer.found, page)
     key = (lister.kind.noun, (answer.store, answer.state), digest(answer.query))

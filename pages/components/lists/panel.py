@@ -52,10 +52,10 @@ class Panel(Generic[D]):
     """The word for what holds all of the kind: `library`."""
 
     detail: Callable[[MemorySystem, str], D | None]
-    """One record in full; None if it is not there."""
+    """One record in full, or None if it is not there."""
 
     draw_acts: Callable[[MemorySystem, D], None]
-    """Draws the buttons above the record; closing and purging are there already."""
+    """Draws the buttons above the record. Closing and purging are there already."""
 
     draw_head: Callable[[MemorySystem, D], None]
     """Draws what stands above the tags."""

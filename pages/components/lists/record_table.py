@@ -30,7 +30,7 @@ class Column:
     """Streamlit's configuration of it."""
 
     is_optional: bool = False
-    """Whether it is left out if it says nothing of any row."""
+    """True if it is left out of tables in which it says nothing."""
 
 
 Columns = Sequence[Column]
@@ -101,7 +101,7 @@ def origin_of(kind: Kind) -> str:
 
 
 def clicked_row(key: str, n: int) -> int | None:
-    """Return the row of a table that was clicked, of the `n` that it has; None if none was.
+    """Return which of a table's `n` rows was clicked, or None.
 
     Args:
         key: The table's, whose selection is of a single row, of a single cell, or of either.
@@ -112,24 +112,24 @@ def clicked_row(key: str, n: int) -> int | None:
 
 
 def open_clicked(ids: tuple[str, ...], key: str) -> None:
-    """Open what was clicked, by the ids that the clicked table showed; for a table's callback."""
+    """Open the row that was clicked, by the ids that the table showed. For a table's callback."""
     row = clicked_row(key, len(ids))
     if row is not None:
         open_experience(ids[row])
 
 
 def opened_id() -> str | None:
-    """Return the id of the record that the URL names; None if it names none."""
+    """Return the id of the record that the URL names, or None."""
     return st.query_params.get(OPENED)
 
 
 def open_experience(record_id: str) -> None:
-    """Open one beside the list; for a callback on the page of its kind."""
+    """Open a record beside the list. For a callback on the page of its kind."""
     st.query_params[OPENED] = record_id
 
 
 def close_opened() -> None:
-    """Go back to the list alone."""
+    """Close the open record, and leave the list alone."""
     st.query_params.pop(OPENED, None)
     st.session_state[_CLICKS] = st.session_state.get(_CLICKS, 0) + 1  # a fresh table, in which no cell is selected
 
@@ -171,7 +171,7 @@ def _fresh(key: str, wanted: list[int]) -> tuple[str, list[int]]:
 
 
 def _take_selected(ids: tuple[str, ...], key: str, origin: str, revision: int, kind: Kind) -> None:
-    """Select the rows with a tick, by the ids that the table showed; records on other pages stay selected."""
+    """Select the rows with a tick, by the ids that the table showed. Records on other pages stay selected."""
     if st.session_state[_AT_FIRST][0] != key:  # a late word of a table that has gone since: its rows may have too
         return
     selection, now = st.session_state[key]["selection"], current_selection(kind)

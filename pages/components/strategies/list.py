@@ -43,7 +43,7 @@ LISTER = Lister(
 
 
 def ask(memory: MemorySystem) -> StrategyQuery:
-    """The boxes above the list. Another question begins it at the first page."""
+    """Draw the boxes above the list and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("strategies", "What is the task?", width=190)
@@ -80,7 +80,7 @@ def draw_list(memory: MemorySystem, query: StrategyQuery, is_beside: bool) -> No
 
 
 def draw_empty(memory: MemorySystem) -> None:
-    """A bank without strategies: how to fill it."""
+    """Draw how to fill a bank without strategies."""
     st.info("There is no strategy yet.", icon=":material/inbox:")
     if memory.experience.count({"outcome": "succeeded"}):
         st.text("Strategies are written from successful attempts, and this store has some.")
@@ -91,7 +91,7 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_writing(memory: MemorySystem) -> None:
-    """The two ways to more strategies."""
+    """Draw the two ways to more strategies."""
     with st.container(horizontal=True):
         draw_from_attempts(memory)
         draw_by_hand(memory)

@@ -58,7 +58,7 @@ def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
 
 
 def go_on() -> None:
-    """Open the experience that a click on a table asked for; no callback can do that itself."""
+    """Open the experience that a click on a table asked for. No callback can do that itself."""
     if experience_id := st.session_state.pop(_GO_TO, None):
         go_to("pages/experiences.py", id=experience_id)
 
