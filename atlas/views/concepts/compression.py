@@ -22,13 +22,13 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
 MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
-"""What a person can choose from; more take longer."""
+"""Numbers of programs that a person can choose from. More take longer."""
 
 COUNTED_AT_ONCE = 400
 """Of more attempts, how many hold a program is found out when they are compressed."""
 
 LITTLE = 0.02
-"""Share of the tokens; programs that repeat a function on purpose save several times that."""
+"""Share of the tokens. Programs that repeat a function on purpose save several times that."""
 
 SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
@@ -36,7 +36,7 @@ VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressible:
-    """What there is to compress."""
+    """The programs that there are to compress."""
 
     sentence: str
     """In our own words."""
@@ -46,7 +46,7 @@ class Compressible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRow:
-    """A function that was found; its name is untrusted text."""
+    """A function that was found. Its name is untrusted text."""
 
     id: str
     name: str
@@ -60,16 +60,16 @@ class FoundRow:
     """`4 of 4`: of its programs whose tests run it, those that did the same."""
 
     state: str
-    """In our own words; empty for what is new and proven."""
+    """In our own words, or empty if it is new and proven."""
 
     is_new: bool
     is_proven: bool
-    """Whether the tests of some program run it, and all such programs did the same."""
+    """True if the tests of some program run it, and all such programs did the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFunction:
-    """One function in full; all its texts are untrusted."""
+    """One function in full. All its texts are untrusted."""
 
     description: Text
     code: Text
@@ -98,7 +98,7 @@ class CompressPlan:
 
     found: FoundCompression
     ids: tuple[str, ...]
-    """Those that a person chose."""
+    """The functions that a person chose."""
 
     n_all: int
     """How many these are with those that they call."""
@@ -124,7 +124,7 @@ class CompressPlan:
         return f"Added {counted(self.n_new, 'concept')} found in programs"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Add them as one operation; return its id, or None if the library has all of them by now.
+        """Add them as one operation and return its id, or None if the library has all of them by now.
 
         Raises:
             InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.
@@ -133,13 +133,13 @@ class CompressPlan:
 
 
 def searches(settings: Settings) -> dict[bool, str]:
-    """What can look for functions, by whether it is a language model: Stitch, and the model where one is set up."""
+    """Return the names of what can search: Stitch, and a language model (True) if one is set up."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return {False: StitchEngine.name} | model
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
-    """How many programs a scope has; beyond `COUNTED_AT_ONCE` attempts, only how many attempts."""
+    """Return how many programs a scope has or, beyond `COUNTED_AT_ONCE` attempts, how many attempts."""
     n = memory.experience.count(succeeded(where))
     if not n:
         return Compressible(
@@ -160,7 +160,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 
 
 def headline(found: FoundCompression) -> str:
-    """What was found and what it saves, or what it means that nothing was; in our own words."""
+    """Return, in our own words, what was found and what it saves, or what it means that nothing was."""
     if not found.n_programs:
         return f"No Python program to compress in {counted(found.n_attempts, 'successful attempt')}."
     programs = counted(found.n_programs, "program")
@@ -179,7 +179,7 @@ def headline(found: FoundCompression) -> str:
 
 
 def notes(found: FoundCompression) -> list[str]:
-    """What else a person should know before choosing; as a file said it, so it is shown as text."""
+    """Return what else a person should know before choosing. It comes from a file, so it is shown as text."""
     verdicts = [one.does_the_same for one in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
     said = []
@@ -197,18 +197,18 @@ def notes(found: FoundCompression) -> list[str]:
 
 
 def reasons(counts: Mapping[str, int]) -> str:
-    """`no solution in it (3), a patch (1)`."""
+    """Return `no solution in it (3), a patch (1)`."""
     return ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
 
 
 def made_caption(found: FoundCompression) -> str:
-    """By what it was found, when, and on which state of the store; empty where that cannot be read."""
+    """Return by what it was found, when, and on which state of the store, or nothing if that cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at} at revision {found.revision:,}." if at else ""
 
 
 def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:
-    """What has changed since, in our own words; empty where nothing has that matters."""
+    """Return what has changed since, in our own words, or an empty text if nothing that matters has."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded anew."
@@ -218,7 +218,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
 
 
 def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:
-    """The functions that were found, what saves most first, and whether the library has them now."""
+    """Return the functions that were found, the largest saving first, and whether the library has them now."""
     held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
     by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
     return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
@@ -242,7 +242,7 @@ def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
 
 
 def found_function(memory: MemorySystem, found: FoundCompression, concept_id: str) -> FoundFunction:
-    """One of the functions, with the programs that it came from, before and after; those that call it first."""
+    """Return a function with the programs that it came from, before and after, those that call it first."""
     concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
     names = {one.concept.id: one.concept.name for one in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
@@ -268,7 +268,7 @@ def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
 
 
 def added_with(found: FoundCompression, ids: Sequence[str]) -> list[str]:
-    """Names of what comes along with what was chosen, because that calls it."""
+    """Return the names of the functions that come along because the chosen ones call them."""
     chosen = set(ids)
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 

@@ -21,7 +21,7 @@ class ConceptMergeRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what merging them would do now; concepts that are gone meanwhile are left out.
+        """Return what merging them would do now, without concepts that are gone meanwhile.
 
         Raises:
             InvalidInput: Fewer than two are left.
@@ -36,7 +36,7 @@ class ConceptDeleteRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now; concepts that are gone meanwhile are left out."""
+        """Return what deleting them would do now, without concepts that are gone meanwhile."""
         going = memory.concepts.get_many(self.ids)
         ids, n_total = [one.id for one in going], memory.concepts.count()
         view = _delete_view(going, memory.concepts.dependents(ids), n_total, len(self.ids))

@@ -8,19 +8,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from atlas.core.hits import Hit
-from atlas.core.operations import NO_MARKS, Marks
+from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Experience
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.storage.damage import stored_instant
-from atlas.views.lists.listing import PAGE_ROWS, Listing, Row, listed_caption, page_start
+from atlas.views.lists.listing import NEWEST, PAGE_ROWS, Listing, Row, listed_caption, marks_text, page_start
 from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope, domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
-
-NEWEST = "Newest first"
 
 ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),
@@ -30,40 +28,40 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
     "Task, A to Z": ("title", False),
     "Source, A to Z": ("source", False),
 }
-"""What a list can be sorted by: the words for it, the key, and whether high values come first."""
+"""Orders of the list: our words for each, its key, and whether high values come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What a person asked for."""
+    """A person's question, and what narrows it."""
 
     scope: Scope = field(default_factory=Scope)
     where: Mapping[str, Any] = field(default_factory=dict)
     """The scope's filter, as the store takes it."""
 
     order: str = NEWEST
-    """A key of `ORDERS`; a search has its own order."""
+    """A key of `ORDERS`. A search has its own order."""
 
     with_irrelevant: bool = False
-    """Whether a search by best match also lists what has nothing to do with the question."""
+    """True if a search by best match also lists records that have nothing to do with the question."""
 
     distinct: bool = False
-    """Whether it shows attempts at one task that are alike as one: the best of them."""
+    """True if attempts at one task that are alike are shown as one: the best of them."""
 
     @property
     def is_search(self) -> bool:
-        """Whether there is a question."""
+        """True if there is a question."""
         return self.scope.is_search
 
     @property
     def is_by_words(self) -> bool:
-        """Whether only words count, so that no model is asked what it means."""
+        """True if only words count, so that no text is embedded."""
         return self.scope.by != BEST_MATCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceRow(Row):
-    """One line of a list; what comes from the store is untrusted text."""
+    """One line of a list. Texts from the store are untrusted."""
 
     sign: str
     """`✓`, `✗` or `?`."""
@@ -73,7 +71,7 @@ class ExperienceRow(Row):
 
     task: str
     domain: str = ""
-    """The domain that it lies in on the map; empty where it lies in none."""
+    """The domain that it lies in on the map, or empty if it lies in none."""
 
     source: str = ""
     n_steps: int = 0
@@ -81,11 +79,11 @@ class ExperienceRow(Row):
     """In UTC."""
 
     attempts: str = ""
-    """`×4: 3 succeeded, 1 failed`, where it stands for several that are alike; empty where for itself alone."""
+    """`×4: 3 succeeded, 1 failed` if it stands for several that are alike, or empty."""
 
 
 def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
-    """One page of a list without a question; the first is 1."""
+    """Return one page of a list without a question, counted from 1."""
     order_by, descending = ORDERS[query.order]
     outcomes = memory.experience.values("outcome", query.where)
     n_found = sum(outcomes.values())
@@ -103,7 +101,7 @@ def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Ex
 def placed_and_marked(
     memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
 ) -> tuple[ExperienceRow, ...]:
-    """Rows with their domains and what people have said of them."""
+    """Return the rows with their domains and marks."""
     ids = [row.id for row in rows]
     domains, marks = domain_names(memory_map, ids), memory.experience.marks(ids)
     return tuple(
@@ -111,14 +109,8 @@ def placed_and_marked(
     )
 
 
-def marks_text(marks: Marks) -> str:
-    """`pinned, buried` and the tags, as one line."""
-    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
-    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
-
-
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
-    """The experiences nearest to one."""
+    """Return the experiences nearest to one."""
     return tuple(row_of(hit.item, hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
 
 
@@ -144,7 +136,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
 
 
 def row_of(experience: Experience, hit: Hit[Any] | None = None) -> ExperienceRow:
-    """A line of a list that a search gave; without a hit, the search ranked by words alone."""
+    """Return a line of a list that a search gave. Without a hit, the search ranked by words alone."""
     return ExperienceRow(
         id=experience.id,
         sign=SIGNS[experience.outcome.label],

@@ -19,7 +19,7 @@ MISSING = {
     "never_retrieved_days": ("no known time of storing", "not being retrieved does not judge"),
     "max_count": ("no known time", "the number to keep does not judge"),
 }
-"""What a record can lack for each criterion, and what follows from that."""
+"""The value that a record can lack for each criterion, and what follows from that."""
 
 
 def prune_plan_view(plan: PrunePlan) -> PlanView:
@@ -50,7 +50,7 @@ def merge_plan_view(plan: MergePlan, n_gone: int = 0) -> PlanView:
 
 
 def refine_plan_view(plan: RefinePlan) -> PlanView:
-    """Return the view of a refinement: each record that goes, with the reason; the others have no row."""
+    """Return the view of a refinement: a row and a reason for each record that goes."""
     merged, dropped = len(plan.merged), len(plan.dropped)
     return PlanView(
         title="Refine",

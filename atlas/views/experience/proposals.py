@@ -32,12 +32,12 @@ class PruneRequest:
 
     @property
     def is_choice(self) -> bool:
-        """Whether a person chose what goes, and no criterion does."""
+        """True if a person chose what goes, and no criterion does."""
         return self.among is not None and not {*self.criteria} - {KEEP_DIVERSE}
 
     @property
     def is_diverse(self) -> bool:
-        """Whether the best of each neighbourhood is saved."""
+        """True if the best of each neighbourhood is saved."""
         return bool(self.criteria.get(KEEP_DIVERSE))
 
     def with_diversity(self, is_kept: bool) -> PruneRequest:
@@ -78,7 +78,7 @@ class PruneProposal:
         return f"Pruned {counted(len(self.going), EXPERIENCE.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Prune them as one operation; return its id.
+        """Prune them as one operation and return its id.
 
         Raises:
             PlanOutdated: The store has changed since; nothing was done.
@@ -95,7 +95,7 @@ class MergeRequest:
     groups: tuple[tuple[str, ...], ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what it would do now; experiences that are gone meanwhile are left out.
+        """Return what it would do now, without experiences that are gone meanwhile.
 
         Raises:
             InvalidInput: No group has two experiences left.
@@ -143,7 +143,7 @@ class RefineProposal:
         return f"Refined: {refine_words(self.plan)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Merge and drop them as one operation; return its id.
+        """Merge and drop them as one operation and return its id.
 
         Raises:
             PlanOutdated: The store has changed since; nothing was done.
@@ -161,7 +161,7 @@ def criteria_of(
     max_count: int | None,
     keep_diverse: bool,
 ) -> dict[str, Any]:
-    """Return the criteria of a form, without its empty boxes; empty if only diversity is asked for.
+    """Return the criteria of a form without its empty boxes. There are none if only diversity is asked for.
 
     Args:
         min_percent: Lowest success rate to keep, in [0, 100].
@@ -181,7 +181,7 @@ def criteria_of(
 
 
 def _figures(memory: MemorySystem, going: Sequence[str]) -> tuple[Figure, ...]:
-    """Return how many experiences there would be and how many of them succeeded; nothing if none goes."""
+    """Return how many experiences there would be and how many of them succeeded, or nothing if none goes."""
     if not going:
         return ()
     whole = memory.experience.values("outcome")

@@ -17,10 +17,10 @@ from atlas.memory.journal.entry_types import EntryTypes
 from atlas.memory.journal.importance import importance_of, with_feedback
 from atlas.memory.journal.records import instant
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.experience import Fact
 from atlas.views.journal.list import EntryRow, light_rows
 from atlas.views.journal.promotion import Became, became, why_not_promoted
 from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text, as_json
 from atlas.views.shared.wording import counted, moment
 
@@ -32,7 +32,7 @@ AROUND = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableEntry(EditableFields):
-    """What a person can change of an entry by hand."""
+    """The fields of an entry that a person can change by hand."""
 
     content: str
     generation: int
@@ -41,11 +41,11 @@ class EditableEntry(EditableFields):
 
     tier: str
     metadata: str
-    """As JSON; empty for none."""
+    """As JSON, or empty for none."""
 
     @classmethod
     def of(cls, entry: JournalEntry) -> EditableEntry:
-        """What an entry says now."""
+        """Return the fields of an entry as they are now."""
         return cls(
             content=entry.content,
             generation=entry.generation,
@@ -55,7 +55,7 @@ class EditableEntry(EditableFields):
         )
 
     def changes(self, begun: EditableEntry) -> dict[str, Any]:
-        """What `edit` takes to make an entry say this, where the person has changed what they began with.
+        """Return the changes, as `edit` takes them, that a person made to an entry.
 
         Raises:
             InvalidInput: The metadata are no JSON object.
@@ -72,7 +72,7 @@ class EntryDetail:
     content: Text
     facts: tuple[Fact, ...]
     worth: tuple[str, ...]
-    """Why it is as important as it is, and what that is worth now; holds nothing that entries hold."""
+    """Sentences on its importance and what that is worth now. They hold no text of an entry."""
 
     metadata: Text | None
     marks: Marks
@@ -81,18 +81,18 @@ class EntryDetail:
     """The entries written just before it, oldest first."""
 
     after: tuple[EntryRow, ...]
-    """Those written just after it, oldest first."""
+    """The entries written just after it, oldest first."""
 
     n_links: int
     why_not_promoted: str
-    """Why it cannot be promoted, in our own words; empty where it can."""
+    """The reason why it cannot be promoted, in our own words. Empty if it can."""
 
     became: tuple[Became, ...]
-    """What it was promoted to."""
+    """The memories that it was promoted to."""
 
 
 def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
-    """An entry in full; None where it is not, or no longer, in the journal."""
+    """Return an entry in full, or None if it is not in the journal."""
     entry = memory.journal.get(entry_id)
     if entry is None:
         return None
@@ -114,7 +114,7 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
 
 
 def metadata_in(text: str) -> dict[str, Any]:
-    """Metadata from what a person typed; none from nothing.
+    """Return the metadata that a person typed.
 
     Raises:
         InvalidInput: It is no JSON object.
@@ -129,7 +129,7 @@ def metadata_in(text: str) -> dict[str, Any]:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Metadata as a person can edit them."""
+    """Return metadata as a person can edit them."""
     return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
 
 
@@ -169,7 +169,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
 
 
 def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
-    """The entries next to one by time and, where several are of one instant, by the order in which they were added."""
+    """Return the entries next to one by time, and by the order of adding if several are of one instant."""
     if entry.created_at is None:
         return ()
     at = instant(entry.created_at)

@@ -13,20 +13,20 @@ from atlas.views.shared.wording import counted, moment_of
 
 
 def writers(settings: Settings) -> dict[bool, str]:
-    """What can write summaries, by whether it is a language model: that first where there is one, and extraction."""
+    """Return what can write summaries: a language model (True) first, if there is one, and extraction."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return model | {False: "Sentences of the entries"}
 
 
 def made_caption(plan: CompactPlan) -> str:
-    """When it was planned, with what staying, and what that cost; it may name a type: untrusted text."""
+    """Return when it was planned, what it keeps, and what it cost. It may name a type, which is untrusted text."""
     at = moment_of(plan.made_at)
     kept = ", ".join(_kept(plan.keep_recent, plan.keep_types))
     return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Why it cannot be applied any more, in our own words; empty where it can."""
+    """Return why it cannot be applied any more, in our own words, or an empty text if it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:
@@ -37,7 +37,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
 
 
 def is_as_asked(plan: CompactPlan, keep_recent: int, keep_types: Mapping[str, int]) -> bool:
-    """Whether it keeps what a person wants kept now."""
+    """Return whether it keeps what a person wants kept now."""
     return (plan.keep_recent, dict(plan.keep_types)) == (keep_recent, dict(keep_types))
 
 

@@ -10,7 +10,7 @@ from atlas.memory.journal.links import CRASH, REFLECTION
 from atlas.memory.journal.records import PROMOTED_TO, promotions_of, title_of
 from atlas.memory.promotion import Promotion
 from atlas.memory.system import MemorySystem
-from atlas.views.experience.experience import Part
+from atlas.views.lists.facts import Part
 from atlas.views.shared.kinds import EXPERIENCE, JOURNAL, KINDS, STRATEGY, Kind
 from atlas.views.shared.plans import Figure, PlanRow, PlanView
 from atlas.views.shared.texts import Text
@@ -75,7 +75,7 @@ class PromoteProposal:
         return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Write it as one operation; return its id.
+        """Write it as one operation and return its id.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
@@ -84,7 +84,7 @@ class PromoteProposal:
 
 
 def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
-    """Why an entry cannot be promoted, in words that hold nothing of it; empty where it can."""
+    """Return why an entry cannot be promoted, in our own words, or an empty text if it can."""
     try:
         memory.plan_promotion(entry.id)
     except NotFound:
@@ -100,7 +100,7 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
 
 
 def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
-    """What an entry was promoted to, as far as that is there."""
+    """Return the memories that an entry was promoted to, as far as they are there."""
     named: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
@@ -114,7 +114,7 @@ def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
 
 
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Became, ...]:
-    """The journal's entries that say they became this memory."""
+    """Return the journal's entries that became this memory."""
     ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
     return tuple(Became(kind=JOURNAL, id=one, title=title) for one, title in memory.journal.titles(ids).items())
 

@@ -26,7 +26,7 @@ class EntryDeleteRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now; entries that are gone meanwhile are left out."""
+        """Return what deleting them would do now, without entries that are gone meanwhile."""
         titles, n_total = memory.journal.titles(self.ids), memory.journal.count()
         going = tuple(entry_id for entry_id in self.ids if entry_id in titles)
         naming = {"$or": [{name: {"$in": list(going)}} for name in LINK_TYPES]}
@@ -88,7 +88,7 @@ class CompactProposal:
         return _compact_words(self.plan, "moved", "wrote")
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Move and summarise them as one operation; return its id.
+        """Move and summarise them as one operation and return its id.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
@@ -97,7 +97,7 @@ class CompactProposal:
 
 
 def tier_sizes(memory: MemorySystem) -> dict[str, int]:
-    """How many entries each tier has, from hot to archived."""
+    """Return how many entries each tier has, from hot to archived."""
     sizes = memory.journal.values("tier")
     return {tier: sizes.get(tier, 0) for tier in TIERS}
 
@@ -133,7 +133,7 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
 
 
 def _compact_words(plan: CompactPlan, move: str, write: str) -> str:
-    """Return `Move 827 entries, write 11 summaries`; empty if there is neither."""
+    """Return `Move 827 entries, write 11 summaries`, or an empty text if there is neither."""
     said = [f"{move} {counted(len(plan.moves), JOURNAL.noun)}"] if plan.moves else []
     said += [f"{write} {counted(len(plan.summaries), 'summary')}"] if plan.summaries else []
     return ", ".join(said).capitalize()
@@ -150,7 +150,7 @@ def _tier_figures(plan: CompactPlan, before: Mapping[str, int]) -> tuple[Figure,
 
 
 def compact_headline(plan: CompactPlan) -> str:
-    """What compacting would do; holds nothing that entries hold."""
+    """Return what compacting would do, in a sentence that holds no text of an entry."""
     if plan.is_empty:
         return f"Nothing to forget: {_all_stay(plan.n_total)}"
     moving = f"{len(plan.moves):,} of {counted(plan.n_total, 'entry')} would move ({_share_moving(plan):.1%})"
@@ -167,7 +167,7 @@ def _share_moving(plan: CompactPlan) -> float:
 
 
 def kept_sentences(plan: CompactPlan) -> tuple[tuple[str, int], ...]:
-    """Why entries would stay, and how many for each reason, most first. A reason may name a type: untrusted text."""
+    """Return why entries would stay, and how many for each reason, most first. Untrusted text."""
     return tuple(sorted(plan.kept.items(), key=lambda item: -item[1]))
 
 

@@ -1,4 +1,4 @@
-"""What a person can change of something by hand, as it stands in the boxes of a form."""
+"""The fields that a person can change by hand, as a form holds them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableFields:
-    """What the boxes hold, by the names of the fields that they are of."""
+    """The contents of a form's boxes, by the names of the fields."""
 
     def changes(self, begun: Any) -> dict[str, Any]:
-        """What `edit` takes to make something say this, where the person has changed what they began with.
+        """Return the changes, as `edit` takes them, that a person made to what they began with.
 
         Raises:
             InvalidInput: A text cannot be read as what it stands for.
@@ -19,10 +19,10 @@ class EditableFields:
         return self.differing_by_field(begun)
 
     def differing(self, other: Any) -> dict[str, str]:
-        """What this says where another says something else, by our own words for it."""
+        """Return the texts that differ from another's, by our own words for the fields."""
         return {name.capitalize(): str(value) for name, value in self.differing_by_field(other).items()}
 
     def differing_by_field(self, other: Any) -> dict[str, Any]:
-        """The same as values, by the names of the fields."""
+        """Return the values that differ from another's, by the names of the fields."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(other, name)}

@@ -52,19 +52,19 @@ class Source:
     """A text that a passage may come from."""
 
     name: str
-    """What the text is, in a word of our own: `Task`."""
+    """Our own word for the text: `Task`."""
 
     text: str
     is_part: bool = False
-    """Whether the record holds more before and after it."""
+    """True if the record holds more before and after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """What of a text is shown beside a question; the text is untrusted."""
+    """The part of an untrusted text that is shown beside a question."""
 
     name: str
-    """That of its source."""
+    """The name of its source."""
 
     text: str
     spans: tuple[Span, ...]
@@ -82,7 +82,7 @@ class Passage:
 
 
 def matched_spans(text: str, query: str) -> tuple[Span, ...]:
-    """Which characters of a text's beginning are words of a question; in order, apart from each other."""
+    """Return the spans of a text's beginning that are words of a question, in order and apart from each other."""
     asked = _asked(query)
     if not asked:
         return ()
@@ -90,7 +90,7 @@ def matched_spans(text: str, query: str) -> tuple[Span, ...]:
 
 
 def passage_of(sources: Sequence[Source], query: str) -> Passage:
-    """The passage that holds most of a question's words; the beginning of the first text where none holds any.
+    """Return the passage with the most words of a question, or the beginning of the first text if none has any.
 
     Args:
         sources: At least one; of those that hold equally many, the first counts.
@@ -115,7 +115,7 @@ def _best_passage(source: Source, query: str) -> Passage:
 
 
 def _first_looked_at(text: str, query: str) -> int:
-    """Where to begin to look: at the start, unless nothing stands there of what is asked for, and something later."""
+    """Return where to begin to look: at the start, unless the first term stands only later."""
     asked = _asked(query)
     if len(text) <= LOOKED_AT or not asked or matched_spans(text, query):
         return 0
@@ -126,7 +126,7 @@ def _first_looked_at(text: str, query: str) -> int:
 
 
 def _like(asked: frozenset[str]) -> re.Pattern[str]:
-    """Finds the places that may hold what is asked for: the last letter of a word is not that of its every form."""
+    """Return a pattern for the places that may hold a term. Forms of a word can differ in their last letter."""
     stems = {term[:-1] if len(term) >= LONG_WORD and term.isascii() else term for term in asked}
     return re.compile("|".join(map(re.escape, sorted(stems))), re.IGNORECASE)
 
@@ -136,7 +136,7 @@ def _n_words(passage: Passage) -> int:
 
 
 def _densest(text: str, spans: Sequence[Span]) -> int:
-    """Where the first of the spans stands that has most different words within a passage from it; 0 without spans."""
+    """Return the start of the window that covers the most distinct query words, or 0 without spans."""
     words = [text[start:end].lower() for start, end in spans]
     reach = PASSAGE_CHARACTERS - LEAD_CHARACTERS
     best, most, last = 0, 0, 0
@@ -150,7 +150,7 @@ def _densest(text: str, spans: Sequence[Span]) -> int:
 
 
 def _cut(text: str, place: int) -> Span:
-    """The passage around a place, from where a sentence begins, or a word, to where one ends."""
+    """Return the passage around a place, cut at sentences or at words."""
     if len(text) <= PASSAGE_CHARACTERS:
         return 0, len(text)
     start = 0 if place <= LEAD_CHARACTERS else _begin(text, place - LEAD_CHARACTERS, place)
@@ -159,7 +159,7 @@ def _cut(text: str, place: int) -> Span:
 
 
 def _begin(text: str, earliest: int, latest: int) -> int:
-    """The first place from which a sentence begins, else a word, else the earliest."""
+    """Return the first place where a sentence begins, else a word, else the earliest place."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
     place = ends[0] if ends else text.find(" ", earliest, latest)
     while 0 <= place < latest and text[place].isspace():
@@ -168,20 +168,20 @@ def _begin(text: str, earliest: int, latest: int) -> int:
 
 
 def _end(text: str, earliest: int, latest: int) -> int:
-    """The last place at which a sentence ends, else a word, else the latest."""
+    """Return the last place where a sentence ends, else a word, else the latest place."""
     ends = [match.end() for match in _SENTENCE_END.finditer(text, earliest, latest)]
     place = ends[-1] if ends else text.rfind(" ", earliest, latest)
     return latest if place <= earliest else place
 
 
 def _asked(query: str) -> frozenset[str]:
-    """What a question asks for, without what tells nothing unless it asks for nothing else."""
+    """Return the terms of a question, without words that tell nothing unless there are no others."""
     terms = frozenset(_folded(term.text) for term in query_terms(query) if " " not in term.text)
     return terms - TELL_NOTHING or terms
 
 
 def _in_token(token: re.Match[str], asked: frozenset[str]) -> Iterator[Span]:
-    """What of one word or identifier is asked for."""
+    """Return the terms of one word or identifier."""
     start, text = token.start(), token[0]
     words = [word.span() for word in _WORD.finditer(text)]
     if not text.isascii() and any(map(_is_cjk, text)):
@@ -194,7 +194,7 @@ def _in_token(token: re.Match[str], asked: frozenset[str]) -> Iterator[Span]:
 
 
 def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
-    """What is asked for of a run in which CJK and others may follow each other without a space."""
+    """Return the terms of a run in which CJK and other characters may follow each other without a space."""
     if all(term.isascii() for term in asked) and not any(letter.isascii() for letter in text):
         return
     in_run = _in_characters if _MARKS.search(text) or not unicodedata.is_normalized("NFKC", text) else _in_letters
@@ -202,7 +202,7 @@ def _in_mixed(text: str, start: int, asked: frozenset[str]) -> Iterator[Span]:
 
 
 def _in_letters(text: str, asked: frozenset[str]) -> Iterator[Span]:
-    """`_in_characters` of a text that no normalisation changes: what is asked for in CJK stands in it as it is.
+    """Return `_in_characters` for a text that no normalisation changes, so that CJK terms stand in it as they are.
 
     A long text has as many pairs as characters, hardly any of them twice, and `_terms` takes 20 µs for each.
     """
@@ -226,32 +226,32 @@ def _in_characters(text: str, asked: frozenset[str]) -> Iterator[Span]:
 
 @lru_cache(maxsize=2**6)
 def _in_cjk(asked: frozenset[str]) -> re.Pattern[str]:
-    """Finds what is asked for in CJK, pairs before characters alone, also where one ends within another."""
+    """Return a pattern for CJK terms, pairs before single characters, that also finds terms which overlap."""
     terms = sorted((term for term in asked if CJK_RUN.fullmatch(term) and len(term) <= 2), key=len, reverse=True)
     return re.compile(f"(?=({'|'.join(terms)}))" if terms else "(?!)()")
 
 
 @lru_cache(maxsize=2**14)
 def _terms(text: str) -> frozenset[str]:
-    """What the store finds a word by."""
+    """Return the terms by which the store finds a word."""
     return frozenset(_folded(term.text) for term in query_terms(text) if " " not in term.text)
 
 
 @lru_cache(maxsize=2**16)
 def _is_cjk(character: str) -> bool:
-    """Whether the store parts a run of such characters: it takes one of them alone for a word's beginning."""
+    """Return whether the store splits a run of such characters, taking each for the beginning of a word."""
     return not character.isascii() and any(term.is_prefix for term in query_terms(character))
 
 
 def _folded(text: str) -> str:
-    """A term without case and accents, as the store's tokenizer takes it."""
+    """Return a term without case and accents, as the store's tokenizer takes it."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text.lower())))
 
 
 def _united(spans: Iterable[Span]) -> Iterator[Span]:
-    """Spans in order, those that touch each other as one."""
+    """Return the spans in order, with those that touch joined."""
     held: Span | None = None
     for start, end in sorted(spans):
         if held and start <= held[1]:

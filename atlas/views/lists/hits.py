@@ -31,7 +31,7 @@ SIGNAL_COLOURS = {
     "importance": PALETTE[5],
     "pin": PALETTE[6],
 }
-"""By name, so that a signal has one colour on every card; others are grey."""
+"""Colours by a signal's name, the same on every card. Others are grey."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +40,10 @@ class Segment:
 
     name: str
     value: float
-    """What it adds to the rank value; meaning may take away from it."""
+    """The amount that it adds to the rank value. Meaning may take away from it."""
 
     start: float
-    """Where it begins, as a share of the bar, in [0, 1]; so the next."""
+    """The place where it begins, as a share of the bar in [0, 1]. So is the width."""
 
     width: float
     colour: str
@@ -73,25 +73,25 @@ class HitCard:
 
     id: str
     title: str
-    """On one line; empty where the passage begins with it."""
+    """On one line, or empty if the passage begins with it."""
 
     outcome: str
-    """With its sign: `✓ succeeded`; that of the best where the hit stands for several."""
+    """With its sign: `✓ succeeded`. That of the best attempt if the hit stands for several."""
 
     attempts: str
-    """`×4: 3 succeeded, 1 failed`; empty where it stands for one."""
+    """`×4: 3 succeeded, 1 failed`, or empty if it stands for one."""
 
     relevance: float | None
-    """In [0, 1]; None where the search ranked by something else."""
+    """In [0, 1], or None if the search ranked by something else."""
 
     passage: Passage
     bar: Bar | None
-    """None where the search gave no signals; so the sentence is empty."""
+    """None if the search gave no signals. Then the sentence is empty."""
 
     sentence: str
 
     def as_json(self) -> dict[str, Any]:
-        """As the browser takes it. The passage goes in pieces, for Python and JavaScript count characters otherwise."""
+        """Return the card for the browser. Its passage is in pieces: JavaScript counts characters differently."""
         return {
             "title": self.title,
             "outcome": self.outcome,
@@ -116,7 +116,7 @@ def hit_card(
     query: str,
     weights: RankingWeights = RankingWeights(),
 ) -> HitCard:
-    """The card of a record that a search found.
+    """Return the card of a record that a search found.
 
     Args:
         hit: None for a search that ranks by words alone.
@@ -141,7 +141,7 @@ def hit_card(
 
 
 def bar_of(signals: Mapping[str, float], most: float) -> Bar:
-    """Signals side by side, in their order.
+    """Return signals side by side, in their order.
 
     Args:
         most: The value that a bar without anything below zero is as long as, so that bars can be compared.
@@ -160,17 +160,17 @@ def bar_of(signals: Mapping[str, float], most: float) -> Bar:
 
 
 def card_script() -> str:
-    """What draws a card, as the module of a Streamlit component."""
+    """Return the script that draws a card, as the module of a Streamlit component."""
     return asset("hit.js")
 
 
 def card_stylesheet() -> str:
-    """Its styles; they follow the page's theme."""
+    """Return the stylesheet of a card, which follows the page's theme."""
     return asset("hit.css")
 
 
 def _title(title: str, passage: Passage) -> str:
-    """The title, unless the passage says it anyway."""
+    """Return the title, or an empty text if the passage says it anyway."""
     line = " ".join(title[: 4 * TITLE_CHARACTERS].split())
     begins_with_it = not passage.is_cut_before and " ".join(passage.text.split())[:60] == line[:60]
     if begins_with_it:

@@ -1,4 +1,4 @@
-"""What the lists of all kinds of memories have in common: a question, a page of rows, and how many there are."""
+"""Lists of all kinds of memories: a question, a page of rows, and how many there are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from atlas.core.hits import Hit, Retrieval
+from atlas.core.operations import Marks
 from atlas.memory.base.memory import Memory
 from atlas.memory.base.ranking import explain
 from atlas.views.shared.wording import counted
 
+NEWEST = "Newest first"
+"""The order that lists can have in common."""
+
 PAGE_ROWS = 25
 
 SEARCH_ROWS = 200
-"""The best hits of a search; what ranks lower no longer answers the question."""
+"""Hits of a search that are shown. Lower ones no longer answer the question."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,36 +27,36 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What a person asked a list for."""
+    """A person's question to a list."""
 
     text: str = ""
     with_irrelevant: bool = False
-    """Whether a search also lists what has nothing to do with the question."""
+    """True if a search also lists records that have nothing to do with the question."""
 
     @property
     def is_search(self) -> bool:
-        """Whether there is a question."""
+        """True if there is a question."""
         return bool(self.text.strip())
 
     @property
     def is_by_words(self) -> bool:
-        """Whether only words count, so that no model is asked what it means."""
+        """True if only words count, so that no text is embedded."""
         return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One line of a list; what comes from the store is untrusted text."""
+    """One line of a list. Texts from the store are untrusted."""
 
     id: str
     marks: str = ""
     """`pinned, buried`, and the tags."""
 
     relevance: float | None = None
-    """How much it has to do with the question, in [0, 1]; None in a list that is not ranked by best match."""
+    """Relevance to the question, in [0, 1], or None in a list that is not ranked by best match."""
 
     why: str = ""
-    """Why it stands where it does, in one sentence; holds nothing that memories hold."""
+    """The reason for its place, in one sentence that holds no text of a memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +68,21 @@ class Listing(Generic[R]):
     """Of all pages."""
 
     caption: str
-    """How many there are, and of how many; holds nothing that memories hold."""
+    """How many there are, and of how many. It holds no text of a memory."""
 
 
 def n_pages(n_rows: int) -> int:
-    """How many pages rows take; at least one."""
+    """Return how many pages the rows take, at least one."""
     return max(1, math.ceil(n_rows / PAGE_ROWS))
 
 
 def page_start(page: int, n_rows: int) -> int:
-    """How many rows stand before a page, or before the nearest that there is, for an address may name any."""
+    """Return how many rows stand before a page, or before the nearest one if there is no such page."""
     return (min(max(page, 1), n_pages(n_rows)) - 1) * PAGE_ROWS
 
 
 def on_page(items: Sequence[T], page: int) -> Sequence[T]:
-    """Those of one page; the first is 1."""
+    """Return the items of one page, counted from 1."""
     return items[page_start(page, len(items)) :][:PAGE_ROWS]
 
 
@@ -90,7 +94,7 @@ def best_matches(
     with_irrelevant: bool,
     distinct: bool = False,
 ) -> Retrieval[T]:
-    """What answers a question, best first, at most `SEARCH_ROWS`; looking counts as no retrieval."""
+    """Return the answers to a question, best first, at most `SEARCH_ROWS`. Looking counts as no retrieval."""
     return records.retrieve(
         text,
         SEARCH_ROWS,
@@ -103,11 +107,17 @@ def best_matches(
 
 
 def explained(hits: Iterable[Hit[T]]) -> list[tuple[T, float, str]]:
-    """What was found, how much each has to do with the question, and why it stands where it does."""
+    """Return the records that were found, each with its relevance and why it stands where it does."""
     return [(hit.item, hit.relevance, explain(hit)) for hit in hits]
 
 
+def marks_text(marks: Marks) -> str:
+    """Return `pinned, buried` and the tags, as one line."""
+    said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
+    return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
+
+
 def listed_caption(n: int, n_all: int, noun: str, *, is_narrow: bool) -> str:
-    """`3 of 36 strategies`; `36 strategies` where none is left out."""
+    """Return `3 of 36 strategies`, or `36 strategies` if none is left out."""
     total = counted(n_all, noun)
     return f"{n:,} of {total}" if is_narrow else total

@@ -12,7 +12,7 @@ from atlas.core.statistics import growth
 from atlas.importers.sample import load_sample, n_sample, remove_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import OperationRow, operation_rows
-from atlas.views.shared.plans import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted, import_command
 from atlas.views.strategies.overview import StrategyOverview, strategy_overview

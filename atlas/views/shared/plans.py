@@ -34,7 +34,7 @@ class Plan(Protocol):
         """The sentence that says it was done: `Pruned 9 experiences`."""
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Apply exactly this as one operation; return its id, or None if there is nothing left to do.
+        """Apply exactly this as one operation and return its id, or None if there is nothing left to do.
 
         Raises:
             PlanOutdated: The store has changed since; nothing was done.
@@ -49,15 +49,6 @@ class PlanRequest(Protocol[P_co]):
 
     def propose(self, memory: MemorySystem) -> P_co:
         """Return what it would do to the store as it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """An operation that was done, for the person who asked for it."""
-
-    operation_id: str
-    sentence: str
-    """Our own words: `Loaded 300 experiences of sample data`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,19 +95,19 @@ class PlanView:
 
     headline: str
     button: str
-    """The words on the button that applies it: `Prune 9 experiences`; empty if there is nothing to apply."""
+    """The words on the button that applies it: `Prune 9 experiences`. Empty if there is nothing to apply."""
 
     notes: tuple[str, ...] = ()
     """Sentences on what it could not judge or find."""
 
     rows: tuple[PlanRow, ...] = ()
-    """In pruning, those that go come first; in merging, each kept one before those that it replaces."""
+    """The records it is about. In merging, each kept one stands before those that it replaces."""
 
     subject: str = ""
     """The heading over the titles of the rows."""
 
     caption: str = ""
-    """The caption of the table of all rows; empty for one table of what goes and one of what is saved."""
+    """The caption of the table of all rows. Without one, what goes and what is saved have a table each."""
 
     figures: tuple[Figure, ...] = ()
     choice: Choice | None = None
@@ -127,16 +118,16 @@ class PlanView:
     """Records that it removes or moves: the count that a person types."""
 
     share: float = 0.0
-    """Those records' share of the memory, in [0, 1]."""
+    """The share of the memory that these records are, in [0, 1]."""
 
     @property
     def is_large(self) -> bool:
-        """Whether so much would go that a person should type the count."""
+        """True if so much would go that a person should type the count."""
         return self.share > TYPED_SHARE
 
 
 def merge_words(noun: str, n_merged: int, n_kept: int, *, is_done: bool = False) -> str:
-    """Return `Merge 3 concepts into 1`, or `Merged 3 concepts into 1` when it is done; empty if there is none."""
+    """Return `Merge 3 concepts into 1`, or `Merged …` when it is done, or an empty text if there is none."""
     verb = "Merged" if is_done else "Merge"
     return f"{verb} {counted(n_merged, noun)} into {n_kept:,}" if n_merged else ""
 
@@ -193,5 +184,5 @@ def deleting_view(
 
 
 def gone_notes(n_gone: int) -> tuple[str, ...]:
-    """Return the note that some of the chosen records are gone; none if all are there."""
+    """Return the note that some of the chosen records are gone, or none if all are there."""
     return (f"{n_gone:,} of those chosen {'is' if n_gone == 1 else 'are'} not there any more.",) if n_gone else ()

@@ -34,7 +34,7 @@ class MergeProposal:
         return merge_words(self.kind.noun, self.plan.n_removed + n_kept, n_kept, is_done=True)
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Merge them as one operation; return its id.
+        """Merge them as one operation and return its id.
 
         Raises:
             PlanOutdated: One of them has changed since; nothing was done.
@@ -60,7 +60,7 @@ class DeleteProposal:
         return f"Deleted {counted(len(self.going), self.kind.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Delete them as one operation; return its id.
+        """Delete them as one operation and return its id.
 
         Raises:
             PlanOutdated: What the plan showed has changed since; nothing was done.
@@ -77,7 +77,7 @@ class DeleteProposal:
 def propose_merge(
     memory: MemorySystem, kind: Kind, ids: Sequence[str], view_of: Callable[[Any, int], PlanView]
 ) -> MergeProposal:
-    """Return the plan that makes one record of these; those that are gone meanwhile are left out.
+    """Return the plan that makes one record of these, without those that are gone meanwhile.
 
     Args:
         view_of: Shows a plan of the kind, given it and how many of those chosen are gone.

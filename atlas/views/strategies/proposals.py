@@ -21,7 +21,7 @@ class StrategyMergeRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> MergeProposal:
-        """Return what merging them would do now; strategies that are gone meanwhile are left out.
+        """Return what merging them would do now, without strategies that are gone meanwhile.
 
         Raises:
             InvalidInput: Fewer than two are left.
@@ -36,7 +36,7 @@ class StrategyDeleteRequest:
     ids: tuple[str, ...]
 
     def propose(self, memory: MemorySystem) -> DeleteProposal:
-        """Return what deleting them would do now; strategies that are gone meanwhile are left out."""
+        """Return what deleting them would do now, without strategies that are gone meanwhile."""
         going = memory.strategies.get_many(self.ids)
         n_total = memory.strategies.count()
         rows = [PlanRow(id=one.id, title=one.title, goes=True, why=_tries(one)) for one in going]
@@ -51,7 +51,7 @@ class RetirePlan:
 
     ids: tuple[str, ...]
     is_back: bool = False
-    """Whether they are retired now and would be brought back."""
+    """True if they are retired now and would be brought back."""
 
     going: tuple[str, ...] = ()
 
@@ -71,7 +71,7 @@ class RetirePlan:
         return f"{'Brought back' if self.is_back else 'Retired'} {counted(len(self.ids), STRATEGY.noun)}"
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Retire them or bring them back as one operation; return its id, or None if nothing changed."""
+        """Retire them or bring them back as one operation and return its id, or None if nothing changed."""
         scoped = memory.strategies.within("mark", "brought back" if self.is_back else "retired")
         change = scoped.unretire if self.is_back else scoped.retire
         return scoped.operation_id if change(self.ids) else None

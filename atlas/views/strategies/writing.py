@@ -9,14 +9,15 @@ from atlas.memory.strategies.induction import TemplateStrategyAbstractor
 from atlas.memory.strategies.sources import unwritten_successes
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.shared.plans import Done, PlanView
+from atlas.views.shared.done import Done
+from atlas.views.shared.plans import PlanView
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy
 
 MOST_ATTEMPTS = 1_000
-"""Attempts that are looked at in one go; the next go takes up the rest."""
+"""Attempts that are looked at in one go. The next go takes up the rest."""
 
 MOST_ASKED = 20
 """The same where a language model is asked about each, which takes seconds and money."""
@@ -26,7 +27,7 @@ BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the languag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRow:
-    """A strategy as it would be written, or be there with more sources; all texts are untrusted."""
+    """A strategy as it would be written, or be there with more sources. All texts are untrusted."""
 
     title: str
     suggestion: str
@@ -40,7 +41,7 @@ class WriteRequest:
     """A person's wish for strategies from the successful attempts that no strategy comes from yet."""
 
     by_model: bool = False
-    """Whether a language model is asked about each attempt, if the bank has one."""
+    """True if a language model is asked about each attempt, if the bank has one."""
 
     def propose(self, memory: MemorySystem) -> WriteProposal:
         """Return what would be written now."""
@@ -65,7 +66,7 @@ class WriteProposal:
         return sentence
 
     def apply(self, memory: MemorySystem) -> str | None:
-        """Write them as one operation; return its id.
+        """Write them as one operation and return its id.
 
         Raises:
             PlanOutdated: Strategies came, went or changed since; nothing was done.
@@ -76,7 +77,7 @@ class WriteProposal:
 
 
 def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
-    """Return what the successful attempts would become that no strategy comes from yet; nothing is touched.
+    """Return what successful attempts without a strategy would become. Nothing is touched.
 
     Args:
         by_model: Whether the bank's own abstractor is asked about each, if it asks a language model.
@@ -92,7 +93,7 @@ def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WritePro
 
 
 def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, Done]:
-    """Add the strategy that a person typed; return its id, and the operation.
+    """Add the strategy that a person typed, and return its id and the operation.
 
     Raises:
         InvalidInput: It cannot be kept, or the bank says it already; the message says what to mend.
@@ -111,7 +112,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
 
 
 def has_model(memory: MemorySystem) -> bool:
-    """Whether the bank's own abstractor is another one than the pattern's: one that asks a language model."""
+    """Return whether the bank's own abstractor asks a language model."""
     return not isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
 
 

@@ -16,7 +16,7 @@ _COMPOSITION = "compose_composition"
 
 
 def compose(memory: MemorySystem, ids: Sequence[str]) -> None:
-    """Compose these, and show in a dialog what comes of it; for a button's callback."""
+    """Compose these and show the result in a dialog. For a button's callback."""
     with announcing_problems(), st.spinner("Composing, and running the examples …"):
         st.session_state[_COMPOSITION] = composed(memory, ids)
 
@@ -27,7 +27,7 @@ def close_composition() -> None:
 
 
 def draw_composition(memory: MemorySystem) -> None:
-    """What was composed, if anything was."""
+    """Draw the composition, if there is one."""
     if _COMPOSITION in st.session_state:
         st.dialog("Compose", width="large", on_dismiss=close_composition)(_draw)(memory)
 

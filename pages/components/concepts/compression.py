@@ -52,7 +52,7 @@ COLUMNS = {
 
 
 def draw_compression(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """What can be compressed, the button that does it, and what came of it last."""
+    """Draw what can be compressed, the button that does it, and the last result."""
     ahead = _compressible(store_state(memory), digest(scope), _memory=memory, _scope=scope)
     st.text(ahead.sentence)
     if not draw_job(memory, LiveCompression, "Compressing", key="compress"):
@@ -88,7 +88,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
 
 
 def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[str, Any]) -> None:
-    """What was found, in figures and in code, and the choice of what to add."""
+    """Draw the functions that were found, in figures and in code, and the choice of those to add."""
     st.markdown(f"**{headline(found)}**")
     st.caption(made_caption(found))
     for note in notes(found):
@@ -104,7 +104,7 @@ def _draw_found(memory: MemorySystem, found: FoundCompression, scope: Mapping[st
 
 
 def _draw_table(rows: Sequence[FoundRow], found: FoundCompression) -> FoundRow:
-    """The functions in a table; the one that is ticked, at first the first."""
+    """Draw the functions in a table, and return the one that is ticked, at first the first."""
     table = st.dataframe(
         [asdict(row) for row in rows],
         column_config=COLUMNS,
@@ -150,7 +150,7 @@ def _draw_choice(memory: MemorySystem, found: FoundCompression, rows: Sequence[F
 
 
 def _draw_function(function: FoundFunction, row: FoundRow) -> None:
-    """The function that is ticked, and the programs that it came from, before and after."""
+    """Draw the function that is ticked, and the programs that it came from, before and after."""
     with st.container(border=True):
         draw_prose(function.description, key=f"compress_description_{row.id}")
         draw_code(function.code, key=f"compress_code_{row.id}")

@@ -1,4 +1,4 @@
-"""Examples of a concept: the call and its result, grids in colour; and running those of a primitive."""
+"""Examples of a concept: calls with their results, grids in colour, and a button that runs those of a primitive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RAN = "examples_ran"
 
 
 def draw_example(example: Example, *, key: str) -> None:
-    """A call, and what it gives."""
+    """Draw a call and its result."""
     draw_code(example.call, key=f"{key}_call")
     if example.given or example.made:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -29,7 +29,7 @@ def draw_example(example: Example, *, key: str) -> None:
 
 
 def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, ...]:
-    """For a primitive, the button that runs its examples; what came of each, where they were run."""
+    """Draw the button that runs a primitive's examples, and return their results if they were run."""
     if not detail.is_primitive or not detail.examples:
         return ()
     st.button("Run its examples", key=f"concept_run_{detail.id}", icon=":material/play_arrow:", on_click=_run,
@@ -42,7 +42,7 @@ def draw_run(memory: MemorySystem, detail: ConceptDetail) -> tuple[RanExample, .
 
 
 def draw_ran(ran: RanExample, *, key: str) -> None:
-    """What came of running an example; the result itself where it is another one."""
+    """Draw the outcome of running an example, with the result if it is another one."""
     if ran.has_passed:
         st.badge("It gave this", icon=":material/check:", color="green")
         return

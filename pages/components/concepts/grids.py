@@ -8,12 +8,12 @@ from atlas.views.concepts.grids import Grid
 
 
 def draw_grid(grid: Grid) -> None:
-    """A grid, and its size below it."""
+    """Draw a grid, and its size below it."""
     with st.container(width="content", gap="xsmall"):
         st.image(grid.svg(), width=grid.pixels)
         st.caption(grid.size)
 
 
 def draw_arrow() -> None:
-    """What stands between what is given and what is made of it."""
+    """Draw the arrow between an input and its output."""
     st.markdown(":material/arrow_forward:")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.concepts.list import (
-    NEWEST,
     ORDERS,
     ConceptOptions,
     ConceptQuery,
@@ -18,25 +18,33 @@ from atlas.views.concepts.list import (
     search_concepts,
 )
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
+from atlas.views.lists.listing import NEWEST
+from atlas.views.shared.done import Done
 from atlas.views.shared.kinds import CONCEPT
-from atlas.views.shared.plans import Done
 from atlas.views.shared.state import StoreState, store_state, uses_seen
 from atlas.views.shared.wording import counted, import_command
+from pages.components.concepts.columns import BESIDE, FOUND, LISTED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
-from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.lists.listing import Lister, draw_trash_link, find
+from pages.components.lists.listing import draw_list as draw_rows
 from pages.components.shared.scope import URL
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
-LISTED = ("name", "description", "source", "language", "n_uses", "succeeded", "marks", "created_at")
-FOUND = ("name", "relevance", "description", "why", "source", "language", "n_uses", "succeeded", "marks")
-BESIDE = ("name", "relevance", "description", "source", "n_uses", "succeeded", "marks")
-
-LISTER = Lister(kind=CONCEPT, search=search_concepts, found=found_concepts, listed=listed_concepts)
+LISTER = Lister(
+    kind=CONCEPT,
+    search=search_concepts,
+    found=found_concepts,
+    listed=listed_concepts,
+    listed_columns=LISTED,
+    found_columns=FOUND,
+    beside_columns=BESIDE,
+    state=partial(uses_seen, kind=CONCEPT),
+)
 
 
 def ask(memory: MemorySystem) -> ConceptQuery:
-    """The boxes above the list. Another question begins it at the first page."""
+    """Draw the boxes above the list and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("concepts", "What should it do?", width=250)
@@ -59,21 +67,18 @@ def ask(memory: MemorySystem) -> ConceptQuery:
 
 
 def draw_list(memory: MemorySystem, query: ConceptQuery, is_beside: bool) -> None:
-    """The concepts that are asked for, a page at a time.
+    """Draw the concepts that are asked for, a page at a time.
 
     Args:
         is_beside: Whether a concept is open beside them, so that there is less room.
     """
-    store, uses = store_state(memory), uses_seen(memory, CONCEPT)
-    state, columns = (store, uses), BESIDE if is_beside else FOUND if query.is_search else LISTED
-    draw_pages(LISTER, memory, query, find(LISTER, memory, query, state), state,
-               lambda rows: draw_table(CONCEPT, rows, columns, (query, uses), store))  # fmt: skip
+    draw_rows(LISTER, memory, find(LISTER, memory, query), is_beside=is_beside)
     if not is_beside:
         draw_loaders(memory)
 
 
 def draw_empty(memory: MemorySystem) -> None:
-    """A library without concepts: how to fill it."""
+    """Draw how to fill a library without concepts."""
     st.info("There is no concept yet.", icon=":material/inbox:")
     if loader_names() and not memory.storage.read_only:
         st.text("Begin with the primitives of a domain: functions that run, with examples.")
@@ -84,7 +89,7 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_loaders(memory: MemorySystem) -> None:
-    """For each library of primitives that is installed, a button for what is missing of it, and for what came newer."""
+    """Draw a button for the missing primitives of each installed library, and one for those that are newer there."""
     is_off = memory.storage.read_only
     hint = READ_ONLY if is_off else "It can be undone."
     with st.container(horizontal=True):
@@ -112,7 +117,7 @@ def _load(memory: MemorySystem, name: str, act: Callable[[MemorySystem, str], Do
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _offered(state: StoreState, *, _memory: MemorySystem) -> list[tuple[str, int, int]]:
-    """Of each library of primitives its name, how many of it are missing, and how many came newer."""
+    """Return each library of primitives with how many of it are missing here, and how many are newer there."""
     return [(name, n_missing(_memory, name), n_updates(_memory, name)) for name in loader_names()]
 
 

@@ -1,4 +1,4 @@
-"""What of the memory could be curated, worked out once for each state of the store and for each day."""
+"""The health of the memory, worked out once for each state of the store and each day."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.components.shared.memory_map import page_map
 
 
 def page_health(memory: MemorySystem) -> Health:
-    """The figures as the store is now."""
+    """Return the figures as the store is now."""
     now, state, shown = datetime.now(UTC), store_state(memory), page_map(memory)
     drawn = map_fingerprint(shown) if shown is not None else ""
     return _health(state, f"{now:%Y-%m-%d}", drawn, _memory=memory, _map=shown, _now=now)

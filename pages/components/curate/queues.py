@@ -1,4 +1,4 @@
-"""What Curate's queues show, and what can be done with each."""
+"""The queues of Curate, and what can be done with each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from atlas.views.shared.scope import Scope
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
+from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
@@ -29,10 +30,8 @@ from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
 from pages.components.shared.undo_toast import say_problem
 
-COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")
-
 ROWS = "rows on Curate"
-"""What the tray calls a selection of rows that were ticked here."""
+"""The tray's words for a selection of rows that were ticked here."""
 
 MEMBERS = {
     "outcome": st.column_config.TextColumn("Outcome", width=110),
@@ -42,7 +41,7 @@ MEMBERS = {
 
 
 def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[tuple[str, ...]]) -> None:
-    """Groups of near-duplicates, each with its members, and merging one or all of them."""
+    """Draw groups of near-duplicates, each with its members, and the buttons that merge one or all of them."""
     _draw_search(memory, found)
     if not groups:
         if found.is_known:
@@ -74,7 +73,7 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
 
 
 def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
-    """How far the search for near-duplicates is, and looking anew where the memory has changed since."""
+    """Draw how far the search for near-duplicates is, and a button to search again if the memory has changed since."""
     if found.is_running:
         _draw_progress(memory)
     if found.problem:
@@ -90,7 +89,7 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
 
 @st.fragment(run_every=1)
 def _draw_progress(memory: MemorySystem) -> None:
-    """How far it is; the page is drawn anew when it is done. The person may leave meanwhile."""
+    """Draw how far it is. The page is drawn again when it is done, and the person may leave meanwhile."""
     status = live_duplicates(memory).known().status
     if status is None or status.state not in ("queued", "running"):
         st.rerun()
@@ -136,7 +135,7 @@ def _draw_group(memory: MemorySystem, line: GroupLine, number: int) -> None:
 
 
 def draw_domains(memory: MemorySystem, found: Health) -> None:
-    """Every domain, worst first; one that is chosen can be selected, or looked at on the map."""
+    """Draw every domain, worst first. A chosen one can be selected, or looked at on the map."""
     if not found.domains:
         st.info("Domains emerge on the map. There is none yet.", icon=":material/scatter_plot:")
         st.page_link("pages/map.py", label="Open the map")
@@ -165,7 +164,7 @@ def draw_domains(memory: MemorySystem, found: Health) -> None:
 
 
 def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
-    """What can be done with the domain that is ticked."""
+    """Draw what can be done with the domain that is ticked."""
     memory_map = page_map(memory)
     members = list(memory_map.members(number)) if memory_map is not None and number is not None else []
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -190,14 +189,14 @@ def _draw_domain_acts(memory: MemorySystem, number: int | None) -> None:
 
 
 def ids_in_scope(memory: MemorySystem, scope: Mapping[str, Any]) -> frozenset[str] | None:
-    """What may be looked through; None is everything."""
+    """Return the ids in scope. None is everything."""
     if not scope:
         return None
     return _inside(store_state(memory), digest(scope), _memory=memory, _scope=scope)
 
 
 def page_queues(memory: MemorySystem, found: Health, scope: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """What each queue of single experiences holds; worked out once for each state of the store and for each scope."""
+    """Return the ids in each queue of single experiences, worked out once for each state and scope."""
     inside, days = ids_in_scope(memory, scope), hash((found.never, found.stale))
     return _queues(store_state(memory), digest(scope), days, _memory=memory, _found=found, _inside=inside)
 
@@ -221,7 +220,7 @@ def _queues(
 
 
 def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
-    """A queue of single experiences, longest kept first, and what can be done with all of them."""
+    """Draw a queue of single experiences, longest kept first, and what can be done with all of them."""
     if not ids:
         st.info("There is none here.", icon=":material/check:")
         return
@@ -230,11 +229,11 @@ def draw_queue(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
     page = st.pagination(pages, key=f"curate_page_{queue}") if pages > 1 else 1
     rows = placed_and_marked(memory, queue_page(memory, ids, min(page, pages)), page_map(memory))
     key = f"curate_table_{queue}_{page}_{revision}_{abs(hash(tuple(row.id for row in rows)))}"
-    selectable_table(rows, columns=COLUMNS, key=key, origin=ROWS, revision=revision)
+    selectable_table(rows, columns=QUEUED, key=key, origin=ROWS, revision=revision)
 
 
 def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> None:
-    """Buttons that do what they say with what is shown, whatever comes into the queue meanwhile."""
+    """Draw buttons that act on the records that are shown, whatever comes into the queue meanwhile."""
     n_found = len(ids)
     is_off, why = memory.storage.read_only, _why_not(memory)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -268,7 +267,7 @@ def _draw_queue_acts(memory: MemorySystem, queue: str, ids: tuple[str, ...]) -> 
 
 
 def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """The form of criteria, of which those that are filled in are used."""
+    """Draw the form of criteria, of which those that are filled in are used."""
     if scope:
         st.caption(f"Only the {counted(n_experiences(memory, scope), 'experience')} in scope may go.")
     with st.form("curate_rule", width=640):
@@ -291,7 +290,7 @@ def draw_criteria(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 
 
 def _draw_limits() -> None:
-    """The criteria that are numbers."""
+    """Draw the boxes of the criteria that are numbers."""
     first, second = st.columns(2)
     first.number_input(
         "Lowest success rate to keep, in %",

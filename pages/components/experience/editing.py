@@ -1,4 +1,4 @@
-"""What a person can change of one experience: its task's text, its outcome and its feedback."""
+"""The form that edits an experience: its task's text, its outcome and its feedback."""
 
 from __future__ import annotations
 

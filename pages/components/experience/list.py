@@ -1,32 +1,91 @@
-"""How the list of experiences is read, and why one of them is in it."""
+"""The list of experiences: what is in scope, sorted and paged, and beside it the one that is open."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience.finding import Found, experience_card, found_page, search
-from atlas.views.experience.list import Query, listed_page
+from atlas.views.experience.finding import Found, experience_card, found_page, ids_found, search
+from atlas.views.experience.list import ORDERS, ExperienceRow, Query, listed_page, placed_and_marked
 from atlas.views.lists.hits import HitCard
 from atlas.views.shared.kinds import EXPERIENCE
-from atlas.views.shared.state import StoreState
+from atlas.views.shared.scope import BEST_MATCH
+from pages.components.experience.columns import BESIDE, FOUND, LISTED
+from pages.components.experience.panel import experience_panel
+from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
 from pages.components.lists.hits import hit_card
-from pages.components.lists.listing import Lister, cards_of
+from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, find
+from pages.components.lists.record_table import opened_id
+from pages.components.shared.memory_map import page_map
+from pages.components.shared.narrowing import current_scope
+from pages.components.shared.scope import URL, current_where, draw_awaited
 
 
 def _card(memory: MemorySystem, query: Query, found: Found, experience_id: str) -> HitCard | None:
     return experience_card(memory, query.scope.text, found.hits.get(experience_id), experience_id)
 
 
-LISTER = Lister(kind=EXPERIENCE, search=search, found=found_page, listed=listed_page, card=_card)
+def _placed(memory: MemorySystem, rows: Sequence[ExperienceRow]) -> Sequence[ExperienceRow]:
+    return placed_and_marked(memory, rows, page_map(memory))
 
 
-def draw_why(memory: MemorySystem, query: Query, found: Found | None, state: StoreState, opened: str) -> None:
-    """Why what is open was found, where there is a question."""
+LISTER = Lister(
+    kind=EXPERIENCE,
+    search=search,
+    found=found_page,
+    listed=listed_page,
+    listed_columns=LISTED,
+    found_columns=FOUND,
+    beside_columns=BESIDE,
+    card=_card,
+    all_ids=ids_found,
+    finish=_placed,
+)
+
+
+def draw_experiences(memory: MemorySystem) -> None:
+    """Draw the experiences in scope, and beside them the one that is open."""
+    opened = opened_id()
+    beside, panel = st.columns([3, 4], gap="medium") if opened else (st.container(), None)
+    with beside:
+        bar = st.container(horizontal=True, vertical_alignment="center")
+        with bar:
+            query = _ask(memory)
+        answer = find(LISTER, memory, query)
+        if not draw_awaited(memory):
+            draw_list(LISTER, memory, answer, is_beside=bool(opened), bar=bar)
+    if opened and panel is not None:
+        with panel:
+            experience_panel(memory, opened, partial(_draw_why, memory, answer, opened))
+
+
+def _ask(memory: MemorySystem) -> Query:
+    """Return the scope and the order. Another question begins its list at the first page."""
+    scope = current_scope()
+    order = st.selectbox(
+        "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    is_ranked = scope.is_search and scope.by == BEST_MATCH
+    with_irrelevant = is_ranked and draw_irrelevant("experiences")
+    distinct = is_ranked and st.toggle(
+        "One per task", key="experiences_distinct", help="Show attempts at one task that are alike as one, the best",
+        bind=URL,
+    )  # fmt: skip
+    turn_to_first_page((scope, order, with_irrelevant, distinct), "experiences")
+    where = current_where(memory)
+    return Query(scope=scope, where=where, order=order, with_irrelevant=with_irrelevant, distinct=distinct)
+
+
+def _draw_why(memory: MemorySystem, answer: Answer[Query, Found], opened: str) -> None:
+    """Draw why the open experience was found, if there is a question."""
+    found = answer.found
     if found is None:
         return
     st.caption("Why it is here" if opened in found else "Not among what this search lists.")
-    for card in cards_of(LISTER, memory, query, found, [opened] if opened in found else [], state):
-        hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # what it is called stands right below
+    for card in cards_of(LISTER, memory, answer, [opened] if opened in found else []):
+        hit_card(replace(card, title=""), key=f"experience_why_{card.id}")  # the title stands right below

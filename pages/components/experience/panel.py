@@ -7,79 +7,71 @@ from collections.abc import Callable
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.experience.experience import ExperienceDetail, Fact, Part, experience_detail
+from atlas.views.experience.experience import ExperienceDetail, experience_detail
 from atlas.views.experience.list import similar_rows
 from atlas.views.journal.promotion import made_of
+from atlas.views.lists.facts import Part
 from atlas.views.shared.kinds import EXPERIENCE
-from atlas.views.shared.texts import Text
+from pages.components.experience.columns import SIMILAR
 from pages.components.experience.editing import FORM
 from pages.components.journal.promotion import draw_ends
-from pages.components.lists.edit_forms import draw_form
-from pages.components.lists.editing import draw_acts, draw_note, draw_tags
-from pages.components.lists.panel import draw_gone, draw_similar, panel_bar
-from pages.components.lists.record_table import open_experience
+from pages.components.lists.editing import READ_ONLY, draw_mark_acts
+from pages.components.lists.facts import draw_facts
+from pages.components.lists.forms import act
+from pages.components.lists.panel import Panel, draw_panel
+from pages.components.lists.record_table import close_opened, open_experience
 from pages.components.shared.memory_map import page_map
-from pages.components.shared.purging import draw_purging
 from pages.components.shared.texts import draw_code, draw_prose
 
-SIMILAR = ("sign", "relevance", "task")
 PROSE = ("Thought", "Feedback")
 
 
 def experience_panel(memory: MemorySystem, experience_id: str, explain: Callable[[], None] = lambda: None) -> None:
-    """An experience: its task, how it went, its steps, and others like it; and what can be changed of it.
+    """Draw an experience: its task, how it went, its steps, others like it, and what can be changed of it.
 
     Args:
-        explain: Draws why the experience is here, where a search found it.
+        explain: Draws why the experience is here, if a search found it.
     """
-    detail = experience_detail(memory, experience_id, page_map(memory))
-    with panel_bar(EXPERIENCE):
-        if detail is not None:
-            draw_acts(memory, detail)
-            draw_purging(memory, EXPERIENCE, [detail.id], key="experience_purge")
-    if detail is None:
-        draw_gone(EXPERIENCE, "store")
-        return
-    explain()
+    draw_panel(PANEL, memory, experience_id, explain)
+
+
+def _detail(memory: MemorySystem, experience_id: str) -> ExperienceDetail | None:
+    return experience_detail(memory, experience_id, page_map(memory))
+
+
+def _draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
+    is_off = memory.storage.read_only
+    draw_mark_acts(memory, detail.id, detail.marks, EXPERIENCE)
+    st.button("Delete", key="experience_delete", icon=":material/delete:", disabled=is_off, on_click=_delete,
+              args=(memory, detail.id), help=READ_ONLY if is_off else "It can be undone.")  # fmt: skip
+
+
+def _delete(memory: MemorySystem, experience_id: str) -> None:
+    """Delete an experience, say so, and go back to the list."""
+    scoped = memory.experience.within("delete")
+    if act(lambda: scoped.delete([experience_id]), scoped, "Deleted 1 experience"):
+        close_opened()
+
+
+def _draw_head(memory: MemorySystem, detail: ExperienceDetail) -> None:
     draw_prose(detail.task, key=f"experience_task_{detail.id}")
-    _draw_facts(detail.facts, key=detail.id)
+    draw_facts(detail.facts, key=f"experience_fact_{detail.id}")
     _draw_attempts(detail)
-    draw_tags(memory, detail.id, detail.marks.tags)
-    _draw_tabs(memory, detail)
 
 
-def _draw_tabs(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    steps, results, similar, background, noted, edited = st.tabs(
-        ["Steps", "Result", "Similar", "Background", "Note", "Edit"], key="experience_tabs", on_change="rerun"
-    )
-    with steps:
-        _draw_steps(detail)
-    with results:
-        _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
-    with similar:
-        if similar.open:  # what is near takes seconds to find the first time
-            draw_similar(memory, EXPERIENCE, detail.id, similar_rows(memory, detail.id), SIMILAR)
-    with background:
-        _draw_facts(detail.more_facts, key=detail.id)
-        if background.open:
-            draw_ends(made_of(memory, EXPERIENCE, detail.id), "Made of this")
-        _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
-    with noted:
-        draw_note(memory, detail.id, detail.marks.note)
-    with edited:
-        draw_form(memory, FORM, detail.id, detail.editable)
+def _draw_results(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
+    _draw_parts(detail.results, "The source says nothing of a solution or feedback.", key=detail.id)
 
 
-def _draw_facts(facts: tuple[Fact, ...], *, key: str) -> None:
-    with st.container(horizontal=True, gap="medium"):
-        for fact in facts:
-            with st.container(width="content", gap=None):
-                st.caption(fact.name)
-                draw_prose(Text(fact.value), key=f"experience_{fact.name}_{key}")
+def _draw_background(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
+    draw_facts(detail.more_facts, key=f"experience_fact_{detail.id}")
+    if is_open:
+        draw_ends(made_of(memory, EXPERIENCE, detail.id), "Made of this")
+    _draw_parts(detail.background, "The source says nothing more.", key=detail.id)
 
 
 def _draw_attempts(detail: ExperienceDetail) -> None:
-    """The attempts at the same task, oldest first, as buttons that open them."""
+    """Draw the attempts at the same task, oldest first, as buttons that open them."""
     if not detail.attempts:
         return
     with st.container(gap=None):
@@ -93,7 +85,7 @@ def _draw_attempts(detail: ExperienceDetail) -> None:
                 st.caption(f"and {detail.n_more_attempts:,} more")
 
 
-def _draw_steps(detail: ExperienceDetail) -> None:
+def _draw_steps(memory: MemorySystem, detail: ExperienceDetail, is_open: bool) -> None:
     if not detail.steps:
         st.caption("The source kept no steps.")
         return
@@ -119,3 +111,17 @@ def _draw_part(part: Part, *, key: str) -> None:
     with st.container(gap="xsmall"):
         st.caption(part.name)
         draw(part.text, key=key)
+
+
+PANEL = Panel(
+    kind=EXPERIENCE,
+    home="store",
+    detail=_detail,
+    draw_acts=_draw_acts,
+    draw_head=_draw_head,
+    tabs={"Steps": _draw_steps, "Result": _draw_results},
+    tabs_after={"Background": _draw_background},
+    similar=similar_rows,
+    similar_columns=SIMILAR,
+    form=FORM,
+)

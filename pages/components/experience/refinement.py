@@ -45,7 +45,7 @@ COLUMNS = {
 
 
 def draw_refinement(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
-    """What can be judged, the button that plans, and the plan that was made last."""
+    """Draw what can be judged, the button that plans, and the plan that was made last."""
     if not draw_job(memory, LiveRefinement, "Refining", key="refine"):
         _draw_run(memory, scope)
     plan = live_result(memory, LiveRefinement).current()
@@ -78,7 +78,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
 
 
 def _draw_plan(memory: MemorySystem, plan: RefinePlan, scope: Mapping[str, Any]) -> None:
-    """What would become of each, with its reason, and the button that applies it."""
+    """Draw what would become of each experience and why, and the button that applies it."""
     st.markdown(f"**{headline(plan)}**")
     st.text(made_caption(plan))
     st.caption(" ".join(notes(plan)))

@@ -22,7 +22,7 @@ from pages.components.shared.texts import draw_code
 
 
 def draw_contexts(memory: MemorySystem) -> None:
-    """What is asked for, and what would be told."""
+    """Draw the boxes of a context, and the context that an agent would be given."""
     query = _ask()
     st.caption(quota_sentence(query.purpose))
     if query.purpose == FOR_TASK and not query.task.strip():

@@ -13,7 +13,7 @@ ALL = "All conversations"
 
 
 def draw_conversations(memory: MemorySystem) -> None:
-    """One conversation, or what a question finds in them."""
+    """Draw one conversation, or what a question finds in them."""
     names = memory.conversations.names()
     if not names:
         st.info("Nothing was said yet.", icon=":material/inbox:")

@@ -1,4 +1,4 @@
-"""What a person writes into the journal: a new entry, and what of one is changed when it is saved."""
+"""Forms for a new entry of the journal, and for editing one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
-"""The boxes of a new entry that begin anew once it is written."""
+"""The boxes of a new entry that are emptied once it is written."""
 
 
 def draw_write(memory: MemorySystem) -> None:
-    """Boxes for a new entry, which goes through the gates as those of agents do."""
+    """Draw boxes for a new entry, which passes the same gates as those of agents."""
     is_off, types = memory.storage.read_only, [known.name for known in memory.journal.types]
     with st.expander("Write an entry", icon=":material/edit_note:", key="journal_write"):
         with st.container(horizontal=True):

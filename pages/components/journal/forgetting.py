@@ -1,4 +1,4 @@
-"""Forgetting: how large each tier is, what would move and be summarised, and doing it; nothing is ever deleted."""
+"""Forgetting: how large each tier is, and a plan of what moves and is summarised. Nothing is ever deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEANINGS = {
 
 
 def draw_forgetting(memory: MemorySystem) -> None:
-    """The tiers, what is to be kept when the journal is compacted, and the plan that was made last."""
+    """Draw the tiers, the boxes for what compacting keeps, and the plan that was made last."""
     sizes = tier_sizes(memory)
     if not any(sizes.values()):
         draw_empty(memory)
@@ -50,7 +50,7 @@ def draw_forgetting(memory: MemorySystem) -> None:
 
 
 def _ask_types(memory: MemorySystem) -> dict[str, int]:
-    """Of which types so many of the latest stay as well."""
+    """Draw the boxes for the types of which the latest stay as well, and return how many of each."""
     held = list(memory.journal.values("entry_type"))
     chosen = st.multiselect("Of these types keep the latest as well", held, key="journal_keep_types",
                             placeholder="None", width=500)  # fmt: skip
@@ -89,7 +89,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
 
 
 def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
-    """What it would do in one line, whether it still can, and the button that shows all of it."""
+    """Draw what the plan would do in one line, whether it still can, and the button that shows all of it."""
     st.markdown(f"**{compact_headline(plan)}**")
     st.text(made_caption(plan))
     if plan.is_empty:

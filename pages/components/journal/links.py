@@ -19,6 +19,7 @@ from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
+from pages.components.journal.columns import LINKED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
@@ -26,11 +27,10 @@ from pages.components.lists.record_table import experience_table
 from pages.components.shared.texts import draw_prose
 
 DEPTHS = (1, 2, 3)
-RELATED = ("how", "generation", "entry_type", "content")
 
 
 def draw_links(memory: MemorySystem, entry_id: str) -> None:
-    """What an entry is linked with, over one link or several; and making and taking away its own."""
+    """Draw the entries that one is linked with, and the boxes that add and remove its links."""
     depth = st.segmented_control("Links away", DEPTHS, default=1, required=True, key="entry_depth")
     links = entry_links(memory, entry_id, depth or 1)
     if links.rows:
@@ -46,7 +46,7 @@ def draw_links(memory: MemorySystem, entry_id: str) -> None:
 
 
 def draw_suggestions(memory: MemorySystem) -> None:
-    """Links that may be wanted, each with both texts."""
+    """Draw suggested links, each with both texts."""
     with st.spinner("Comparing crashes with later reflections …"):
         suggested = _suggested(store_state(memory), _memory=memory)
     st.caption(
@@ -66,7 +66,7 @@ def _draw_picture(links: EntryLinks, *, key: str) -> None:
     st.graphviz_chart(links.dot)
     if links.caption:
         st.caption(links.caption)
-    experience_table(links.rows, columns=RELATED, key=f"entry_links_{key}", kind=JOURNAL)
+    experience_table(links.rows, columns=LINKED, key=f"entry_links_{key}", kind=JOURNAL)
 
 
 def _draw_direct(memory: MemorySystem, link: DirectLink, number: int) -> None:

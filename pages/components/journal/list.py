@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.journal.list import (
-    NEWEST,
     ORDERS,
-    EntryRow,
     FoundEntries,
     JournalOptions,
     JournalQuery,
@@ -20,31 +16,37 @@ from atlas.views.journal.list import (
     listed_page,
     search_entries,
 )
+from atlas.views.lists.listing import NEWEST
 from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.scope import BEST_MATCH, BY, offered
 from atlas.views.shared.state import StoreState, store_state
 from atlas.views.shared.wording import import_command
+from pages.components.journal.columns import BESIDE, FOUND, LISTED
 from pages.components.journal.editing import draw_write
 from pages.components.journal.timeline import draw_timeline
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.hits import hit_card
-from pages.components.lists.listing import Lister, cards_of, draw_pages, draw_table, draw_trash_link, find
+from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.cards import draw_cards, is_as_cards
 from pages.components.shared.scope import URL
 
-LISTED = ("generation", "entry_type", "content", "importance", "tier", "n_links", "marks", "created_at")
-FOUND = ("generation", "entry_type", "relevance", "content", "why", "tier", "marks")
-BESIDE = ("generation", "entry_type", "relevance", "content", "marks")
-
-LISTER = Lister(kind=JOURNAL, search=search_entries, found=found_page, listed=listed_page, card=entry_card)
+LISTER = Lister(
+    kind=JOURNAL,
+    search=search_entries,
+    found=found_page,
+    listed=listed_page,
+    listed_columns=LISTED,
+    found_columns=FOUND,
+    beside_columns=BESIDE,
+    card=entry_card,
+)
 
 GENERATIONS = 10**9
 """Bounds of what can be typed as a generation, either way."""
 
 
 def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
-    """The timeline, the boxes below it, and the entries that are asked for.
+    """Draw the timeline, the boxes below it, and the entries that are asked for.
 
     Args:
         is_beside: Whether an entry is open beside them, so that there is less room.
@@ -53,13 +55,15 @@ def draw_entries(memory: MemorySystem, is_beside: bool) -> None:
     query = ask(memory)
     with above:
         draw_timeline(memory, query)
-    draw_list(memory, query, is_beside)
+    answer = find(LISTER, memory, query)
+    _draw_why(memory, answer)
+    draw_list(LISTER, memory, answer, is_beside=is_beside)
     if not is_beside:
         draw_write(memory)
 
 
 def ask(memory: MemorySystem) -> JournalQuery:
-    """The boxes between timeline and list. Another question begins the list at its first page."""
+    """Draw the boxes below the timeline and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("journal", "What happened?", width=220)
@@ -88,26 +92,8 @@ def ask(memory: MemorySystem) -> JournalQuery:
     return query
 
 
-def draw_list(memory: MemorySystem, query: JournalQuery, is_beside: bool) -> None:
-    """The entries that are asked for, a page at a time."""
-    state = store_state(memory)
-    found = find(LISTER, memory, query, state)
-    if (opened := opened_id()) and found is not None:
-        _draw_why(memory, query, found, opened, state)
-    columns = BESIDE if is_beside else FOUND if query.is_search else LISTED
-
-    def draw_rows(rows: Sequence[EntryRow]) -> None:
-        if found is None or not is_as_cards(found, JOURNAL):
-            draw_table(JOURNAL, rows, columns, query, state)
-            return
-        cards = cards_of(LISTER, memory, query, found, [row.id for row in rows], state)
-        draw_cards(cards, revision=state.revision, kind=JOURNAL)
-
-    draw_pages(LISTER, memory, query, found, state, draw_rows)
-
-
 def draw_empty(memory: MemorySystem) -> None:
-    """A journal without entries: how to fill it."""
+    """Draw how to fill a journal without entries."""
     st.info("Nothing was noted yet.", icon=":material/inbox:")
     st.text("Import Protea's memory from a terminal; PATH is its SQLite file, which is only read, even while it runs.")
     st.code(import_command(memory), language=None, wrap_lines=True)
@@ -116,18 +102,21 @@ def draw_empty(memory: MemorySystem) -> None:
     draw_write(memory)
 
 
-def _draw_why(memory: MemorySystem, query: JournalQuery, found: FoundEntries, opened: str, state: StoreState) -> None:
-    """Why what is open was found."""
+def _draw_why(memory: MemorySystem, answer: Answer[JournalQuery, FoundEntries]) -> None:
+    """Draw why the open entry was found, if there is a question."""
+    opened, found = opened_id(), answer.found
+    if not opened or found is None:
+        return
     if opened not in {entry.id for entry in found.entries}:
         st.caption("What is open is not among what this search lists.")
         return
-    for card in cards_of(LISTER, memory, query, found, [opened], state):
+    for card in cards_of(LISTER, memory, answer, [opened]):
         st.caption("Why what is open was found")
         hit_card(card, key=f"journal_why_{opened}")
 
 
 def _generations() -> tuple[int | None, int | None]:
-    """The first and the last generation, which a brush across the timeline sets too."""
+    """Return the first and the last generation, which a brush across the timeline sets too."""
     return _generation("From generation", "journal_since"), _generation("To generation", "journal_until")
 
 
@@ -136,7 +125,7 @@ def _generation(label: str, key: str) -> int | None:
 
 
 def _metadata(options: JournalOptions) -> tuple[str, ...]:
-    """What the entries' metadata must say; what is no `key=value` is left out, and said so."""
+    """Return the pairs that the entries' metadata must hold, without those that are no `key=value`."""
     chosen = offered(options.metadata, [*st.session_state.get("journal_meta", []),
                                         *st.query_params.get_all("journal_meta")])  # fmt: skip
     pairs = st.multiselect("Metadata", chosen, key="journal_meta", placeholder="key=value", accept_new_options=True,

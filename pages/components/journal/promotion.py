@@ -1,4 +1,4 @@
-"""What promoting a journal entry would write, as its plan shows it, and afterwards the way there and back."""
+"""The texts that promoting a journal entry would write, and afterwards the way there and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TITLE_CHARACTERS = 80
 
 
 def draw_becoming(proposal: PromoteProposal) -> None:
-    """Each text of what would be written, on a tab of its own: together they are pages long."""
+    """Draw each text that would be written on a tab of its own: together they are pages long."""
     st.caption("What would be written")
     for tab, part in zip(st.tabs([part.name for part in proposal.parts]), proposal.parts, strict=True):
         with tab:
@@ -21,7 +21,7 @@ def draw_becoming(proposal: PromoteProposal) -> None:
 
 
 def draw_ends(ends: Sequence[Became], words: str) -> None:
-    """Links to what entries became, or to the entries that it was made of.
+    """Draw links to what entries became, or to the entries that something was made of.
 
     Args:
         words: What a link says before what it leads to: `Became this`.

@@ -15,7 +15,7 @@ from pages.components.shared.undo_toast import Act, announce_act, announcing_pro
 
 
 def draw_refused(memory: MemorySystem) -> None:
-    """The gates, how much each kept out, and the latest of it."""
+    """Draw the gates, how much each kept out, and the latest refused entries."""
     st.caption(
         "Two gates stand before agents' observations, crashes and reflections. What they keep out is kept here whole; "
         "what people said, directives and tasks, always passes."
@@ -37,7 +37,7 @@ def draw_refused(memory: MemorySystem) -> None:
 
 
 def _draw_gate(memory: MemorySystem, gate: GateView) -> None:
-    """Whether a gate is on and why, and a button that switches it for all who write into the store."""
+    """Draw whether a gate is on and why, and a button that switches it for all who write into the store."""
     is_off = memory.storage.read_only or gate.is_overridden
     why = f"Unset {VARIABLES[gate.name]} where the dashboard runs to switch it here." if gate.is_overridden else None
     verb = f"Switch {'off' if gate.is_on else 'on'}"

@@ -18,7 +18,7 @@ KEPT_COLUMNS = {
 
 
 def draw_summaries(proposal: CompactProposal) -> None:
-    """What would be written, and what stays as it is."""
+    """Draw the summaries that would be written, and what stays as it is."""
     if proposal.summaries:
         st.caption(f"{counted(len(proposal.summaries), 'summary')} would be written; what they stand for goes to cold.")
     for number, summary in enumerate(proposal.summaries):
@@ -27,7 +27,7 @@ def draw_summaries(proposal: CompactProposal) -> None:
 
 
 def draw_kept(plan: CompactPlan) -> None:
-    """Why entries would stay, with how many for each reason."""
+    """Draw why entries would stay, with how many for each reason."""
     kept = [{"n": n, "why": reason} for reason, n in kept_sentences(plan)]
     if kept:
         st.caption("What stays where it is")

@@ -1,4 +1,4 @@
-"""The journal's timeline: bars by generation and type; a brush across it narrows the list below."""
+"""The journal's timeline: bars by generation and type. A brush across it narrows the list below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONFIG = {"displaylogo": False, "scrollZoom": False, "modeBarButtonsToRemove": [
 
 
 def draw_timeline(memory: MemorySystem, query: JournalQuery) -> None:
-    """The entries that pass the filters, over their generations, whatever generations are asked for."""
+    """Draw the entries that pass the filters over all generations, whichever of them are asked for."""
     state = store_state(memory)
     asked = digest(query.where(with_generations=False))
     shown = _timeline(state, asked, _memory=memory, _query=query)
@@ -35,7 +35,7 @@ def draw_timeline(memory: MemorySystem, query: JournalQuery) -> None:
 
 
 def _narrow(key: str, shown: Timeline) -> None:
-    """Ask for the generations under the brush; for the chart's callback."""
+    """Ask for the generations under the brush. For the chart's callback."""
     selection = st.session_state[key]["selection"]
     chosen = brushed(selection, shown)
     if chosen is not None:

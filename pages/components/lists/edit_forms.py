@@ -1,4 +1,4 @@
-"""What a person can change of one memory, in boxes that are kept when they are saved."""
+"""Forms that edit a record."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class TextBoxes:
     """A box for each text of something."""
 
     labels: Mapping[str, str]
-    """What each box is called, by the name of the field, in their order."""
+    """The labels of the boxes, by the name of the field, in their order."""
 
     heights: Mapping[str, int]
-    """In pixels; what is not here is of one line."""
+    """In pixels, by the name of the field. Boxes without a height have one line."""
 
     def draw(self, key: str, at_first: Any, is_off: bool) -> None:
-        """Draw them; the key of each begins as is said, and ends with the name of its field."""
+        """Draw the boxes. The key of each is `key` and the name of its field."""
         for name, label in self.labels.items():
             text = getattr(at_first, name)
             if name in self.heights:
@@ -43,14 +43,14 @@ class EditForm:
 
     kind: Kind
     editable: Callable[[Any], EditableFields]
-    """What can be changed, of a record as it is stored."""
+    """The fields of a stored record that can be changed."""
 
     draw: Callable[[str, Any, bool], None]
     """Draws a box for each field, given how their keys begin (each ends with the field's name), what they hold at
     first, and whether nothing can be typed."""
 
     changes: Callable[[Any, Any, Any], dict[str, Any]] = lambda record, typed, begun: typed.changes(begun)
-    """What `edit` takes to make a record say what was typed, where that is not what the person began with."""
+    """The changes, as `edit` takes them, that a person typed into the boxes."""
 
     help_text: str | None = None
 
@@ -61,7 +61,7 @@ class EditForm:
 
 
 def draw_form(memory: MemorySystem, form: EditForm, record_id: str, stored: EditableFields) -> None:
-    """The boxes, and the button that saves them."""
+    """Draw the boxes, and the button that saves them."""
     is_off, noun = memory.storage.read_only, form.kind.noun
     begun = begin_typing(
         form.name,
@@ -78,7 +78,7 @@ def draw_form(memory: MemorySystem, form: EditForm, record_id: str, stored: Edit
 
 
 def _typed(name: str, begun: Begun) -> Any:
-    """What the boxes of a form hold now."""
+    """Return the contents of a form's boxes."""
     key, names = form_key(name, begun), [field.name for field in fields(begun.stored)]
     held = {one: st.session_state.get(f"{key}_{one}", getattr(begun.stored, one)) for one in names}
     return replace(begun.stored, **held)

@@ -1,4 +1,4 @@
-"""What a person can change of anything: its marks at once, its note when it is saved; all can be undone."""
+"""Marks that a person gives a record: tags, a pin, burying and a note. Each change can be undone."""
 
 from __future__ import annotations
 
@@ -9,46 +9,33 @@ from typing import Any
 import streamlit as st
 
 from atlas import Marks, MemorySystem
-from atlas.views.experience.experience import ExperienceDetail
-from atlas.views.shared.kinds import EXPERIENCE, STRATEGY, Kind
+from atlas.views.shared.kinds import EXPERIENCE, Kind
 from atlas.views.shared.scope import offered
 from atlas.views.shared.wording import counted, plural
 from pages.components.lists.forms import Begun, act, begin, begin_typing, form_key
-from pages.components.lists.record_table import close_opened
 from pages.components.shared.scope import page_tags
 
 READ_ONLY = "This store is open for reading only."
 PLACEHOLDER = "What you think of it"
 
 
-def draw_acts(memory: MemorySystem, detail: ExperienceDetail) -> None:
-    """Buttons that pin, bury and delete."""
-    is_off, why = memory.storage.read_only, READ_ONLY if memory.storage.read_only else None
-    draw_mark_acts(memory, detail.id, detail.marks, EXPERIENCE)
-    st.button("Delete", key="experience_delete", icon=":material/delete:", disabled=is_off, on_click=delete,
-              args=(memory, detail.id), help=why or "It can be undone.")  # fmt: skip
-
-
 def draw_mark_acts(memory: MemorySystem, record_id: str, marks: Marks, kind: Kind) -> None:
-    """Buttons that pin and bury one."""
+    """Draw the buttons that pin and bury a record."""
     draw_pin(memory, [record_id], kind, key=f"{kind.noun}_pin", is_pinned=marks.pinned)
     draw_bury(memory, [record_id], kind, key=f"{kind.noun}_bury", is_buried=marks.buried)
 
 
 def draw_pin(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_pinned: bool) -> None:
-    """The button that pins, or takes the pin away."""
+    """Draw the button that pins records, or takes the pin away."""
     pin = "Unpin" if is_pinned else "Pin"
-    help_text = f"Pinned {plural(kind.noun)} are never pruned."
-    if kind is STRATEGY:
-        help_text = "Outcomes alone never retire pinned strategies."
     st.button(pin, key=key, icon=":material/push_pin:", disabled=memory.storage.read_only or not ids,
               on_click=change_marks, args=(memory, ids, f"{pin}ned {counted(len(ids), kind.noun)}", kind),
-              kwargs={"pinned": not is_pinned}, help=READ_ONLY if memory.storage.read_only else help_text,
+              kwargs={"pinned": not is_pinned}, help=READ_ONLY if memory.storage.read_only else kind.when_pinned,
               )  # fmt: skip
 
 
 def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str, is_buried: bool) -> None:
-    """The button that buries, or brings back what is buried."""
+    """Draw the button that buries records, or unburies them if they are buried."""
     bury, buried = ("Unbury", "Unburied") if is_buried else ("Bury", "Buried")
     help_text = f"Agents do not find buried {plural(kind.noun)}. They are kept, and you still see them."
     st.button(bury, key=key, icon=":material/visibility_off:", disabled=memory.storage.read_only or not ids,
@@ -58,7 +45,7 @@ def draw_bury(memory: MemorySystem, ids: Sequence[str], kind: Kind, *, key: str,
 
 
 def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind: Kind = EXPERIENCE) -> None:
-    """The tags as chips: those of others of the kind are offered, and a new one can be typed."""
+    """Draw the tags as chips. Those of others of the kind are offered, and a new one can be typed."""
     is_off, form = memory.storage.read_only, f"{kind.noun}_tags"
     key = form_key(form, begin(form, record_id, held, is_typed=lambda begun: False))
     st.multiselect("Tags", offered(page_tags(memory, kind), held), default=list(held), key=key,
@@ -68,7 +55,7 @@ def draw_tags(memory: MemorySystem, record_id: str, held: tuple[str, ...], kind:
 
 
 def draw_note(memory: MemorySystem, record_id: str, stored: str, kind: Kind = EXPERIENCE) -> None:
-    """The note, which is kept when it is saved."""
+    """Draw the note, and the button that saves it."""
     is_off, form = memory.storage.read_only, f"{kind.noun}_note"
     begun = begin_typing(
         form,
@@ -90,13 +77,6 @@ def change_marks(
     """Change marks as one operation and say so, with the offer to undo it."""
     scoped = kind.records(memory).within("mark")
     act(lambda: scoped.change_marks(ids, **changes), scoped, sentence)
-
-
-def delete(memory: MemorySystem, experience_id: str) -> None:
-    """Delete an experience, say so, and go back to the list."""
-    scoped = memory.experience.within("delete")
-    if act(lambda: scoped.delete([experience_id]), scoped, "Deleted 1 experience"):
-        close_opened()
 
 
 def _retag(memory: MemorySystem, record_id: str, held: tuple[str, ...], key: str, kind: Kind) -> None:

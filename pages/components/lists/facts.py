@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from atlas.views.experience.experience import Fact
+from atlas.views.lists.facts import Fact
 from atlas.views.shared.texts import Text
 from pages.components.shared.texts import draw_prose
 
 
 def draw_facts(facts: Sequence[Fact], *, key: str) -> None:
-    """Each fact's name, which is a word of ours, and below it its value.
+    """Draw each fact's name, which is a word of ours, and below it its value.
 
     Args:
         key: How the keys of its widgets begin.

@@ -12,7 +12,7 @@ from pages.components.shared.scope import URL
 
 
 def draw_choice(label: str, held: Mapping[Any, int], *, key: str, width: int = 160) -> tuple[Any, ...]:
-    """A choice of several values; none means all. A box for what nothing says is left out.
+    """Draw a choice of several values, of which none means all. There is no box if nothing has a value.
 
     Args:
         width: In pixels.
@@ -24,7 +24,7 @@ def draw_choice(label: str, held: Mapping[Any, int], *, key: str, width: int = 1
 
 
 def draw_search(page: str, placeholder: str, *, width: int) -> str:
-    """The box for a question; empty where nothing is asked.
+    """Draw the box for a question, and return it.
 
     Args:
         page: How the keys of the page's widgets begin: `concepts`. The same holds below.
@@ -35,7 +35,7 @@ def draw_search(page: str, placeholder: str, *, width: int) -> str:
 
 
 def draw_irrelevant(page: str) -> bool:
-    """Whether a search lists what is less relevant too."""
+    """Draw the switch for less relevant hits, and return whether it is on."""
     return st.toggle("Less relevant too", key=f"{page}_irrelevant", bind=URL,
                      help="Also list what has little or nothing to do with it")  # fmt: skip
 
@@ -47,5 +47,5 @@ def turn_to_first_page(asked: object, page: str) -> None:
 
 
 def _asked(key: str, held: Mapping[Any, int]) -> list[Any]:
-    """What the address asks for beyond what a box offers."""
+    """Return the values that the address asks for."""
     return [value for value in held if str(value) in st.query_params.get_all(key)]

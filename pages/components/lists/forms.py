@@ -18,7 +18,7 @@ _BEGUN = "form_begun"
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What was stored when a person began to type."""
+    """The record as it was stored when a person began to type."""
 
     key: str
     stored: Any
@@ -27,7 +27,7 @@ class Begun:
 
 
 def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
-    """Do something and announce it, unless it changed nothing; whether it was done."""
+    """Run `do`, announce it unless nothing changed, and return whether something did."""
     try:
         is_done = bool(do())
     except AtlasError as error:
@@ -39,9 +39,9 @@ def act(do: Callable[[], Any], scoped: Any, sentence: str) -> bool:
 
 
 def begin(form: str, record_id: str, stored: Any, *, is_typed: Callable[[Begun], bool]) -> Begun:
-    """What a person began with: what was stored when the boxes were first drawn for this record.
+    """Return the record as it was stored when the boxes were first drawn for it.
 
-    Where it has changed since, and they have typed nothing, they begin anew.
+    If it has changed since and nothing was typed, the boxes begin again.
     """
     begun: Begun = st.session_state.get(f"{_BEGUN}_{form}") or Begun("", None)
     if begun.key != record_id or (begun.stored != stored and not is_typed(begun)):
@@ -59,7 +59,7 @@ def begin_typing(
     differing: Callable[[Any], dict[str, str]],
     sentence: str,
 ) -> Begun:
-    """`begin`, of boxes that are saved; where others changed what a person is typing at, they are shown both.
+    """Begin boxes that are saved later, and draw both texts if others changed the record meanwhile.
 
     Args:
         typed: What the boxes hold now.
@@ -74,18 +74,18 @@ def begin_typing(
 
 
 def form_key(form: str, begun: Begun) -> str:
-    """The key of a form's box, or how the keys of its boxes begin."""
+    """Return the key of a form's box, or how the keys of its boxes begin."""
     return f"{form}_{begun.key}_{begun.number}"
 
 
 def forget(form: str) -> None:
-    """Let the boxes begin anew at their next drawing, with what is stored then."""
+    """Let the boxes begin again at their next drawing, with what is stored then."""
     begun: Begun = st.session_state[f"{_BEGUN}_{form}"]
     st.session_state[f"{_BEGUN}_{form}"] = Begun("", None, begun.number)
 
 
 def _draw_conflict(form: str, record_id: str, stored: dict[str, str], sentence: str) -> None:
-    """What is stored now, where it is not what the person began with. What they have typed stays in the form."""
+    """Draw the stored texts that are not those the person began with. Typed text stays in the form."""
     st.warning(f"{sentence} since you opened it. What you typed is still below, and not saved.",
                icon=":material/sync_problem:")  # fmt: skip
     for name, text in stored.items():

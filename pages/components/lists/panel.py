@@ -1,59 +1,149 @@
-"""What the panels of all kinds of memories have in common."""
+"""The panel of a kind of memory: one record in full, what can be done with it, and what can be changed of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 import streamlit as st
 
-from atlas import MemorySystem
+from atlas import Marks, MemorySystem
+from atlas.views.lists.editable import EditableFields
+from atlas.views.lists.listing import Row
 from atlas.views.shared.kinds import Kind
-from pages.components.lists.record_table import TableRow, close_opened, experience_table
-
-NEAREST = "The nearest in meaning; click one to open it."
-
-
-@contextmanager
-def panel_bar(kind: Kind) -> Iterator[None]:
-    """The row of buttons above what is open, which begins with the one that closes it."""
-    with st.container(horizontal=True, key=f"{kind.noun}_bar"):
-        st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
-        yield
+from atlas.views.shared.versions import VersionView
+from pages.components.lists.edit_forms import EditForm, draw_form
+from pages.components.lists.editing import draw_note, draw_tags
+from pages.components.lists.record_table import Columns, close_opened, experience_table
+from pages.components.shared.purging import draw_purging
+from pages.components.shared.versions import ChangesTo, draw_versions
 
 
-def draw_gone(kind: Kind, home: str) -> None:
-    """That what should be open is not there.
+class Detail(Protocol):
+    """One record in full, as far as every panel shows it."""
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+
+    @property
+    def marks(self) -> Marks:
+        """The pin, the tags and the note that people gave it."""
+
+    @property
+    def editable(self) -> EditableFields:
+        """The fields that a person can change."""
+
+
+D = TypeVar("D", bound=Detail)
+
+DrawTab = Callable[[MemorySystem, D, bool], None]
+"""Draws what stands on a tab, told whether the tab is open: what takes long waits for that."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel(Generic[D]):
+    """The panel of one kind of memory, as its feature describes it."""
+
+    kind: Kind
+    home: str
+    """The word for what holds all of the kind: `library`."""
+
+    detail: Callable[[MemorySystem, str], D | None]
+    """One record in full, or None if it is not there."""
+
+    draw_acts: Callable[[MemorySystem, D], None]
+    """Draws the buttons above the record. Closing and purging are there already."""
+
+    draw_head: Callable[[MemorySystem, D], None]
+    """Draws what stands above the tags."""
+
+    tabs: dict[str, DrawTab[D]]
+    """The tabs before those that every panel has, by their names."""
+
+    tabs_after: dict[str, DrawTab[D]]
+    """The tabs between the similar records and the note."""
+
+    similar: Callable[[MemorySystem, str], Sequence[Row]]
+    """The records nearest to one."""
+
+    similar_columns: Columns
+    similar_caption: str = "The nearest in meaning; click one to open it."
+    form: EditForm
+
+
+def draw_panel(
+    panel: Panel[D], memory: MemorySystem, record_id: str, explain: Callable[[], None] = lambda: None
+) -> None:
+    """Draw a record in full.
 
     Args:
-        home: What holds all of the kind: `library`.
+        explain: Draws why the record is here, if a search found it.
     """
-    said = f"This {kind.noun} is not in the {home}. It may have been deleted since."
-    st.warning(said, icon=":material/search_off:")
-
-
-def draw_similar(
-    memory: MemorySystem,
-    kind: Kind,
-    record_id: str,
-    rows: Sequence[TableRow],
-    columns: Sequence[str],
-    caption: str = NEAREST,
-) -> None:
-    """The others of a kind that are nearest to one."""
-    if not rows:
-        st.caption(f"There is no other {kind.noun} yet.")
+    detail, kind = panel.detail(memory, record_id), panel.kind
+    with st.container(horizontal=True, key=f"{kind.noun}_bar"):
+        st.button("Close", key=f"{kind.noun}_close", icon=":material/close:", on_click=close_opened)
+        if detail is not None:
+            panel.draw_acts(memory, detail)
+            draw_purging(memory, kind, [detail.id], key=f"{kind.noun}_purge")
+    if detail is None:
+        said = f"This {kind.noun} is not in the {panel.home}. It may have been deleted since."
+        st.warning(said, icon=":material/search_off:")
         return
-    st.caption(caption)
-    key = f"{kind.noun}_similar_{record_id}_{memory.revision()}"
-    experience_table(rows, columns=columns, key=key, kind=kind)
+    explain()
+    panel.draw_head(memory, detail)
+    draw_tags(memory, detail.id, detail.marks.tags, kind)
+    _draw_tabs(panel, memory, detail)
+
+
+def versions_tab(
+    kind: Kind, versions: Callable[[D], Sequence[VersionView]], changes_to: ChangesTo
+) -> dict[str, DrawTab[D]]:
+    """Return the tab of what a record was before each edit."""
+
+    def draw(memory: MemorySystem, detail: D, is_open: bool) -> None:
+        draw_versions(memory, detail.id, versions(detail), kind, changes_to)
+
+    return {"Versions": draw}
+
+
+def _draw_tabs(panel: Panel[D], memory: MemorySystem, detail: D) -> None:
+    similar: DrawTab[D] = partial(_draw_similar, panel)
+    after: dict[str, DrawTab[D]] = {"Note": partial(_draw_note, panel), "Edit": partial(_draw_edit, panel)}
+    tabs = {**panel.tabs, "Similar": similar, **panel.tabs_after, **after}
+    drawn = st.tabs(list(tabs), key=f"{panel.kind.noun}_tabs", on_change="rerun")
+    for tab, draw in zip(drawn, tabs.values(), strict=True):
+        with tab:
+            draw(memory, detail, bool(tab.open))
+
+
+def _draw_similar(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
+    if not is_open:  # the first search for similar records takes seconds
+        return
+    rows, noun = panel.similar(memory, detail.id), panel.kind.noun
+    if not rows:
+        st.caption(f"There is no other {noun} yet.")
+        return
+    st.caption(panel.similar_caption)
+    key = f"{noun}_similar_{detail.id}_{memory.revision()}"
+    experience_table(rows, columns=panel.similar_columns, key=key, kind=panel.kind)
+
+
+def _draw_note(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
+    draw_note(memory, detail.id, detail.marks.note, panel.kind)
+
+
+def _draw_edit(panel: Panel[D], memory: MemorySystem, detail: D, is_open: bool) -> None:
+    draw_form(memory, panel.form, detail.id, detail.editable)
 
 
 def draw_sources(sources: Iterable[tuple[str, ...]], n_more: int) -> None:
-    """Links to the experiences that something comes from.
+    """Draw links to the experiences that something comes from.
 
     Args:
-        sources: Of each its id, empty where it is not in the store any more, and what is said of it, its title last.
+        sources: The id of each, empty if it is not in the store any more, and what is said of it, its title last.
         n_more: How many there are beyond these.
     """
     for experience_id, *said in sources:

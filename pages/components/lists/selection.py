@@ -1,4 +1,4 @@
-"""What a person has selected, of each kind of memory: shared by all pages, and shown in the tray."""
+"""A person's selection of each kind of memory, shared by all pages and shown in the tray."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Selection:
 
 
 def current_selection(kind: Kind = EXPERIENCE) -> Selection:
-    """What is selected now; nothing at first."""
+    """Return the current selection, which is empty at first."""
     selection: Selection = st.session_state.get(_key(kind), Selection())
     return selection
 

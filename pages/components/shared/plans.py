@@ -1,4 +1,4 @@
-"""Plans before they are applied: what would go, why, and what stays; and the button that does exactly that."""
+"""Plans before they are applied: what would go and why, what stays, and the button that does exactly that."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def propose(
     draw_extra: Callable[[P], None] = draw_nothing,
     is_repeatable: bool = True,
 ) -> None:
-    """Show in a dialog over the page what a request would do; for a button's callback.
+    """Show in a dialog over the page what a request would do. For a button's callback.
 
     Args:
         draw_extra: Draws what the plan shows beside its view, below the rows.
@@ -58,7 +58,7 @@ def propose(
 
 
 def apply_now(memory: MemorySystem, plan: Plan) -> None:
-    """Apply a plan that the page itself showed, and say so; for a button's callback."""
+    """Apply a plan that the page itself showed, and say so. For a button's callback."""
     with announcing_problems():
         _finish(plan, plan.apply(memory))
 

@@ -1,4 +1,4 @@
-"""The tray: what is selected, on whichever page, and what can be done with it; it stays at the bottom of the view."""
+"""The tray: what is selected, and what can be done with it. It stays at the bottom of every page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Tray:
 
 
 def draw_tray(memory: MemorySystem, page: str, trays: Sequence[Tray]) -> None:
-    """Draw the plan that is open and the selection of the page's kind, if there are any; the router does it last."""
+    """Draw the plan that is open and the selection of the page's kind, if there are any. The router does it last."""
     is_planning = draw_plan(memory) or draw_purge(memory)
     for tray in trays:
         if tray.draw_dialog is not None:

@@ -1,4 +1,4 @@
-"""What was just done, with a button that takes it back: at the top of whatever page comes next."""
+"""The bar at the top of the next page that says what was done, with a button that undoes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Act:
     """Our own words: `Removed 9 experiences`."""
 
     take_back: Callable[[MemorySystem], None] | None = None
-    """Undoes it, and says so; None where nothing can."""
+    """Undoes it and says so. None if it cannot be undone."""
 
 
 def announce(operation_id: str, sentence: str) -> None:
@@ -44,7 +44,7 @@ def announce_final(sentence: str, problem: str) -> None:
 
 
 def taken_back(sentence: str) -> str:
-    """`Took back: removed 9 experiences`."""
+    """Return `Took back: removed 9 experiences`."""
     return f"Took back: {sentence[:1].lower()}{sentence[1:]}"
 
 
@@ -59,7 +59,7 @@ def say_problem(sentence: str) -> None:
 
 
 def draw_act(memory: MemorySystem) -> None:
-    """What was done last, until it is undone or put away; or why it was not done."""
+    """Draw what was done last until it is undone or put away, or why it was not done."""
     problem: str | None = st.session_state.get(_PROBLEM)
     if problem:
         with _bar("act_problem_close", _PROBLEM):

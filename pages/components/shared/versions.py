@@ -1,4 +1,4 @@
-"""What something was before each edit, with the offer to make it that again."""
+"""Earlier versions of a record, with the button that restores one."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announcing_problems
 
 ChangesTo = Callable[[MemorySystem, str, int], dict[str, Any]]
-"""What `edit` takes to make something what it was before a change, by its id and the change's number."""
+"""Returns the changes, as `edit` takes them, that restore a record, by its id and the version's number."""
 
 
 def draw_versions(
     memory: MemorySystem, record_id: str, versions: Sequence[VersionView], kind: Kind, changes_to: ChangesTo
 ) -> None:
-    """Every version, the last replaced first."""
+    """Draw every version, the last replaced first."""
     if not versions:
         st.caption("It was never edited. Each edit keeps here what it was before.")
     for version in versions:

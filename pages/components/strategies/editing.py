@@ -1,4 +1,4 @@
-"""What a person can change of one strategy: its texts, in boxes that are kept when they are saved."""
+"""The form that edits a strategy."""
 
 from __future__ import annotations
 

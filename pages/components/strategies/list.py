@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from atlas import MemorySystem
@@ -20,34 +22,28 @@ from atlas.views.strategies.list import (
     strategy_options,
 )
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
-from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.lists.listing import Lister, draw_trash_link, find
+from pages.components.lists.listing import draw_list as draw_rows
 from pages.components.shared.scope import URL
+from pages.components.strategies.columns import BESIDE, FOUND, LISTED
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
-
-LISTED = ("title", "tries", "bar", "trend", "without", "suggestion", "n_sources", "retired", "written_by", "marks",
-          "created_at")  # fmt: skip
-FOUND = (
-    "title",
-    "relevance",
-    "tries",
-    "bar",
-    "trend",
-    "without",
-    "suggestion",
-    "why",
-    "retired",
-    "written_by",
-    "marks",
-)
-BESIDE = ("bar", "title", "relevance", "tries", "retired", "marks")
 
 BOX_PIXELS = 130
 
-LISTER = Lister(kind=STRATEGY, search=search_strategies, found=found_strategies, listed=listed_strategies)
+LISTER = Lister(
+    kind=STRATEGY,
+    search=search_strategies,
+    found=found_strategies,
+    listed=listed_strategies,
+    listed_columns=LISTED,
+    found_columns=FOUND,
+    beside_columns=BESIDE,
+    state=partial(uses_seen, kind=STRATEGY),
+)
 
 
 def ask(memory: MemorySystem) -> StrategyQuery:
-    """The boxes above the list. Another question begins it at the first page."""
+    """Draw the boxes above the list and return the question. Another question begins at the first page."""
     options = _options(store_state(memory), _memory=memory)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = draw_search("strategies", "What is the task?", width=190)
@@ -73,21 +69,18 @@ def ask(memory: MemorySystem) -> StrategyQuery:
 
 
 def draw_list(memory: MemorySystem, query: StrategyQuery, is_beside: bool) -> None:
-    """The strategies that are asked for, a page at a time.
+    """Draw the strategies that are asked for, a page at a time.
 
     Args:
         is_beside: Whether a strategy is open beside them, so that there is less room.
     """
-    store, tries = store_state(memory), uses_seen(memory, STRATEGY)
-    state, columns = (store, tries), BESIDE if is_beside else FOUND if query.is_search else LISTED
-    draw_pages(LISTER, memory, query, find(LISTER, memory, query, state), state,
-               lambda rows: draw_table(STRATEGY, rows, columns, (query, tries), store))  # fmt: skip
+    draw_rows(LISTER, memory, find(LISTER, memory, query), is_beside=is_beside)
     if not is_beside:
         draw_writing(memory)
 
 
 def draw_empty(memory: MemorySystem) -> None:
-    """A bank without strategies: how to fill it."""
+    """Draw how to fill a bank without strategies."""
     st.info("There is no strategy yet.", icon=":material/inbox:")
     if memory.experience.count({"outcome": "succeeded"}):
         st.text("Strategies are written from successful attempts, and this store has some.")
@@ -98,7 +91,7 @@ def draw_empty(memory: MemorySystem) -> None:
 
 
 def draw_writing(memory: MemorySystem) -> None:
-    """The two ways to more strategies."""
+    """Draw the two ways to more strategies."""
     with st.container(horizontal=True):
         draw_from_attempts(memory)
         draw_by_hand(memory)

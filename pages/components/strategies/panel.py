@@ -22,21 +22,17 @@ from atlas.views.strategies.strategy import (
     strategy_detail,
 )
 from pages.components.journal.promotion import draw_ends
-from pages.components.lists.edit_forms import draw_form
-from pages.components.lists.editing import draw_note, draw_pin, draw_tags
+from pages.components.lists.editing import draw_pin
 from pages.components.lists.facts import draw_facts
 from pages.components.lists.listing import SEARCHING
-from pages.components.lists.panel import draw_gone, draw_similar, draw_sources, panel_bar
+from pages.components.lists.panel import Panel, draw_panel, draw_sources, versions_tab
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.narrowing import go_to
 from pages.components.shared.plans import draw_deleting
-from pages.components.shared.purging import draw_purging
 from pages.components.shared.texts import draw_code, draw_prose
-from pages.components.shared.versions import draw_versions
+from pages.components.strategies.columns import SIMILAR
 from pages.components.strategies.editing import FORM
 from pages.components.strategies.retirement import draw_retire
-
-SIMILAR = ("title", "relevance", "tries", "bar")
 
 CHART = {"displayModeBar": False, "scrollZoom": False}
 _GO_TO = "strategy_go_to"
@@ -57,66 +53,33 @@ EFFECT_COLUMNS = {
 
 
 def strategy_panel(memory: MemorySystem, strategy_id: str) -> None:
-    """A strategy: what it says, how surely it works, which attempts say so; and what can be changed of it."""
-    detail = strategy_detail(memory, strategy_id)
-    with panel_bar(STRATEGY):
-        if detail is not None:
-            draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
-            draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
-            draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
-                          help_text="You see first what would go.")  # fmt: skip
-            draw_purging(memory, STRATEGY, [detail.id], key="strategy_purge")
-    if detail is None:
-        draw_gone(STRATEGY, "bank")
-        return
+    """Draw a strategy: what it says, how surely it works, which attempts say so, and what can be changed of it."""
+    draw_panel(PANEL, memory, strategy_id)
+
+
+def go_on() -> None:
+    """Open the experience that a click on a table asked for. No callback can do that itself."""
+    if experience_id := st.session_state.pop(_GO_TO, None):
+        go_to("pages/experiences.py", id=experience_id)
+
+
+def _draw_acts(memory: MemorySystem, detail: StrategyDetail) -> None:
+    draw_pin(memory, [detail.id], STRATEGY, key="strategy_pin", is_pinned=detail.marks.pinned)
+    draw_retire(memory, [detail.id], key="strategy_retire", is_retired=bool(detail.rate.retired))
+    draw_deleting(memory, StrategyDeleteRequest(ids=(detail.id,)), key="strategy_delete",
+                  help_text="You see first what would go.")  # fmt: skip
+
+
+def _draw_head(memory: MemorySystem, detail: StrategyDetail) -> None:
     draw_prose(detail.title, key=f"strategy_title_{detail.id}")
     with st.container(horizontal=True, vertical_alignment="center"):
         if detail.bar:
             st.image(detail.bar)
         st.markdown(f"**{detail.headline}**")
     draw_facts(detail.facts, key=f"strategy_{detail.id}")
-    draw_tags(memory, detail.id, detail.marks.tags, STRATEGY)
-    _draw_tabs(memory, detail)
 
 
-def go_on() -> None:
-    """Open the experience that a click on a table asked for; no callback can do that itself."""
-    if experience_id := st.session_state.pop(_GO_TO, None):
-        go_to("pages/experiences.py", id=experience_id)
-
-
-def _draw_tabs(memory: MemorySystem, detail: StrategyDetail) -> None:
-    says, tries, helps, updaters, sources, similar, versions, noted, edited = st.tabs(
-        ["What to do", "Tries", "Does it help", "Ways of counting", "Sources", "Similar", "Versions", "Note", "Edit"],
-        key="strategy_tabs",
-        on_change="rerun",
-    )
-    with says:
-        _draw_says(detail)
-    with tries:
-        _draw_tries(memory, detail)
-    with helps:
-        if helps.open:  # similar tasks take seconds to find the first time
-            _draw_effect(memory, detail)
-    with updaters:
-        _draw_updaters(detail)
-    with sources:
-        if sources.open:
-            draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
-        _draw_sources(detail)
-    with similar:
-        if similar.open:
-            draw_similar(memory, STRATEGY, detail.id, similar_strategies(memory, detail.id), SIMILAR,
-                         "The nearest situations; click one to open it.")  # fmt: skip
-    with versions:
-        draw_versions(memory, detail.id, detail.versions, STRATEGY, strategy_changes)
-    with noted:
-        draw_note(memory, detail.id, detail.marks.note, STRATEGY)
-    with edited:
-        draw_form(memory, FORM, detail.id, detail.editable)
-
-
-def _draw_says(detail: StrategyDetail) -> None:
+def _draw_says(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     st.caption("When to apply it")
     draw_prose(detail.situation, key=f"strategy_situation_{detail.id}")
     st.caption("What to do")
@@ -132,7 +95,7 @@ def _draw_says(detail: StrategyDetail) -> None:
         draw_code(detail.background.text, key=f"strategy_background_{detail.id}")
 
 
-def _draw_tries(memory: MemorySystem, detail: StrategyDetail) -> None:
+def _draw_tries(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     if not detail.attempts:
         st.caption(
             "Nobody has tried it yet. A try is an attempt that it was retrieved for, and whose outcome is known."
@@ -157,7 +120,9 @@ def _open_attempt(ids: tuple[str, ...], key: str) -> None:
         st.session_state[_GO_TO] = ids[row]
 
 
-def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
+def _draw_effect(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+    if not is_open:  # the first search for similar tasks takes seconds
+        return
     with st.spinner(SEARCHING):
         view = effect_view(memory, detail.id)
     st.markdown(f"**{view.verdict}**")
@@ -167,7 +132,7 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail) -> None:
                "The attempts that it was abstracted from are among those without it.")  # fmt: skip
 
 
-def _draw_updaters(detail: StrategyDetail) -> None:
+def _draw_updaters(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
     if not detail.attempts:
         st.caption("With the first tries, this shows what each way of counting makes of them.")
         return
@@ -180,7 +145,30 @@ def _draw_updaters(detail: StrategyDetail) -> None:
                "way is chosen.")  # fmt: skip
 
 
-def _draw_sources(detail: StrategyDetail) -> None:
+def _draw_sources(memory: MemorySystem, detail: StrategyDetail, is_open: bool) -> None:
+    if is_open:
+        draw_ends(made_of(memory, STRATEGY, detail.id), "Made of this")
     if not detail.sources:
         st.caption("It names no attempt that it comes from.")
     draw_sources(((one.experience_id, one.outcome, one.title) for one in detail.sources), detail.n_more_sources)
+
+
+PANEL = Panel(
+    kind=STRATEGY,
+    home="bank",
+    detail=strategy_detail,
+    draw_acts=_draw_acts,
+    draw_head=_draw_head,
+    tabs={
+        "What to do": _draw_says,
+        "Tries": _draw_tries,
+        "Does it help": _draw_effect,
+        "Ways of counting": _draw_updaters,
+        "Sources": _draw_sources,
+    },
+    tabs_after=versions_tab(STRATEGY, lambda detail: detail.versions, strategy_changes),
+    similar=similar_strategies,
+    similar_columns=SIMILAR,
+    similar_caption="The nearest situations; click one to open it.",
+    form=FORM,
+)

@@ -35,7 +35,7 @@ COLUMNS = {
 
 
 def draw_from_attempts(memory: MemorySystem) -> None:
-    """The buttons that show what the store's successful attempts would become."""
+    """Draw the buttons that show what the store's successful attempts would become."""
     n_succeeded, is_off = memory.experience.count({"outcome": "succeeded"}), memory.storage.read_only
     why_not = READ_ONLY if is_off else "" if n_succeeded else "No attempt in this store is known to have succeeded."
     st.button("Write from successful attempts …", key="strategies_write", icon=":material/auto_awesome:",
@@ -49,14 +49,14 @@ def draw_from_attempts(memory: MemorySystem) -> None:
 
 
 def draw_by_hand(memory: MemorySystem) -> None:
-    """The button that opens a form for a new strategy."""
+    """Draw the button that opens a form for a new strategy."""
     is_off = memory.storage.read_only
     st.button("Write one by hand …", key="strategies_by_hand", icon=":material/edit_note:", disabled=is_off,
               on_click=_begin_by_hand, help=READ_ONLY if is_off else None)  # fmt: skip
 
 
 def draw_writing_dialogs(memory: MemorySystem) -> None:
-    """Draw the form for a new strategy, if it was opened; the page draws it last."""
+    """Draw the form for a new strategy, if it was opened. The page draws it last."""
     if st.session_state.get(_BY_HAND):
         st.dialog("Write a strategy", width="large", on_dismiss=_close)(_draw_by_hand)(memory)
 

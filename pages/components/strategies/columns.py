@@ -1,0 +1,57 @@
+"""The columns of tables of strategies."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components.lists.record_table import CREATED_AT, MARKS, RELEVANCE, WHY, Column
+
+TITLE = Column("title", st.column_config.TextColumn("Situation", width=300))
+SUGGESTION = Column("suggestion", st.column_config.TextColumn("What to do", width=260))
+TRIES = Column(
+    "tries",
+    st.column_config.TextColumn(
+        "Succeeded", width=165, help="Of its tries, with where the rate lies with a probability of 95 %"
+    ),
+)
+BAR = Column(
+    "bar",
+    st.column_config.ImageColumn(
+        "0 – 50 – 100 %",
+        width=140,
+        help="The rate of its tries and its 95 % interval; in grey, of attempts at its tasks without it, where nobody "
+        "has tried it",
+    ),
+    is_optional=True,
+)
+TREND = Column(
+    "trend",
+    st.column_config.TextColumn(
+        "Trend", width=105, help="Earlier tries against the latest; an arrow up or down where that is hardly chance"
+    ),
+    is_optional=True,
+)
+WITHOUT = Column(
+    "without",
+    st.column_config.TextColumn(
+        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from; its sources are among them"
+    ),
+    is_optional=True,
+)
+N_SOURCES = Column(
+    "n_sources",
+    st.column_config.NumberColumn(
+        "Sources", format="localized", width=65, help="Successful attempts that it was abstracted from"
+    ),
+)
+RETIRED = Column(
+    "retired",
+    st.column_config.TextColumn("Retired", width=110, help="Kept and shown, but not given to agents"),
+    is_optional=True,
+)
+WRITTEN_BY = Column("written_by", st.column_config.TextColumn("Written by", width=90))
+
+LISTED = (TITLE, TRIES, BAR, TREND, WITHOUT, SUGGESTION, N_SOURCES, RETIRED, WRITTEN_BY, MARKS, CREATED_AT)
+FOUND = (TITLE, RELEVANCE, TRIES, BAR, TREND, WITHOUT, SUGGESTION, WHY, RETIRED, WRITTEN_BY, MARKS)
+BESIDE = (BAR, TITLE, RELEVANCE, TRIES, RETIRED, MARKS)
+SIMILAR = (TITLE, RELEVANCE, TRIES, BAR)
