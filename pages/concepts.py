@@ -10,7 +10,7 @@ from atlas import MemorySystem
 from pages.components.concepts.list import ask, draw_empty, draw_list
 from pages.components.concepts.panel import concept_panel
 from pages.components.lists.listing import draw_beside
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory
 
 
 def draw(memory: MemorySystem) -> None:

@@ -7,7 +7,6 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.health import DUPLICATES, FAILING
 from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
-from atlas.views.shared.wording import import_command
 from pages.components.concepts.compression import draw_compression
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
@@ -22,9 +21,10 @@ from pages.components.curate.queues import (
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.memory import page_memory
+from pages.components.shared.commands import import_command
 from pages.components.shared.messages import show_empty
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
+from pages.components.shared.snapshot import page_memory
 
 QUEUE = "curate_queue"
 """The query parameter that names the queue."""

@@ -14,8 +14,7 @@ from atlas.views.experience.list import ORDERS, ExperienceRow, Query, placed_and
 from atlas.views.lists.listing import n_pages
 from atlas.views.shared.kinds import EXPERIENCE
 from atlas.views.shared.scope import BEST_MATCH
-from atlas.views.shared.state import StoreState, store_state
-from atlas.views.shared.wording import import_command
+from atlas.views.shared.state import StoreState
 from pages.components.experience.list import LISTER, draw_why
 from pages.components.experience.panel import experience_panel
 from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
@@ -23,11 +22,11 @@ from pages.components.lists.listing import cards_of, find, read
 from pages.components.lists.record_table import opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
 from pages.components.shared.cards import draw_cards, is_as_cards
-from pages.components.shared.memory import page_memory
-from pages.components.shared.memory_map import page_map
+from pages.components.shared.commands import import_command
 from pages.components.shared.messages import show_empty
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.scope import URL, current_where, digest, draw_awaited, n_experiences
+from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 LISTED = ("outcome", "task", "domain", "marks", "n_steps", "created_at", "source")
 FOUND = ("outcome", "relevance", "task", "attempts", "why", "domain", "marks", "source")

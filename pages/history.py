@@ -9,13 +9,12 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
-from atlas.views.shared.state import store_state
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
+from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part
-from pages.components.shared.trash import draw_pages, draw_trash
 
 OPERATIONS, TRASH = "Operations", "Trash"
 

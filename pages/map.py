@@ -9,17 +9,18 @@ from atlas.maps.map import MemoryMap
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
 from atlas.views.map.page import FEWEST, QUALITY_HELP, quality_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.shared.state import StoreState, store_state
-from atlas.views.shared.wording import counted, import_command
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import counted
 from pages.components.experience.panel import experience_panel
 from pages.components.lists.record_table import opened_id
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
+from pages.components.shared.commands import import_command
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
-from pages.components.shared.memory_map import live_columns, page_map
+from pages.components.shared.memory_map import live_columns
 from pages.components.shared.messages import show_empty
+from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:

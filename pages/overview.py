@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.overview.summary import Overview, has_sample, load_sample_data, overview, remove_sample_data
+from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.kinds import STRATEGY
-from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.lists.editing import READ_ONLY
+from pages.components.overview.files import has_sample, load_sample_data, n_bytes, remove_sample_data
 from pages.components.overview.parts import (
     draw_concepts,
     draw_domains,
@@ -26,12 +25,11 @@ from pages.components.overview.parts import (
     draw_totals,
     go_on,
 )
+from pages.components.shared.commands import import_command
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
 from pages.components.shared.messages import show_empty
+from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
-
-SAMPLE = Path(__file__).resolve().parents[1] / "sample_data"
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
@@ -80,11 +78,11 @@ def remove(memory: MemorySystem) -> None:
 
 def draw_empty(memory: MemorySystem, view: Overview) -> None:
     """An empty memory: how to fill it, and something to try out."""
-    show_empty(view.import_command)
+    show_empty(import_command(memory))
     draw_concepts(view.n_concepts)
     draw_journal(view.n_entries)
     draw_strategies(view.strategies)
-    if not has_sample(SAMPLE) or memory.storage.read_only:
+    if not has_sample() or memory.storage.read_only:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         is_asked = st.button(
@@ -93,7 +91,7 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
         st.caption("Some 300 made-up attempts, to look around with. One click removes them again.")
     if is_asked:
         with st.spinner("Loading the sample data; this takes some seconds …", show_time=True), announcing_problems():
-            if done := load_sample_data(memory, SAMPLE):
+            if done := load_sample_data(memory):
                 announce(done.operation_id, done.sentence)
         st.rerun()
 
@@ -101,7 +99,7 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
     """The overview, worked out once for each state of the store, and each number of tries of its strategies."""
-    return overview(_memory)
+    return overview(_memory, n_bytes(_memory.storage.path))
 
 
 memory = page_memory()

@@ -13,8 +13,8 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import examples_text
 from atlas.views.concepts.list import rate_of
-from atlas.views.lists.rates import rate_line
 from atlas.views.shared.kinds import CONCEPT
+from atlas.views.shared.rates import rate_line
 
 
 def add_commands(commands: Any) -> None:

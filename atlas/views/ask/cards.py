@@ -16,7 +16,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.experience.finding import card_of
 from atlas.views.lists.highlighting import Source, matched_spans
 from atlas.views.lists.hits import HitCard, hit_card
-from atlas.views.lists.rates import rate_line
+from atlas.views.shared.rates import rate_line
 from atlas.views.shared.wording import counted
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from atlas.core.statistics import Day, SuccessRate
-from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
-from atlas.views.lists.rates import interval_text, rate_text
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
+from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, counted
 
 RATE_COLOUR, BAND_COLOUR = PALETTE[0], "rgba(47, 111, 176, 0.18)"
@@ -20,9 +19,6 @@ MOST_MONTHS = 36_525
 
 FEW_BARS = 8
 DAY_MILLISECONDS = 86_400_000
-
-Chart = dict[str, Any]
-"""A figure as Plotly takes it."""
 
 
 def growth_chart(days: Sequence[Day]) -> Chart:

@@ -12,7 +12,7 @@ from atlas.learning.analysis.annotations import typed
 from atlas.learning.composition import obstacle
 from atlas.memory.system import MemorySystem
 from atlas.views.concepts.concept import Example, example_view
-from atlas.views.overview.summary import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.texts import Text
 
 UNTYPED = "anything"

@@ -17,7 +17,7 @@ from atlas.learning.terms.extraction import programs_of
 from atlas.llm.anthropic import is_configured
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
-from atlas.views.overview.summary import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 

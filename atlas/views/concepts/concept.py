@@ -17,7 +17,7 @@ from atlas.views.concepts.lineage import Lineage, lineage_of
 from atlas.views.concepts.list import rate_of
 from atlas.views.experience.experience import Fact, Part
 from atlas.views.lists.editable import EditableFields
-from atlas.views.lists.rates import rate_line
+from atlas.views.shared.rates import rate_line
 from atlas.views.shared.texts import LANGUAGES, Text, as_json, text_of
 from atlas.views.shared.versions import VersionView, version_changes, version_views
 from atlas.views.shared.wording import counted, moment

@@ -24,7 +24,7 @@ from atlas.views.lists.listing import (
     on_page,
     page_start,
 )
-from atlas.views.lists.rates import rate_line
+from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption
 

@@ -11,7 +11,7 @@ from atlas.primitives.discovery import discover, known_primitives
 from atlas.primitives.examples import run_examples
 from atlas.protocols.strategies import PrimitiveLoader
 from atlas.views.concepts.grids import Grid, grid_in
-from atlas.views.overview.summary import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 

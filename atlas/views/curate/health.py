@@ -11,7 +11,7 @@ from atlas.maps.hygiene import is_failing, rates_by_group, worst_first
 from atlas.maps.map import MemoryMap
 from atlas.memory.base.unused import Idle, idle
 from atlas.memory.system import MemorySystem
-from atlas.views.lists.rates import interval_text
+from atlas.views.shared.rates import interval_text
 from atlas.views.shared.wording import counted, percent
 
 DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "never", "stale", "unknown", "buried"

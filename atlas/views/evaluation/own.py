@@ -6,7 +6,6 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
 from atlas.evaluation.job import usable_profiles
@@ -16,7 +15,7 @@ from atlas.evaluation.report import OwnEvaluation
 from atlas.evaluation.tasks import FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.shared.wording import counted, moment
 
 OUTCOME = "outcome foretold"
@@ -38,9 +37,6 @@ SETTINGS: Mapping[str, str] = {
 }
 NOW = "As searches are now"
 ROW_PIXELS, AXIS_PIXELS = 30, 70
-
-Chart = dict[str, Any]
-"""A figure as Plotly takes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from atlas.memory.base.ranking import explain
 from atlas.memory.system import MemorySystem
 from atlas.storage.sqlite.stored import stored_instant
 from atlas.views.lists.listing import PAGE_ROWS, Listing, Row, listed_caption, page_start
-from atlas.views.lists.rates import rate_text
+from atlas.views.shared.rates import rate_text
 from atlas.views.shared.scope import BEST_MATCH, Scope, domain_names
 from atlas.views.shared.wording import OUTCOMES, SIGNS, attempts_text, signed
 

@@ -11,8 +11,8 @@ from atlas.memory.experience.merging import MergePlan
 from atlas.memory.experience.pruning import PrunePlan
 from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.lists.rates import rate_text
 from atlas.views.shared.plans import PlanView, merge_plan_view, prune_plan_view, refine_plan_view
+from atlas.views.shared.rates import rate_text
 from atlas.views.shared.wording import counted
 
 KEEP_DIVERSE = "keep_diverse"

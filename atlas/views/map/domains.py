@@ -10,9 +10,9 @@ import numpy as np
 
 from atlas.core.statistics import SuccessRate
 from atlas.maps.map import UNCLUSTERED, Domain, MemoryMap
-from atlas.views.lists.rates import interval_text, rate_text
 from atlas.views.map.colours import Categories
 from atlas.views.map.points import Points
+from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, SIGNS, counted, percent
 
 

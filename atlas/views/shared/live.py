@@ -1,4 +1,4 @@
-"""What others have done to the store since a page was drawn."""
+"""Changes that others have made to the store since a page was drawn."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ class Drawn:
 
     state: StoreState
     counts: Mapping[str, Mapping[str, int]]
-    """What each of the newest operations had done by then, by its id: an import may still be going on."""
+    """Counts of each of the newest operations by then, by its id: an import may still be going on."""
 
 
-def drawn_now(memory: MemorySystem) -> Drawn:
-    """The state of the store now. It is read first, so what comes between is noticed, not missed."""
-    state = store_state(memory)
+def drawn_now(memory: MemorySystem, state: StoreState) -> Drawn:
+    """Return what a page shows that draws this state; it was read first, so what comes between is noticed."""
     counts = {operation.id: dict(operation.counts) for operation in memory.history(OPERATIONS_SEEN)}
     return Drawn(state=state, counts=counts)
 
 
 def changes_since(drawn: Drawn, memory: MemorySystem) -> str:
-    """`3 new · 1 removed`, done since a page was drawn; empty where nothing was."""
+    """Return `3 new · 1 removed`, done since a page was drawn; empty where nothing was."""
     now = store_state(memory)
     if now == drawn.state:
         return ""

@@ -10,8 +10,8 @@ from atlas.core.exchange import encode_line
 from atlas.core.statistics import SuccessRate
 from atlas.memory.base.records import RecordMemory
 from atlas.memory.system import MemorySystem
-from atlas.views.lists.rates import interval_text, rate_text
 from atlas.views.shared.kinds import Kind
+from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.texts import Text, text_of
 from atlas.views.shared.wording import counted, moment, signed
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
-from atlas.storage.store import LEDGER
 from atlas.views.shared.kinds import Kind
 
 
@@ -36,8 +34,3 @@ def store_state(memory: MemorySystem) -> StoreState:
 def uses_seen(memory: MemorySystem, kind: Kind) -> int:
     """Another number wherever other uses of a kind of memory are recorded: those change no revision of the store."""
     return sum(kind.records(memory).column("usage.n_uses").values())
-
-
-def ledger_file(store: Path) -> Path:
-    """The file that is the store; another one at its place is another store."""
-    return store / LEDGER

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-
-from atlas.memory.system import MemorySystem
 
 NOT_SAID = "(not said)"
 """Where a record has no value."""
@@ -88,19 +82,3 @@ def moment_of(made_at: str) -> str:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:
         return ""
-
-
-def import_command(memory: MemorySystem) -> str:
-    """The command that fills this store."""
-    return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
-
-
-def evaluate_command() -> str:
-    """The command that measures on runs whose answers are known."""
-    return f"{_atlas()} evaluate PATH"
-
-
-def _atlas() -> str:
-    """The command as it can be typed: by its name where the shell finds it, else by its path."""
-    beside = Path(sys.executable).with_name("atlas")
-    return "atlas" if shutil.which("atlas") or not beside.exists() else shlex.quote(str(beside))

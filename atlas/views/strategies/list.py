@@ -18,7 +18,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.experience.list import NEWEST, marks_text
 from atlas.views.lists.listing import Listing, Question, Row, best_matches, explained, listed_caption, on_page
-from atlas.views.lists.rates import rate_line
+from atlas.views.shared.rates import rate_line
 from atlas.views.shared.scope import known_tags
 from atlas.views.shared.wording import counted, found_caption, percent
 

@@ -9,7 +9,7 @@ from atlas.memory.strategies.induction import TemplateStrategyAbstractor
 from atlas.memory.strategies.sources import unwritten_successes
 from atlas.memory.strategies.writing import StrategyWritePlan
 from atlas.memory.system import MemorySystem
-from atlas.views.overview.summary import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.list import BY_HAND
 from atlas.views.strategies.parameters import parameters_in

@@ -13,12 +13,13 @@ from atlas.views.ask.comparison import RankingWeights
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.profiles import Name
 from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
 from pages.components.shared.scope import URL, digest, n_experiences
+from pages.components.shared.snapshot import store_state
 
 ALL = "All"
 FIRST = 3

@@ -28,11 +28,12 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import BLOCK_PIXELS_OF_TWO, draw_block, draw_choice, draw_parts, draw_summary
 from pages.components.ask.profiles import Name, draw_weights, first_profile, warn_of_problems
 from pages.components.lists.listing import SEARCHING
 from pages.components.shared.scope import URL, digest
+from pages.components.shared.snapshot import store_state
 
 _NAMES = {title: name for name, title in TITLES.items()}
 

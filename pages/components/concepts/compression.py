@@ -28,11 +28,12 @@ from atlas.views.concepts.compression import (
     searches,
     staleness,
 )
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.scope import digest
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 

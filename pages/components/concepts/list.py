@@ -18,14 +18,16 @@ from atlas.views.concepts.list import (
     search_concepts,
 )
 from atlas.views.concepts.primitives import load_primitives, loader_names, n_missing, n_updates, update_primitives
-from atlas.views.overview.summary import Done
+from atlas.views.shared.done import Done
 from atlas.views.shared.kinds import CONCEPT
-from atlas.views.shared.state import StoreState, store_state, uses_seen
-from atlas.views.shared.wording import counted, import_command
+from atlas.views.shared.state import StoreState, uses_seen
+from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
+from pages.components.shared.commands import import_command
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 LISTED = ("name", "description", "source", "language", "n_uses", "succeeded", "marks", "created_at")

@@ -17,16 +17,16 @@ from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.lists.listing import n_pages
 from atlas.views.shared.scope import Scope
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
-from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.snapshot import page_map, store_state
 from pages.components.shared.undo_toast import say_problem
 
 COLUMNS = ("outcome", "task", "domain", "source", "created_at", "marks")

@@ -19,9 +19,10 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, live_result
+from pages.components.shared.snapshot import store_state
 
 COLUMNS = {
     "setting": st.column_config.TextColumn("", width="medium", pinned=True),

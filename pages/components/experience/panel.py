@@ -18,8 +18,8 @@ from pages.components.lists.edit_forms import draw_form
 from pages.components.lists.editing import draw_acts, draw_note, draw_tags
 from pages.components.lists.panel import draw_gone, draw_similar, panel_bar
 from pages.components.lists.record_table import open_experience
-from pages.components.shared.memory_map import page_map
 from pages.components.shared.purging import draw_purging
+from pages.components.shared.snapshot import page_map
 from pages.components.shared.texts import draw_code, draw_prose
 
 SIMILAR = ("sign", "relevance", "task")

@@ -29,9 +29,9 @@ from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_clicked
 from pages.components.shared.jobs import draw_job, live_result
-from pages.components.shared.memory import opening_model
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.snapshot import opening_model
 
 COLUMNS = {
     "decision": st.column_config.TextColumn("Decision", width=145),

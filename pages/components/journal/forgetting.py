@@ -11,12 +11,13 @@ from atlas.jobs.compaction import KEEP_RECENT, LiveCompaction
 from atlas.memory.journal.compaction import CompactPlan
 from atlas.views.journal.forgetting import is_as_asked, made_caption, staleness, writers
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.journal.list import draw_empty
 from pages.components.journal.summaries import draw_kept
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import propose
+from pages.components.shared.snapshot import store_state
 
 MEANINGS = {
     "hot": "goes into prompts",

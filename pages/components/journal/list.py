@@ -22,8 +22,7 @@ from atlas.views.journal.list import (
 )
 from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.scope import BEST_MATCH, BY, offered
-from atlas.views.shared.state import StoreState, store_state
-from atlas.views.shared.wording import import_command
+from atlas.views.shared.state import StoreState
 from pages.components.journal.editing import draw_write
 from pages.components.journal.timeline import draw_timeline
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
@@ -31,7 +30,9 @@ from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Lister, cards_of, draw_pages, draw_table, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
 from pages.components.shared.cards import draw_cards, is_as_cards
+from pages.components.shared.commands import import_command
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 
 LISTED = ("generation", "entry_type", "content", "importance", "tier", "n_links", "marks", "created_at")
 FOUND = ("generation", "entry_type", "relevance", "content", "why", "tier", "marks")

@@ -11,13 +11,14 @@ from atlas import MemorySystem
 from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
 from atlas.views.map.points import Points
 from atlas.views.map.sheet import Colours, Sheet
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import open_experience, opened_id
 from pages.components.lists.selection import clear_selection, current_selection, select
 from pages.components.map.component import COLOURS, MARKS, draw_layer, draw_points, draw_talk
 from pages.components.map.plotly import draw_plotly
 from pages.components.shared.narrowing import current_scope
+from pages.components.shared.snapshot import store_state
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"

@@ -10,6 +10,7 @@ from atlas import AtlasError, MemorySystem
 from atlas.views.shared.live import Drawn, changes_since, drawn_now
 from pages.components.lists.selection import current_selection
 from pages.components.shared.memory_map import live_map
+from pages.components.shared.snapshot import store_state
 
 MAPPED = "The map took up what is new"
 _DRAWN, _REFRESHING, _MAP = "live_drawn", "live_refreshing", "live_map"
@@ -19,13 +20,13 @@ _log = logging.getLogger("atlas.dashboard")
 
 def begin_run(memory: MemorySystem) -> None:
     """Remember which state of the store this run draws; called before anything else is read."""
-    st.session_state[_DRAWN] = drawn_now(memory)
+    st.session_state[_DRAWN] = drawn_now(memory, store_state(memory))
     st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page draw itself anew when another process writes, as long as nothing is selected.
+    """Let this page draw itself again when another process writes, as long as nothing is selected.
 
     For pages on which a person types nothing and opens nothing: what is open would close.
     """
@@ -34,7 +35,7 @@ def refreshing(memory: MemorySystem) -> None:
 
 @st.fragment(run_every=1)
 def draw_live(memory: MemorySystem) -> None:
-    """What was done since this page was drawn, and the offer to show it; for the sidebar. It looks every second."""
+    """Draw what was done since this page was drawn, and the offer to show it. It looks every second."""
     drawn: Drawn | None = st.session_state.get(_DRAWN)
     try:
         said = (changes_since(drawn, memory) if drawn else "") or _mapped(memory)
@@ -52,5 +53,5 @@ def draw_live(memory: MemorySystem) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """That a large store's map has come up with the store since this page was drawn; empty where it has not."""
+    """Say that a large store's map has come up with the store since this page was drawn; empty where it has not."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

@@ -25,10 +25,10 @@ from atlas.views.shared.scope import (
     scope_sentence,
 )
 from atlas.views.shared.scope_address import FIRST_DAY, LAST_DAY
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import OUTCOMES
-from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
+from pages.components.shared.snapshot import page_map, store_state
 
 URL: Literal["query-params"] = "query-params"
 

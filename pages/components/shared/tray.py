@@ -25,7 +25,7 @@ from atlas.views.shared.selection import (
     compared,
     exported_lines,
 )
-from atlas.views.shared.state import store_state, uses_seen
+from atlas.views.shared.state import uses_seen
 from atlas.views.shared.wording import counted
 from atlas.views.strategies.proposals import StrategyDeleteRequest, StrategyMergeRequest
 from pages.components.concepts.composition import compose, draw_composition
@@ -34,6 +34,7 @@ from pages.components.lists.selection import Selection, clear_selection, current
 from pages.components.shared.plans import Request, draw_deleting, draw_plan, draw_proposing
 from pages.components.shared.purging import draw_purge
 from pages.components.shared.scope import page_tags
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
 from pages.components.strategies.retirement import draw_retire, is_all_retired
 

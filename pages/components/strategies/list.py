@@ -6,7 +6,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.kinds import STRATEGY
-from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.strategies.list import (
     ALL,
     ORDERS,
@@ -22,6 +22,7 @@ from atlas.views.strategies.list import (
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_pages, draw_table, draw_trash_link, find
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
 
 LISTED = ("title", "tries", "bar", "trend", "without", "suggestion", "n_sources", "retired", "written_by", "marks",

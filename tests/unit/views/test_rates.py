@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atlas.core.statistics import SuccessRate
-from atlas.views.lists.rates import interval_text, rate_text
+from atlas.views.shared.rates import interval_text, rate_text
 
 
 def test_unknown_outcomes_are_in_no_rate():

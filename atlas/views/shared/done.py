@@ -1,0 +1,14 @@
+"""What a page says of an act that is done, and can be undone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One operation on the store."""
+
+    operation_id: str
+    sentence: str
+    """The act, in words of our own."""
