@@ -1,4 +1,4 @@
-"""Curate: queues to look through, pruning, refining and compressing; every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning, refining and compressing. Every act is previewed and can be undone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ QUEUE = "curate_queue"
 
 
 def ask(titles: dict[str, str]) -> str:
-    """Which queue is looked through: the address says it, so that others can link to it."""
+    """Return which queue is looked through: the address says it, so that others can link to it."""
     asked = st.query_params.get(QUEUE)
     current = asked if asked in titles else next(iter(titles))
     key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
@@ -49,7 +49,7 @@ def ask(titles: dict[str, str]) -> str:
 
 
 def draw(memory: MemorySystem) -> None:
-    """The queues, and the one that is looked through."""
+    """Draw the queues, and the one that is looked through."""
     if draw_awaited(memory):
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
@@ -72,7 +72,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 def draw_beside(memory: MemorySystem, opened: str) -> None:
-    """The queues, and beside them the experience that is open."""
+    """Draw the queues, and beside them the experience that is open."""
     beside, panel = st.columns([1, 1], gap="medium")
     with beside:
         draw(memory)

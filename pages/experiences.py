@@ -1,4 +1,4 @@
-"""Experiences: what is in scope, sorted and paged; open one and read it step by step, select several."""
+"""Experiences: what is in scope, sorted and paged. Open one and read it step by step, select several."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BESIDE = ("sign", "relevance", "task", "attempts", "marks")
 
 
 def ask(memory: MemorySystem) -> Query:
-    """The scope and the order. Another question begins its list at the first page."""
+    """Return the scope and the order. Another question begins its list at the first page."""
     scope = current_scope()
     order = st.selectbox(
         "Sort", list(ORDERS), key="experiences_order", disabled=scope.is_search, width=170, bind=URL,
@@ -52,7 +52,7 @@ def ask(memory: MemorySystem) -> Query:
 
 
 def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: StoreState, bar: DeltaGenerator) -> None:
-    """The experiences in scope, a page at a time.
+    """Draw the experiences in scope, a page at a time.
 
     Args:
         state: The store's, when it was searched.
@@ -80,7 +80,7 @@ def draw_list(memory: MemorySystem, query: Query, found: Found | None, state: St
 def draw_table(
     memory: MemorySystem, query: Query, found: Found | None, state: StoreState, listed: Sequence[ExperienceRow]
 ) -> None:
-    """One page of the experiences as a table."""
+    """Draw one page of the experiences as a table."""
     rows = placed_and_marked(memory, listed, page_map(memory))
     key = f"experiences_table_{digest(query, [row.id for row in rows], state)}"
     columns = BESIDE if opened_id() else LISTED if found is None else FOUND
@@ -93,7 +93,7 @@ def select_all(memory: MemorySystem, query: Query, found: Found | None, revision
 
 
 def draw(memory: MemorySystem) -> None:
-    """The list, and beside it the experience that is open."""
+    """Draw the list, and beside it the experience that is open."""
     opened, state = opened_id(), store_state(memory)
     beside, panel = st.columns([3, 4], gap="medium") if opened else (st.container(), None)
     with beside:

@@ -1,4 +1,4 @@
-"""History: what was done to the store, with its differences and an undo; and what was deleted."""
+"""History: what was done to the store, with its differences and an undo. And what was deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPERATIONS, TRASH = "Operations", "Trash"
 
 
 def draw_operations(memory: MemorySystem) -> None:
-    """Every operation, a page at a time; a click opens one."""
+    """Draw every operation, a page at a time. A click opens one."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
     page = draw_pages(n_operation_pages(memory), key="history_page")
     view = operation_page(memory, page)

@@ -1,4 +1,4 @@
-"""Journal: what an agent noted, over its generations; searched, linked, told, forgotten; and what was said to it."""
+"""Journal: what an agent noted, over its generations. Searched, linked, told, forgotten. And what was said to it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ TABS = {
     "Refused": draw_refused,
     "Conversations": draw_conversations,
 }
-"""What there is beside the entries, by its name."""
+"""Parts of the page beside the entries, by their names."""
 
 
 def draw_list_and_panel(memory: MemorySystem) -> None:
-    """The entries, and beside them the one that is open."""
+    """Draw the entries, and beside them the one that is open."""
     if not memory.journal.count():
         draw_empty(memory)
         return

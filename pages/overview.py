@@ -5,13 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
+from atlas.views.overview.sample import load_sample_data, remove_sample_data
 from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.kinds import STRATEGY
 from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.lists.editing import READ_ONLY
-from pages.components.overview.files import has_sample, load_sample_data, n_bytes, remove_sample_data
+from pages.components.overview.files import SAMPLE, has_sample, n_bytes
 from pages.components.overview.parts import (
     draw_concepts,
     draw_domains,
@@ -33,7 +34,7 @@ from pages.components.shared.undo_toast import announce, announcing_problems
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
-    """The overview of a memory that holds something."""
+    """Draw the overview of a memory that holds something."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_totals(view.rate)
     draw_concepts(view.n_concepts)
@@ -54,7 +55,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
-    """That these are sample data, and the button that removes them."""
+    """Draw that these are sample data, and the button that removes them."""
     with st.container(horizontal=True, border=True, vertical_alignment="center"):
         words = "These are" if view.n_sample == view.rate.n else f"{view.n_sample:,} of these are"
         st.markdown(f"{words} **sample data**, made up for a first look.")
@@ -77,7 +78,7 @@ def remove(memory: MemorySystem) -> None:
 
 
 def draw_empty(memory: MemorySystem, view: Overview) -> None:
-    """An empty memory: how to fill it, and something to try out."""
+    """Draw an empty memory: how to fill it, and something to try out."""
     show_empty(import_command(memory))
     draw_concepts(view.n_concepts)
     draw_journal(view.n_entries)
@@ -91,14 +92,14 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
         st.caption("Some 300 made-up attempts, to look around with. One click removes them again.")
     if is_asked:
         with st.spinner("Loading the sample data; this takes some seconds …", show_time=True), announcing_problems():
-            if done := load_sample_data(memory):
+            if done := load_sample_data(memory, SAMPLE):
                 announce(done.operation_id, done.sentence)
         st.rerun()
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
-    """The overview, worked out once for each state of the store, and each number of tries of its strategies."""
+    """Return the overview, worked out once for each state of the store, and each number of tries of its strategies."""
     return overview(_memory, n_bytes(_memory.storage.path))
 
 

@@ -15,7 +15,7 @@ from pages.components.strategies.writing import draw_writing_dialogs
 
 
 def draw(memory: MemorySystem) -> None:
-    """The list, and beside it the strategy that is open."""
+    """Draw the list, and beside it the strategy that is open."""
     draw_beside(partial(draw_list, memory, ask(memory)), partial(strategy_panel, memory))
 
 

@@ -45,7 +45,7 @@ def _is_number(value: float) -> bool:
 
 
 def _parts(value: object, form: Any) -> dict[str, tuple[object, Any]]:
-    """What a container or a union holds, each part with its form, by where it is."""
+    """Return what a container or a union holds, each part with its form, by where it is."""
     if get_origin(form) is UnionType:
         inner = [each for each in get_args(form) if each is not NoneType and _is_of(value, each)]
         return {"": (value, inner[0])} if inner else {}

@@ -21,7 +21,7 @@ from atlas.views.shared.wording import counted
 
 
 def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
-    """The card of a hit.
+    """Return the card of a hit.
 
     Args:
         name: Of the memory that it is from: `strategies`, `experience`, `concepts`, `journal`.
@@ -32,7 +32,7 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`; that it is retired, if it is."""
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
     return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 
@@ -91,7 +91,7 @@ def _entry(memory: MemorySystem, hit: Hit[JournalEntry], text: str, weights: Ran
 
 
 def _sources(of: RetrievalMemory[Any], record_id: str, text: str, named: Mapping[str, str]) -> list[Source]:
-    """The texts of a record, the passage of a long one that is nearest in meaning first."""
+    """Return the texts of a record, the passage of a long one that is nearest in meaning first."""
     window = of.passage(record_id, text)
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
     return [*nearest, *(Source(name, held) for name, held in named.items())]

@@ -1,4 +1,4 @@
-"""Composing concepts: what comes of several, or why nothing does; and adding it."""
+"""Composing concepts: what comes of several, or why nothing does. And adding it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNTYPED = "anything"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """What came of composing several concepts."""
+    """The result of composing several concepts."""
 
     parts: tuple[str, ...]
     """Their names: untrusted text, as all that follows."""
@@ -29,10 +29,10 @@ class Composition:
     """None where nothing fits."""
 
     why_not: str = ""
-    """Why nothing does, with names of concepts in it; empty where something does."""
+    """Why nothing does, with names of concepts in it. Empty where something does."""
 
     types: tuple[str, ...] = ()
-    """What each of them takes and returns, where nothing fits."""
+    """Types that each of them takes and returns, where nothing fits."""
 
     @property
     def code(self) -> Text:
@@ -41,17 +41,17 @@ class Composition:
 
     @property
     def description(self) -> Text:
-        """What it does."""
+        """Its purpose."""
         return Text(self.concept.description if self.concept else "")
 
     @property
     def examples(self) -> tuple[Example, ...]:
-        """What its examples gave when they were run."""
+        """Results of its examples when they were run."""
         return tuple(example_view(self.concept, *pair) for pair in self.concept.examples) if self.concept else ()
 
 
 def composed(memory: MemorySystem, ids: Sequence[str]) -> Composition:
-    """What the library's composition strategy makes of these; nothing is added.
+    """Return what the library's composition strategy makes of these. Nothing is added.
 
     Raises:
         InvalidInput: Fewer than two, or the library has no strategy.
@@ -96,7 +96,7 @@ def _returned(concept: CodeConcept) -> ast.expr | None:
 
 
 def _types(concept: CodeConcept) -> str:
-    """`crop: takes list, int; returns list`."""
+    """Return `crop: takes list, int. Returns list`."""
     try:
         found = typed(concept)
     except InvalidInput:

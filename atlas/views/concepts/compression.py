@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.settings import Settings
+from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
-from atlas.jobs.compression_file import FoundCompression
+from atlas.jobs.compression_file import FoundCompression as FoundCompression
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine
 from atlas.learning.strategies import Learned, Rewriting
@@ -22,13 +23,13 @@ from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted, moment_of
 
 MAX_PROGRAMS = (50, 100, 200, Limits().max_programs)
-"""What a person can choose from; more take longer."""
+"""Choices for a person. More programs take longer."""
 
 COUNTED_AT_ONCE = 400
 """Of more attempts, how many hold a program is found out when they are compressed."""
 
 LITTLE = 0.02
-"""Share of the tokens; programs that repeat a function on purpose save several times that."""
+"""Share of the tokens. Programs that repeat a function on purpose save several times that."""
 
 SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
@@ -36,7 +37,7 @@ VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compressible:
-    """What there is to compress."""
+    """The programs that there are to compress."""
 
     sentence: str
     """In our own words."""
@@ -46,7 +47,7 @@ class Compressible:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRow:
-    """A function that was found; its name is untrusted text."""
+    """A function that was found. Its name is untrusted text."""
 
     id: str
     name: str
@@ -60,16 +61,16 @@ class FoundRow:
     """`4 of 4`: of its programs whose tests run it, those that did the same."""
 
     state: str
-    """In our own words; empty for what is new and proven."""
+    """In our own words. Empty for what is new and proven."""
 
     is_new: bool
     is_proven: bool
-    """Whether the tests of some program run it, and all such programs did the same."""
+    """True where the tests of some program run it, and all such programs did the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFunction:
-    """One function in full; all its texts are untrusted."""
+    """One function in full. All its texts are untrusted."""
 
     description: Text
     code: Text
@@ -93,13 +94,13 @@ class BeforeAfter:
 
 
 def searches(settings: Settings) -> dict[bool, str]:
-    """What can look for functions, by whether it is a language model: Stitch, and the model where one is set up."""
+    """Return who can look for functions, by whether it is a language model: Stitch, and the model if there is one."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return {False: StitchEngine.name} | model
 
 
 def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible:
-    """How many programs a scope has; beyond `COUNTED_AT_ONCE` attempts, only how many attempts."""
+    """Return how many programs a scope has. Beyond `COUNTED_AT_ONCE` attempts, only how many attempts."""
     n = memory.experience.count(succeeded(where))
     if not n:
         return Compressible(
@@ -120,7 +121,7 @@ def compressible(memory: MemorySystem, where: Mapping[str, Any]) -> Compressible
 
 
 def headline(found: FoundCompression) -> str:
-    """What was found and what it saves, or what it means that nothing was; in our own words."""
+    """Return what was found and what it saves, or what it means that nothing was. In our own words."""
     if not found.n_programs:
         return f"No Python program to compress in {counted(found.n_attempts, 'successful attempt')}."
     programs = counted(found.n_programs, "program")
@@ -139,7 +140,7 @@ def headline(found: FoundCompression) -> str:
 
 
 def notes(found: FoundCompression) -> list[str]:
-    """What else a person should know before choosing; as a file said it, so it is shown as text."""
+    """Return what else a person should know before choosing. As a file said it, so it is shown as text."""
     verdicts = [one.does_the_same for one in found.rewritings]
     n_run = len(verdicts) - verdicts.count(None)
     said = []
@@ -157,18 +158,18 @@ def notes(found: FoundCompression) -> list[str]:
 
 
 def reasons(counts: Mapping[str, int]) -> str:
-    """`no solution in it (3), a patch (1)`."""
+    """Return `no solution in it (3), a patch (1)`."""
     return ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
 
 
 def made_caption(found: FoundCompression) -> str:
-    """By what it was found, when, and on which state of the store; empty where that cannot be read."""
+    """Return by what it was found, when, and on which state of the store. Empty where that cannot be read."""
     at, by = moment_of(found.made_at), f" by {found.engine}" if found.engine else ""
     return f"Found{by} {at} at revision {found.revision:,}." if at else ""
 
 
 def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str, Any]) -> str:
-    """What has changed since, in our own words; empty where nothing has that matters."""
+    """Return what has changed since, in our own words. Empty where nothing has that matters."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
         return "The store has changed since: it was restored, or embedded anew."
@@ -178,7 +179,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
 
 
 def found_rows(memory: MemorySystem, found: FoundCompression) -> tuple[FoundRow, ...]:
-    """The functions that were found, what saves most first, and whether the library has them now."""
+    """Return the functions that were found, what saves most first, and whether the library has them now."""
     held = {concept.id for concept in memory.concepts.get_many([one.concept.id for one in found.learned])}
     by_saving = sorted(found.learned, key=lambda one: one.saving, reverse=True)
     return tuple(_row(one, found, one.concept.id in held) for one in by_saving)
@@ -202,7 +203,7 @@ def _row(one: Learned, found: FoundCompression, is_there: bool) -> FoundRow:
 
 
 def found_function(memory: MemorySystem, found: FoundCompression, concept_id: str) -> FoundFunction:
-    """One of the functions, with the programs that it came from, before and after; those that call it first."""
+    """Return one of the functions, with the programs that it came from, before and after. Those that call it first."""
     concept = next(one.concept for one in found.learned if one.concept.id == concept_id)
     names = {one.concept.id: one.concept.name for one in found.learned}
     calls_it = re.compile(rf"\b{re.escape(concept.name)}\(")
@@ -228,13 +229,13 @@ def _before_after(one: Rewriting, is_there: bool) -> BeforeAfter:
 
 
 def added_with(found: FoundCompression, ids: Sequence[str]) -> list[str]:
-    """Names of what comes along with what was chosen, because that calls it."""
+    """Return names of what comes along with what was chosen, because that calls it."""
     chosen = set(ids)
     return [concept.name for concept in found.with_callees(ids) if concept.id not in chosen]
 
 
 def add_chosen(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> Done | None:
-    """Add what was chosen and what it calls, as one operation; None where the library has all of it by now.
+    """Add what was chosen and what it calls, as one operation. None where the library has all of it by now.
 
     Raises:
         InvalidInput: The library lacks by now what one of them calls, or has another concept of its name.

@@ -28,7 +28,7 @@ EXAMPLES_SHOWN = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A call and its result; both are untrusted."""
+    """A call and its result. Both are untrusted."""
 
     call: Text
     given: tuple[Grid, ...]
@@ -45,12 +45,12 @@ class FoundIn:
 
     id: str
     title: str
-    """Untrusted text; empty where the experience is not there any more."""
+    """Untrusted text. Empty where the experience is not there any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableConcept(EditableFields):
-    """What a person can change of a concept by hand, as texts."""
+    """The fields of a concept that a person can change, as texts."""
 
     name: str
     description: str
@@ -62,12 +62,12 @@ class EditableConcept(EditableFields):
 
     @classmethod
     def of(cls, concept: CodeConcept) -> EditableConcept:
-        """What a concept says now."""
+        """Return what a concept says now."""
         texts = {field.name: getattr(concept, field.name) for field in fields(cls) if field.name != "examples"}
         return cls(**texts, examples=examples_text(concept.examples))
 
     def changes(self, begun: EditableConcept) -> dict[str, Any]:
-        """What `edit` takes to make a concept say this, where the person has changed what they began with.
+        """Return what `edit` takes to make a concept say this, where the person has changed what they began with.
 
         Raises:
             InvalidInput: The examples are not as a Python session has them.
@@ -90,7 +90,7 @@ class ConceptDetail:
     editable: EditableConcept
     facts: tuple[Fact, ...]
     background: Part | None
-    """What its source says of it."""
+    """Its source's own words about it."""
 
     is_primitive: bool
     examples: tuple[Example, ...]
@@ -103,7 +103,7 @@ class ConceptDetail:
 
 
 def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | None:
-    """A concept in full; None where it is not, or no longer, in the library."""
+    """Return a concept in full. None where it is not, or no longer, in the library."""
     concept = memory.concepts.get(concept_id)
     if concept is None:
         return None
@@ -131,17 +131,17 @@ def concept_detail(memory: MemorySystem, concept_id: str) -> ConceptDetail | Non
 
 
 def concept_changes(memory: MemorySystem, concept_id: str, number: int) -> dict[str, Any]:
-    """What `edit` takes to make a concept what it was before a change; see `version_changes`."""
+    """Return what `edit` takes to make a concept what it was before a change. See `version_changes`."""
     return version_changes(memory.concepts.get(concept_id), memory.concepts.versions(concept_id), number, [*EDITABLE])
 
 
 def examples_text(examples: tuple[tuple[str, str], ...]) -> str:
-    """Examples as a Python session has them."""
+    """Return examples as a Python session has them."""
     return "\n".join(f">>> {call.replace(chr(10), f'{chr(10)}... ')}\n{result}" for call, result in examples)
 
 
 def examples_in(text: str) -> tuple[tuple[str, str], ...]:
-    """The examples that a text holds as a Python session has them.
+    """Return the examples that a text holds as a Python session has them.
 
     Raises:
         InvalidInput: It is something else, or an example has no result.
@@ -174,7 +174,7 @@ def _facts(concept: CodeConcept, usage: Usage) -> tuple[Fact, ...]:
 
 
 def example_view(concept: CodeConcept, call: str, result: str) -> Example:
-    """An example of a concept, with the grids that stand in it."""
+    """Return an example of a concept, with the grids that stand in it."""
     return Example(
         call=_code(call, concept.language),
         given=grids_in_call(call),

@@ -14,7 +14,7 @@ COLOURS = (
 LINES = "#555555"
 
 MOST_CELLS = 40
-"""Of a side; ARC's grids have up to 30."""
+"""Of a side. ARC's grids have up to 30."""
 
 MOST_CHARACTERS = 20_000
 """Of a text in which grids are looked for."""
@@ -29,7 +29,7 @@ class Grid:
     """A rectangle of colours."""
 
     cells: tuple[tuple[int, ...], ...]
-    """Rows of one length, at least 1; numbers from 0 to 9."""
+    """Rows of one length, at least 1. Numbers from 0 to 9."""
 
     @property
     def size(self) -> str:
@@ -43,7 +43,7 @@ class Grid:
         return max(CELL_PIXELS, round(columns * min(CELL_PIXELS, SIDE_PIXELS / max(rows, columns))))
 
     def svg(self) -> str:
-        """The grid as a picture that needs nothing else; it is made of numbers and our own words alone."""
+        """Return the grid as a picture that needs nothing else. It is made of numbers and our own words alone."""
         rows, columns = len(self.cells), len(self.cells[0])
         cells = "".join(
             f'<rect x="{x}" y="{y}" width="1" height="1" fill="{COLOURS[colour]}"/>'
@@ -57,12 +57,15 @@ class Grid:
 
 
 def grids_in_call(call: str) -> tuple[Grid, ...]:
-    """The grids among the arguments of a call, in their order; none where there is none, or where it is no call."""
+    """Return the grids among the arguments of a call, in their order.
+
+    None where there is none, or where it is no call.
+    """
     return tuple(_grids_in_call(_parsed(call)))
 
 
 def grid_in(text: str) -> Grid | None:
-    """The grid that a text is, or None."""
+    """Return the grid that a text is, or None."""
     tree = _parsed(text)
     return _grid(tree) if tree is not None else None
 

@@ -41,14 +41,14 @@ class Lineage:
     """Concepts that it calls or was composed of, and that are not in the library any more."""
 
     dot: str
-    """The picture in the DOT language, whose labels hold names; empty where there is nothing to draw."""
+    """The picture in the DOT language, whose labels hold names. Empty where there is nothing to draw."""
 
     caption: str
-    """What the picture leaves out; empty where it shows all. Where there is no picture, why."""
+    """Parts that the picture leaves out. Empty where it shows all. Where there is no picture, why."""
 
 
 def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) -> Lineage:
-    """The concepts around one, nearest first."""
+    """Return the concepts around one, nearest first."""
     kinds = {CALLS: concept.calls, CALLED_BY: uses.called_by, COMPOSED_OF: concept.composed_of, PART_OF: uses.part_of}
     found = {how: memory.concepts.get_many(list(ids)) for how, ids in kinds.items()}
     named = {*concept.calls, *concept.composed_of}
@@ -63,7 +63,7 @@ def lineage_of(memory: MemorySystem, concept: CodeConcept, uses: ConceptUses) ->
 
 
 def quoted(name: str) -> str:
-    """A name as a string of the DOT language: one line of printable characters, in which nothing is an instruction."""
+    """Return a name as a string of the DOT language: one line of printable characters, none an instruction."""
     plain = "".join(character if character.isprintable() else " " for character in name[: 4 * LABEL_CHARACTERS])
     plain = " ".join(plain.split())
     short = plain if len(plain) <= LABEL_CHARACTERS else plain[: LABEL_CHARACTERS - 1] + "…"
@@ -86,7 +86,10 @@ def _relation(how: str, other: CodeConcept) -> Relation:
 
 
 def _dot(concept: CodeConcept, found: dict[str, Sequence[CodeConcept]]) -> Iterator[str]:
-    """A picture from left to right: who calls it, itself, what it calls; what it was composed of is dashed."""
+    """Yield a picture from left to right: who calls it, itself, what it calls.
+
+    Return what it was composed of is dashed.
+    """
     numbers = {concept.id: 0}
     for others in found.values():
         for other in others:

@@ -36,32 +36,32 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
     "Name, A to Z": ("title", False),
     MOST_USED: ("usage.n_uses", True),
 }
-"""What the list can be sorted by: the words for it, the key, and whether high values come first."""
+"""Orders of the list: the words for each, its key, and whether high values come first."""
 
 DESCRIPTION_CHARACTERS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptQuery(Question):
-    """What a person asked for."""
+    """A person's question and filters."""
 
     sources: tuple[Any, ...] = ()
-    """Only these; all where empty. The same holds for the next two."""
+    """Only these. All where empty. The same holds for the next two."""
 
     languages: tuple[Any, ...] = ()
     tags: tuple[Any, ...] = ()
     order: str = NEWEST
-    """A key of `ORDERS`; a search has its own order."""
+    """A key of `ORDERS`. A search has its own order."""
 
     def where(self) -> dict[str, Any]:
-        """The filter as the store takes it."""
+        """Return the filter as the store takes it."""
         wanted = {"source": self.sources, "language": self.languages, "marks.tags": self.tags}
         return {key: {"$in": list(values)} for key, values in wanted.items() if values}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptOptions:
-    """What the list can be narrowed by: how many concepts have each value, most frequent first; untrusted text."""
+    """Values to narrow the list by: how many concepts have each, most frequent first. Untrusted text."""
 
     sources: Mapping[Any, int]
     languages: Mapping[Any, int]
@@ -70,7 +70,7 @@ class ConceptOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptRow(Row):
-    """One line of the list; what comes from the store is untrusted text."""
+    """One line of the list. What comes from the store is untrusted text."""
 
     name: str
     description: str
@@ -78,14 +78,14 @@ class ConceptRow(Row):
     language: str
     n_uses: int
     succeeded: str
-    """With how many uses, and the interval; a dash where nobody used it."""
+    """With how many uses, and the interval. A dash where nobody used it."""
 
     created_at: datetime | None
     """In UTC."""
 
 
 def concept_options(memory: MemorySystem) -> ConceptOptions:
-    """What the library's concepts can be narrowed by."""
+    """Return what the library's concepts can be narrowed by."""
     library = memory.concepts
     return ConceptOptions(
         sources=library.values("source"), languages=library.values("language"), tags=known_tags(library)
@@ -93,7 +93,7 @@ def concept_options(memory: MemorySystem) -> ConceptOptions:
 
 
 def search_concepts(memory: MemorySystem, query: ConceptQuery) -> tuple[Hit[CodeConcept], ...]:
-    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+    """Return everything that answers a question, best first, at most `SEARCH_ROWS`."""
     found = best_matches(memory.concepts, query.text, query.where(), with_irrelevant=query.with_irrelevant)
     return tuple(found.hits)
 
@@ -101,13 +101,13 @@ def search_concepts(memory: MemorySystem, query: ConceptQuery) -> tuple[Hit[Code
 def found_concepts(
     memory: MemorySystem, query: ConceptQuery, found: Sequence[Hit[CodeConcept]], page: int = 1
 ) -> Listing[ConceptRow]:
-    """One page of what a search found; the first is 1."""
+    """Return one page of what a search found. The first is 1."""
     rows = _rows(memory, explained(on_page(found, page)))
     return Listing(rows=rows, n=len(found), caption=_search_caption(memory, query, len(found)))
 
 
 def listed_concepts(memory: MemorySystem, query: ConceptQuery, page: int = 1) -> Listing[ConceptRow]:
-    """One page of the list without a question; the first is 1."""
+    """Return one page of the list without a question. The first is 1."""
     n = memory.concepts.count(query.where())
     found = memory.concepts.get_many(_page_ids(memory, query, page_start(page, n)))
     return Listing(
@@ -118,12 +118,12 @@ def listed_concepts(memory: MemorySystem, query: ConceptQuery, page: int = 1) ->
 
 
 def similar_concepts(memory: MemorySystem, concept_id: str, k: int = 8) -> tuple[ConceptRow, ...]:
-    """The concepts nearest to one."""
+    """Return the concepts nearest to one."""
     return _rows(memory, explained(memory.concepts.similar(concept_id, k, with_buried=True)))
 
 
 def rate_of(usage: Usage) -> SuccessRate:
-    """How the tasks went that something was used for."""
+    """Return how the tasks went that something was used for."""
     return SuccessRate(n_succeeded=usage.n_successes, n_failed=usage.n_uses - usage.n_successes)
 
 

@@ -18,23 +18,23 @@ from atlas.views.shared.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanExample:
-    """What came of one example."""
+    """The result of one example."""
 
     has_passed: bool
     actual: Text
-    """What the call gave, or the error that it raised."""
+    """The value of the call, or the error that it raised."""
 
     made: Grid | None
     """The same, where it is a grid."""
 
 
 def loader_names() -> tuple[str, ...]:
-    """The names of the loaders that there are, such as `arc`."""
+    """Return the names of the loaders that there are, such as `arc`."""
     return tuple(discover())
 
 
 def load_primitives(memory: MemorySystem, name: str) -> Done | None:
-    """Add what a loader brings, as one operation; None where the library has all of it.
+    """Add what a loader brings, as one operation. None where the library has all of it.
 
     Raises:
         NotFound: There is no such loader, or none any more.
@@ -46,7 +46,7 @@ def load_primitives(memory: MemorySystem, name: str) -> Done | None:
 
 
 def update_primitives(memory: MemorySystem, name: str) -> Done | None:
-    """Bring those up to date that `n_updates` counts, as one operation; None where there is none. None is added.
+    """Bring those up to date that `n_updates` counts, as one operation. None where there is none. None is added.
 
     Raises:
         NotFound: There is no such loader, or none any more.
@@ -58,7 +58,7 @@ def update_primitives(memory: MemorySystem, name: str) -> Done | None:
 
 
 def n_missing(memory: MemorySystem, name: str) -> int:
-    """How many of the primitives that a loader brings the library has not.
+    """Return how many of the primitives that a loader brings the library has not.
 
     Raises:
         NotFound: There is no such loader.
@@ -68,7 +68,7 @@ def n_missing(memory: MemorySystem, name: str) -> int:
 
 
 def n_updates(memory: MemorySystem, name: str) -> int:
-    """How many of the library's primitives a loader brings otherwise by now, those left out that a person has edited.
+    """Return how many of the library's primitives a loader has changed since, without those that a person edited.
 
     Raises:
         NotFound: There is no such loader.
@@ -87,7 +87,7 @@ def _loader(name: str) -> PrimitiveLoader:
 
 
 def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...]:
-    """What came of running a primitive's examples, in their order.
+    """Return what came of running a primitive's examples, in their order.
 
     Raises:
         NotFound: It is not in the library any more.
@@ -104,6 +104,6 @@ def ran_examples(memory: MemorySystem, concept_id: str) -> tuple[RanExample, ...
 
 
 def verdict(ran: Sequence[RanExample]) -> str:
-    """`3 of 3 examples gave what they should`."""
+    """Return `3 of 3 examples gave what they should`."""
     n = sum(one.has_passed for one in ran)
     return f"{n:,} of {counted(len(ran), 'example')} gave what they should"

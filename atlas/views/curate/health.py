@@ -16,10 +16,10 @@ from atlas.views.shared.wording import counted, percent
 
 DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED = "duplicates", "failing", "never", "stale", "unknown", "buried"
 QUEUES = (DUPLICATES, FAILING, NEVER, STALE, UNKNOWN, BURIED)
-"""What can be looked through on Curate, by the names that its address uses."""
+"""Queues on Curate, by the names that its address uses."""
 
 NEVER_DAYS = 30
-"""What was stored for less has had no chance yet to be retrieved."""
+"""Days that a record needs to have had a chance of being retrieved."""
 
 STALE_DAYS = 180
 UNUSED_DAYS = 90
@@ -35,19 +35,19 @@ class DomainLine:
 
     n: int
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]; None where none is known."""
+    """Of the known outcomes, in [0, 100]. None where none is known."""
 
     interval: str
     is_failing: bool
-    """Whether it does clearly worse than the whole memory."""
+    """True where it does clearly worse than the whole memory."""
 
     verdict: str
-    """The same in words of our own; empty where it does not."""
+    """The same in words of our own. Empty where it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """What could be curated, as the store is now."""
+    """All that could be curated, as the store is now."""
 
     rate: SuccessRate
     """Of all experiences."""
@@ -75,14 +75,14 @@ class HealthLine:
     """One line of the health list, in words of our own."""
 
     queue: str
-    """What Curate opens for it."""
+    """The queue that Curate opens for it."""
 
     n: int
     sentence: str
 
 
 def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) -> Health:
-    """The figures of a memory.
+    """Return the figures of a memory.
 
     Args:
         memory_map: Where its domains come from; without it there are none.
@@ -102,7 +102,7 @@ def health(memory: MemorySystem, memory_map: MemoryMap | None, now: datetime) ->
 
 
 def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[HealthLine, ...]:
-    """What asks to be looked at, in the order of `QUEUES`; what is as it should be is left out."""
+    """Return what asks to be looked at, in the order of `QUEUES`. Return what is as it should be is left out."""
     n_alike, worst = sum(map(len, duplicates)), found.failing[:1]
     lows = f" of all, one at {worst[0].percent_succeeded:.0f} %" if worst else ""
     sentences = {
@@ -127,7 +127,7 @@ def health_lines(found: Health, duplicates: Sequence[Sequence[str]]) -> tuple[He
 
 
 def _idle(memory: MemorySystem, stored_at: Mapping[str, str], now: datetime, days: int) -> Idle:
-    """What has been neither retrieved nor used for so long."""
+    """Return what has been neither retrieved nor used for so long."""
     retrieved_at, used_at = (
         memory.experience.column(f"usage.{name}") for name in ("last_retrieved_at", "last_used_at")
     )

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from atlas.jobs.duplicates import FoundDuplicates
+from atlas.jobs.duplicates import FoundDuplicates as FoundDuplicates
+from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,
@@ -103,7 +104,7 @@ class MemberRow:
 def queue_ids(
     memory: MemorySystem, found: Health, inside: AbstractSet[str] | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """What each queue of single experiences holds, longest kept first.
+    """Return what each queue of single experiences holds, longest kept first.
 
     Args:
         inside: The ids in scope; None where nothing is left out. The same holds for `groups_within`.
@@ -121,7 +122,7 @@ def queue_ids(
 
 
 def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple[ExperienceRow, ...]:
-    """One page of a queue, in its order, without what is gone meanwhile; the first is 1."""
+    """Return one page of a queue, in its order, without what is gone meanwhile. The first is 1."""
     shown = ids[(page - 1) * PAGE_ROWS : page * PAGE_ROWS]
     places = {record_id: place for place, record_id in enumerate(shown)}
     rows = listed_page(memory, Query(where={"id": {"$in": list(shown)}})).rows
@@ -129,7 +130,7 @@ def queue_page(memory: MemorySystem, ids: Sequence[str], page: int = 1) -> tuple
 
 
 def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | None) -> tuple[tuple[str, ...], ...]:
-    """Groups without what lies outside of the scope."""
+    """Return groups without what lies outside of the scope."""
     if inside is None:
         return tuple(groups)
     left = [tuple(record_id for record_id in group if record_id in inside) for group in groups]
@@ -137,20 +138,20 @@ def groups_within(groups: Sequence[tuple[str, ...]], inside: AbstractSet[str] | 
 
 
 def queue_counts(queues: Mapping[str, Sequence[str]], found: Health, groups: Sequence[Sequence[str]]) -> dict[str, int]:
-    """How much each queue holds; domains are counted as a whole, whatever the scope is."""
+    """Return how much each queue holds. Domains are counted as a whole, whatever the scope is."""
     counts = {DUPLICATES: len(groups), FAILING: len(found.failing)}
     return counts | {queue: len(ids) for queue, ids in queues.items()}
 
 
 def tabs(counts: Mapping[str, int]) -> dict[str, str]:
-    """The queues by what they are called, those first that hold something; what is none comes last."""
+    """Return the queues by what they are called, those first that hold something. Return what is none comes last."""
     order = sorted(QUEUES, key=lambda queue: (not counts[queue], QUEUES.index(queue)))
     counted_titles = {queue: f"{TITLES[queue]} {counts[queue]:,}" for queue in order}
     return counted_titles | {tab: TITLES[tab] for tab in (RULE, REFINE, COMPRESS)}
 
 
 def group_lines(memory: MemorySystem, groups: Sequence[tuple[str, ...]], page: int = 1) -> tuple[GroupLine, ...]:
-    """One page of groups with their members; the first is 1."""
+    """Return one page of groups with their members. The first is 1."""
     shown = groups[(page - 1) * GROUPS_SHOWN : page * GROUPS_SHOWN]
     ids = [record_id for group in shown for record_id in group]
     where = {"id": {"$in": ids}}
@@ -187,7 +188,7 @@ def _line(
 
 
 def _size(there: Sequence[str], tasks: Mapping[str, str]) -> str:
-    """`3 attempts at one task`, or `10 experiences` where the tasks differ or have no id."""
+    """Return `3 attempts at one task`, or `10 experiences` where the tasks differ or have no id."""
     if len({tasks.get(record_id) or record_id for record_id in there}) == 1:
         return f"{counted(len(there), 'attempt')} at one task"
     return counted(len(there), "experience")

@@ -67,7 +67,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editable(EditableFields):
-    """What a person can change of an experience by hand."""
+    """The fields of an experience that a person can change."""
 
     task: str
     outcome: str
@@ -77,11 +77,11 @@ class Editable(EditableFields):
 
     @classmethod
     def of(cls, experience: Experience) -> Editable:
-        """What an experience says now."""
+        """Return what an experience says now."""
         return cls(task=experience.task.description, outcome=experience.outcome.label, feedback=experience.feedback)
 
     def changes_of(self, experience: Experience, begun: Editable) -> dict[str, Any]:
-        """What `edit` takes to make an experience say this, where the person has changed what they began with."""
+        """Return what `edit` takes to make an experience say this: the fields that the person has changed."""
         changes = self.changes(begun)
         if "task" in changes:
             changes["task"] = replace(experience.task, description=self.task)
@@ -102,29 +102,29 @@ class ExperienceDetail:
     marks: Marks
     editable: Editable
     attempts: tuple[Attempt, ...]
-    """All attempts at the same task with this one, in the order of time; none where this is the only one."""
+    """All attempts at the same task with this one, in the order of time. None where this is the only one."""
 
     n_more_attempts: int
     """Attempts beyond those."""
     facts: tuple[Fact, ...]
-    """What is looked at first."""
+    """Facts that are looked at first."""
 
     more_facts: tuple[Fact, ...]
     results: tuple[Part, ...]
     """Solution, feedback and error, those that there are."""
 
     background: tuple[Part, ...]
-    """What was given with the task, how it was judged, and what the source says of it."""
+    """Context of the task, its judgement, and the source's own words about it."""
 
     steps: tuple[Step, ...]
 
     @property
     def n_step_pages(self) -> int:
-        """How many pages the steps take; at least one."""
+        """How many pages the steps take. At least one."""
         return max(1, math.ceil(len(self.steps) / STEPS_SHOWN))
 
     def steps_on(self, page: int) -> tuple[StepView, ...]:
-        """The steps of a page; the first is 1."""
+        """Return the steps of a page. The first is 1."""
         start = (page - 1) * STEPS_SHOWN
         shown = self.steps[start : start + STEPS_SHOWN]
         return tuple(_step(number, step) for number, step in enumerate(shown, start + 1))
@@ -133,7 +133,7 @@ class ExperienceDetail:
 def experience_detail(
     memory: MemorySystem, experience_id: str, memory_map: MemoryMap | None = None
 ) -> ExperienceDetail | None:
-    """An experience in full; None where it is not, or no longer, in the store.
+    """Return an experience in full. None where it is not, or no longer, in the store.
 
     Args:
         memory_map: Where its domain is looked up, if there is a map.
@@ -171,7 +171,7 @@ def experience_detail(
 
 
 def _attempts(memory: MemorySystem, experience: Experience) -> tuple[tuple[Attempt, ...], int]:
-    """The attempts at an experience's task, oldest first, and how many more there are."""
+    """Return the attempts at an experience's task, oldest first, and how many more there are."""
     same = {"task_id": experience.task.id}
     n_attempts = memory.experience.count(same) if experience.task.id else 0
     if n_attempts < 2:
@@ -216,7 +216,7 @@ def _said(named: Mapping[str, str]) -> tuple[Fact, ...]:
 
 
 def _stands_for(metadata: Mapping[str, Any]) -> str:
-    """`4 attempts: 3 succeeded, 1 failed`, where others were merged into this one; empty otherwise."""
+    """Return `4 attempts: 3 succeeded, 1 failed`, where others were merged into this one. Empty otherwise."""
     merged = metadata.get("merged_outcomes")
     if not isinstance(merged, Mapping):
         return ""

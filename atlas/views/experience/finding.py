@@ -27,13 +27,13 @@ class Found:
 
     rows: tuple[ExperienceRow, ...]
     hits: Mapping[str, Hit[str]] = field(default_factory=dict)
-    """By id; none where the search ranked by words alone."""
+    """By id. None where the search ranked by words alone."""
 
     n_hidden: int = 0
-    """How many would be among them, but have too little to do with the question; no more than fill `SEARCH_ROWS`."""
+    """How many would be among them, but have too little to do with the question. No more than fill `SEARCH_ROWS`."""
 
     def __contains__(self, experience_id: object) -> bool:
-        """Whether an experience is one of them."""
+        """Say whether an experience is one of them."""
         return any(row.id == experience_id for row in self.rows)
 
     @property
@@ -43,13 +43,13 @@ class Found:
 
 
 def search(memory: MemorySystem, query: Query) -> Found:
-    """What answers a question; looking counts as no retrieval."""
+    """Return what answers a question. Looking counts as no retrieval."""
     ask = _by_words if query.is_by_words else _by_best_match
     return ask(memory, query)
 
 
 def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) -> Listing[ExperienceRow]:
-    """One page of what a search found; the first is 1."""
+    """Return one page of what a search found. The first is 1."""
     caption = _caption(memory, query, found)
     if found.hits and profile_problems(memory):
         caption += f" · {STANDS_IN}"
@@ -57,7 +57,7 @@ def found_page(memory: MemorySystem, query: Query, found: Found, page: int = 1) 
 
 
 def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, experience_id: str) -> HitCard | None:
-    """The card of one experience that a question found; None where it is not, or no longer, in the store.
+    """Return the card of one experience that a question found. None where it is not, or no longer, in the store.
 
     Costs some milliseconds, more where the experience's text is longer than the model reads at once.
 
@@ -73,7 +73,7 @@ def experience_card(memory: MemorySystem, text: str, hit: Hit[str] | None, exper
 def card_of(
     memory: ChromaExperienceMemory, text: str, hit: Hit[Any] | None, experience: Experience, weights: RankingWeights
 ) -> HitCard:
-    """`experience_card`, of an experience that is at hand.
+    """Return `experience_card`, of an experience that is at hand.
 
     Args:
         memory: The one that found it.
@@ -92,7 +92,7 @@ def card_of(
 
 
 def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
-    """What is wrong with the profile that searches should use, as a sentence that holds its name: untrusted text."""
+    """Return a sentence on what is wrong with the profile that searches should use. Holds its name: untrusted text."""
     if memory.storage.settings.ranking is not None:  # weights that were given in code win over any profile
         return ()
     problem = problem_in_use(memory.storage.profiles.in_use())
@@ -100,7 +100,7 @@ def profile_problems(memory: MemorySystem) -> tuple[str, ...]:
 
 
 def ids_found(memory: MemorySystem, query: Query, found: Found | None) -> list[str]:
-    """The ids of all that a list holds, on every page.
+    """Return the ids of all that a list holds, on every page.
 
     Args:
         found: What a search found; None for a list without a question.
@@ -109,7 +109,7 @@ def ids_found(memory: MemorySystem, query: Query, found: Found | None) -> list[s
 
 
 def _sources(experience: Experience, window: str | None) -> Sequence[Source]:
-    """The texts that an experience is found by, the passage of a long one that is nearest in meaning first."""
+    """Return the texts that an experience is found by, the passage of a long one that is nearest in meaning first."""
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
     named = {"Task": experience.embedding_text, "Solution": experience.solution_output, "Feedback": experience.feedback}
     return [*nearest, *(Source(name, text) for name, text in named.items())]

@@ -30,40 +30,40 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
     "Task, A to Z": ("title", False),
     "Source, A to Z": ("source", False),
 }
-"""What a list can be sorted by: the words for it, the key, and whether high values come first."""
+"""Orders of a list: the words for each, its key, and whether high values come first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What a person asked for."""
+    """A person's question and filters."""
 
     scope: Scope = field(default_factory=Scope)
     where: Mapping[str, Any] = field(default_factory=dict)
     """The scope's filter, as the store takes it."""
 
     order: str = NEWEST
-    """A key of `ORDERS`; a search has its own order."""
+    """A key of `ORDERS`. A search has its own order."""
 
     with_irrelevant: bool = False
-    """Whether a search by best match also lists what has nothing to do with the question."""
+    """True where a search by best match also lists what has nothing to do with the question."""
 
     distinct: bool = False
-    """Whether it shows attempts at one task that are alike as one: the best of them."""
+    """True where it shows attempts at one task that are alike as one: the best of them."""
 
     @property
     def is_search(self) -> bool:
-        """Whether there is a question."""
+        """True where there is a question."""
         return self.scope.is_search
 
     @property
     def is_by_words(self) -> bool:
-        """Whether only words count, so that no model is asked what it means."""
+        """True where only words count, so that no model is asked what it means."""
         return self.scope.by != BEST_MATCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceRow(Row):
-    """One line of a list; what comes from the store is untrusted text."""
+    """One line of a list. What comes from the store is untrusted text."""
 
     sign: str
     """`✓`, `✗` or `?`."""
@@ -73,7 +73,7 @@ class ExperienceRow(Row):
 
     task: str
     domain: str = ""
-    """The domain that it lies in on the map; empty where it lies in none."""
+    """The domain that it lies in on the map. Empty where it lies in none."""
 
     source: str = ""
     n_steps: int = 0
@@ -81,11 +81,11 @@ class ExperienceRow(Row):
     """In UTC."""
 
     attempts: str = ""
-    """`×4: 3 succeeded, 1 failed`, where it stands for several that are alike; empty where for itself alone."""
+    """`×4: 3 succeeded, 1 failed`, where it stands for several that are alike. Empty where for itself alone."""
 
 
 def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[ExperienceRow]:
-    """One page of a list without a question; the first is 1."""
+    """Return one page of a list without a question. The first is 1."""
     order_by, descending = ORDERS[query.order]
     outcomes = memory.experience.values("outcome", query.where)
     n_found = sum(outcomes.values())
@@ -103,7 +103,7 @@ def listed_page(memory: MemorySystem, query: Query, page: int = 1) -> Listing[Ex
 def placed_and_marked(
     memory: MemorySystem, rows: Sequence[ExperienceRow], memory_map: MemoryMap | None
 ) -> tuple[ExperienceRow, ...]:
-    """Rows with their domains and what people have said of them."""
+    """Return rows with their domains and what people have said of them."""
     ids = [row.id for row in rows]
     domains, marks = domain_names(memory_map, ids), memory.experience.marks(ids)
     return tuple(
@@ -112,13 +112,13 @@ def placed_and_marked(
 
 
 def marks_text(marks: Marks) -> str:
-    """`pinned, buried` and the tags, as one line."""
+    """Return `pinned, buried` and the tags, as one line."""
     said = {"pinned": marks.pinned, "buried": marks.buried, "note": bool(marks.note)}
     return ", ".join([*(name for name, holds in said.items() if holds), *marks.tags])
 
 
 def similar_rows(memory: MemorySystem, experience_id: str, k: int = 8) -> tuple[ExperienceRow, ...]:
-    """The experiences nearest to one."""
+    """Return the experiences nearest to one."""
     return tuple(row_of(hit.item, hit) for hit in memory.experience.similar(experience_id, k, with_buried=True))
 
 
@@ -144,7 +144,7 @@ def _listed(row: Mapping[str, Any]) -> ExperienceRow:
 
 
 def row_of(experience: Experience, hit: Hit[Any] | None = None) -> ExperienceRow:
-    """A line of a list that a search gave; without a hit, the search ranked by words alone."""
+    """Return a line of a list that a search gave. Without a hit, the search ranked by words alone."""
     return ExperienceRow(
         id=experience.id,
         sign=SIGNS[experience.outcome.label],

@@ -8,14 +8,16 @@ from typing import Any
 
 from atlas.core.errors import PlanOutdated
 from atlas.jobs.refinement import MAX_EXPERIENCES
-from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, RefinePlan
+from atlas.jobs.refinement import LiveRefinement as LiveRefinement
+from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision
+from atlas.memory.experience.refinement_plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.wording import counted, moment_of, signed
 
 RULES, MODEL = "rules", "model"
 MOST = (25, 50, 100, 200, MAX_EXPERIENCES)
-"""How many experiences, at most, a person can choose from; more take longer, and cost more where a model judges."""
+"""How many experiences, at most, a person can choose from. More take longer, and cost more where a model judges."""
 
 TITLE_CHARACTERS = 300
 GOES, MOVED, ALL = "goes", "moved", "all"
@@ -24,18 +26,18 @@ GOES, MOVED, ALL = "goes", "moved", "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judges:
-    """What can judge, in our own words by name, and why there is not more."""
+    """The judges to choose from, and why there are not more."""
 
     titles: Mapping[str, str]
     """The first is the default."""
 
     note: str
-    """What is not at hand and how to change that, or what asking a model may cost."""
+    """A sentence on how to have a model judge, or on what asking one may cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionRow:
-    """What would become of one experience; task and reason are untrusted text."""
+    """The decision on one experience. Task and reason are untrusted text."""
 
     id: str
     decision: str
@@ -47,11 +49,11 @@ class DecisionRow:
     set_number: int
     before: int
     after: int | None
-    """Its place in its set among those that stay; None for one that goes."""
+    """Its place in its set among those that stay. None for one that goes."""
 
 
 def judges(model: LanguageModel, budget_tokens: int) -> Judges:
-    """What can judge: a language model first, where there is one, which may take so many tokens."""
+    """Return what can judge: a language model first, where there is one, which may take so many tokens."""
     if model.client is None:
         return Judges(titles={RULES: "Rules"}, note=f"Rules judge, without a language model. {model.sentences[-1]}")
     name = model.client.model_name
@@ -60,7 +62,7 @@ def judges(model: LanguageModel, budget_tokens: int) -> Judges:
 
 
 def headline(plan: RefinePlan) -> str:
-    """What the plan would do; holds nothing that memories hold."""
+    """Return what the plan would do. Holds nothing that memories hold."""
     judged = f"{counted(len(plan.decisions), 'experience')} judged"
     if not plan.going:
         return f"{judged}: all of them are worth keeping as they are."
@@ -72,7 +74,7 @@ def headline(plan: RefinePlan) -> str:
 
 
 def made_caption(plan: RefinePlan) -> str:
-    """Who judged, when, and what it cost; a model's name is shown as text."""
+    """Return who judged, when, and what it cost. A model's name is shown as text."""
     by = "by rules, without a language model" if plan.made_by == RULES else f"by {plan.made_by}"
     sets = f"in {counted(plan.n_sets, 'set')} of experiences that are alike"
     at = moment_of(plan.made_at)
@@ -80,7 +82,7 @@ def made_caption(plan: RefinePlan) -> str:
 
 
 def notes(plan: RefinePlan) -> tuple[str, ...]:
-    """What else a person should know, in our own words."""
+    """Return what else a person should know, in our own words."""
     said = []
     n_judged = len(plan.decisions)
     if plan.failures:
@@ -98,7 +100,7 @@ def notes(plan: RefinePlan) -> tuple[str, ...]:
 
 
 def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) -> str:
-    """Why it cannot be applied any more, or was made elsewhere; empty where neither is so."""
+    """Return why it cannot be applied any more, or was made elsewhere. Empty where neither is so."""
     if plan.going and not memory.experience.titles(plan.going):
         return "What it would remove is not in the store any more; it may have been applied."
     try:
@@ -109,7 +111,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
 
 
 def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
-    """Whether there is something to apply, and nothing that it touches has changed since."""
+    """Say whether there is something to apply, and nothing that it touches has changed since."""
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:
@@ -118,14 +120,17 @@ def can_apply(memory: MemorySystem, plan: RefinePlan) -> bool:
 
 
 def choices(plan: RefinePlan) -> dict[str, str]:
-    """Which decisions can be shown, with how many each has; what has none is left out, but for all of them."""
+    """Return which decisions can be shown, with how many each has.
+
+    Return what has none is left out, but for all of them.
+    """
     counts = {GOES: len(_chosen(plan, GOES)), MOVED: len(_chosen(plan, MOVED)), ALL: len(plan.decisions)}
     titles = {GOES: "Goes", MOVED: "Reordered", ALL: "All"}
     return {name: f"{titles[name]} {n:,}" for name, n in counts.items() if n or name == ALL}
 
 
 def decision_rows(plan: RefinePlan, shown: str = ALL) -> tuple[DecisionRow, ...]:
-    """The decisions that are to be shown: what is dropped, what is merged, what stays; each set by set."""
+    """Return the decisions that are to be shown: what is dropped, what is merged, what stays. Each set by set."""
     order = {DROP: 0, MERGE: 1, KEEP: 2}
     wanted = sorted(_chosen(plan, shown), key=lambda one: (order[one.action], one.set_number, one.after))
     return tuple(_row(one) for one in wanted)

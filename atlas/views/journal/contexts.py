@@ -20,17 +20,17 @@ QUOTAS: Mapping[str, Quotas] = {FOR_EVOLUTION: EVOLUTION, FOR_TASK: TASK, FOR_GE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextQuery:
-    """What a context is asked for."""
+    """A request for a context."""
 
     purpose: str = FOR_EVOLUTION
     """A key of `QUOTAS`."""
 
     task: str = ""
     limit: int | None = 10
-    """Of entries; None for as many as the budget holds."""
+    """Of entries. None for as many as the budget holds."""
 
     token_budget: int | None = None
-    """Of all texts together; None for no bound."""
+    """Of all texts together. None for no bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +56,14 @@ class ContextView:
 
 
 def quota_sentence(purpose: str) -> str:
-    """`It begins with 1 directive, 2 crash logs …`."""
+    """Return `It begins with 1 directive, 2 crash logs …`."""
     named = [counted(n, name.replace("_", " ")) for name, n in QUOTAS[purpose].items()]
     first = "what is about the task" if purpose == FOR_TASK else "the latest"
     return f"It begins with {first}: up to {', '.join(named)}; where there is room, the entries of most value follow."
 
 
 def context_view(memory: MemorySystem, query: ContextQuery) -> ContextView:
-    """What an agent would be told; looking counts as no retrieval.
+    """Return what an agent would be told. Looking counts as no retrieval.
 
     Raises:
         InvalidInput: It has neither a limit nor a token budget.

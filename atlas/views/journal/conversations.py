@@ -18,7 +18,7 @@ MORE = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """One turn; both texts and the conversation's name are untrusted."""
+    """One turn. Both texts and the conversation's name are untrusted."""
 
     id: str
     conversation: str
@@ -28,10 +28,10 @@ class TurnView:
     said: Text | None
     answered: Text | None
     is_live: bool
-    """Whether the agent is reminded of it now."""
+    """True where the agent is reminded of it now."""
 
     why: str = ""
-    """Why it was found; empty in a conversation."""
+    """Why it was found. Empty in a conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +43,11 @@ class ConversationView:
     """Turns before those that are shown."""
 
     window: str
-    """What the agent is reminded of; holds nothing that was said."""
+    """The part of a conversation that the agent is reminded of. Holds nothing that was said."""
 
 
 def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> ConversationView:
-    """The latest turns of a conversation, with those marked that an agent is reminded of now."""
+    """Return the latest turns of a conversation, with those marked that an agent is reminded of now."""
     conversations = memory.conversations
     live = {turn.id for turn in conversations.window(name)}
     turns = conversations.turns(name, n_shown)
@@ -62,7 +62,7 @@ def conversation_view(memory: MemorySystem, name: str, n_shown: int = MORE) -> C
 
 
 def found_turns(memory: MemorySystem, text: str, name: str | None) -> tuple[TurnView, ...]:
-    """The turns that have to do with a question, best first, of one conversation or of all."""
+    """Return the turns that have to do with a question, best first, of one conversation or of all."""
     where = None if name is None else {"conversation": name}
     found = memory.conversations.retrieve(text, FOUND_SHOWN, where=where, count_retrieval=False)
     names = {hit.item.conversation for hit in found.hits}

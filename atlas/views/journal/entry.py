@@ -32,7 +32,7 @@ AROUND = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableEntry(EditableFields):
-    """What a person can change of an entry by hand."""
+    """The fields of an entry that a person can change."""
 
     content: str
     generation: int
@@ -41,11 +41,11 @@ class EditableEntry(EditableFields):
 
     tier: str
     metadata: str
-    """As JSON; empty for none."""
+    """As JSON. Empty for none."""
 
     @classmethod
     def of(cls, entry: JournalEntry) -> EditableEntry:
-        """What an entry says now."""
+        """Return what an entry says now."""
         return cls(
             content=entry.content,
             generation=entry.generation,
@@ -55,7 +55,7 @@ class EditableEntry(EditableFields):
         )
 
     def changes(self, begun: EditableEntry) -> dict[str, Any]:
-        """What `edit` takes to make an entry say this, where the person has changed what they began with.
+        """Return what `edit` takes to make an entry say this, where the person has changed what they began with.
 
         Raises:
             InvalidInput: The metadata are no JSON object.
@@ -72,7 +72,7 @@ class EntryDetail:
     content: Text
     facts: tuple[Fact, ...]
     worth: tuple[str, ...]
-    """Why it is as important as it is, and what that is worth now; holds nothing that entries hold."""
+    """Why it is as important as it is, and what that is worth now. Holds nothing that entries hold."""
 
     metadata: Text | None
     marks: Marks
@@ -81,18 +81,18 @@ class EntryDetail:
     """The entries written just before it, oldest first."""
 
     after: tuple[EntryRow, ...]
-    """Those written just after it, oldest first."""
+    """Entries written just after it, oldest first."""
 
     n_links: int
     why_not_promoted: str
-    """Why it cannot be promoted, in our own words; empty where it can."""
+    """Why it cannot be promoted, in our own words. Empty where it can."""
 
     became: tuple[Became, ...]
-    """What it was promoted to."""
+    """Records that it was promoted to."""
 
 
 def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
-    """An entry in full; None where it is not, or no longer, in the journal."""
+    """Return an entry in full. None where it is not, or no longer, in the journal."""
     entry = memory.journal.get(entry_id)
     if entry is None:
         return None
@@ -114,7 +114,7 @@ def entry_detail(memory: MemorySystem, entry_id: str) -> EntryDetail | None:
 
 
 def metadata_in(text: str) -> dict[str, Any]:
-    """Metadata from what a person typed; none from nothing.
+    """Return metadata from what a person typed. None from nothing.
 
     Raises:
         InvalidInput: It is no JSON object.
@@ -129,7 +129,7 @@ def metadata_in(text: str) -> dict[str, Any]:
 
 
 def metadata_text(metadata: Mapping[str, Any]) -> str:
-    """Metadata as a person can edit them."""
+    """Return metadata as a person can edit them."""
     return json.dumps(dict(metadata), indent=2, ensure_ascii=False) if metadata else ""
 
 
@@ -169,7 +169,7 @@ def _worth(entry: JournalEntry, usage: Usage, types: EntryTypes) -> list[str]:
 
 
 def _around(memory: MemorySystem, entry: JournalEntry, *, is_before: bool) -> tuple[EntryRow, ...]:
-    """The entries next to one by time and, where several are of one instant, by the order in which they were added."""
+    """Return the entries next to one by time and, for one instant, by the order in which they were added."""
     if entry.created_at is None:
         return ()
     at = instant(entry.created_at)

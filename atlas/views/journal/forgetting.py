@@ -6,27 +6,29 @@ from collections.abc import Mapping
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.settings import Settings
+from atlas.jobs.compaction import KEEP_RECENT as KEEP_RECENT
+from atlas.jobs.compaction import LiveCompaction as LiveCompaction
 from atlas.llm.anthropic import is_configured
-from atlas.memory.journal.compaction import CompactPlan
+from atlas.memory.journal.compaction import CompactPlan as CompactPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, moment_of
 
 
 def writers(settings: Settings) -> dict[bool, str]:
-    """What can write summaries, by whether it is a language model: that first where there is one, and extraction."""
+    """Return who can write summaries, by whether it is a language model: that first where there is one."""
     model = {True: settings.llm_model} if is_configured(settings) else {}
     return model | {False: "Sentences of the entries"}
 
 
 def made_caption(plan: CompactPlan) -> str:
-    """When it was planned, with what staying, and what that cost; it may name a type: untrusted text."""
+    """Return when it was planned, with what staying, and what that cost. It may name a type: untrusted text."""
     at = moment_of(plan.made_at)
     kept = ", ".join(_kept(plan.keep_recent, plan.keep_types))
     return f"Planned{f' {at}' if at else ''}, keeping {kept}{f'; {plan.spent}' if plan.spent else ''}."
 
 
 def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
-    """Why it cannot be applied any more, in our own words; empty where it can."""
+    """Return why it cannot be applied any more, in our own words. Empty where it can."""
     try:
         memory.journal.check_compact(plan)
     except PlanOutdated:
@@ -37,7 +39,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
 
 
 def is_as_asked(plan: CompactPlan, keep_recent: int, keep_types: Mapping[str, int]) -> bool:
-    """Whether it keeps what a person wants kept now."""
+    """Say whether it keeps what a person wants kept now."""
     return (plan.keep_recent, dict(plan.keep_types)) == (keep_recent, dict(keep_types))
 
 

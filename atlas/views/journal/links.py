@@ -1,4 +1,4 @@
-"""How an entry of a journal hangs together with others, as a picture and as lines; and what may be linked."""
+"""How an entry of a journal hangs together with others, as a picture and as lines. And what may be linked."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ WORDS = {
     "summarises": ("summarises", "summarised by"),
     "refers_to": ("refers to", "referred to by"),
 }
-"""What the entry is to another by a link's type, and what the other way round."""
+"""Words for a link's type, from the entry to the other and the other way round."""
 
 PHRASES = {
     phrase: (link_type, bool(number))
     for link_type, phrases in WORDS.items()
     for number, phrase in enumerate(dict.fromkeys(phrases))
 }
-"""What a person can say of an entry: the link's type, and whether the other one has it."""
+"""Phrases to choose from: the link's type of each, and whether the other entry has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,22 +63,22 @@ class DirectLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryLinks:
-    """What is linked with an entry, directly or over others."""
+    """The entries that are linked with one, directly or over others."""
 
     direct: tuple[DirectLink, ...]
     rows: tuple[EntryRow, ...]
-    """Nearest first; `how` says how far away each is, or what it is to the entry."""
+    """Nearest first. `how` says how far away each is, or what it is to the entry."""
 
     dot: str
-    """The picture in the DOT language, whose labels hold texts; empty where there is nothing to draw."""
+    """The picture in the DOT language, whose labels hold texts. Empty where there is nothing to draw."""
 
     caption: str
-    """What is left out; empty where all is shown."""
+    """Entries that are left out, in words. Empty where all are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuggestedLink:
-    """A link that may be wanted; both texts are untrusted."""
+    """A link that may be wanted. Both texts are untrusted."""
 
     suggestion: LinkSuggestion
     source: EntryRow
@@ -88,7 +88,7 @@ class SuggestedLink:
 
 
 def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLinks:
-    """What can be reached from an entry over so many links, whichever way they point.
+    """Return what can be reached from an entry over so many links, whichever way they point.
 
     Raises:
         NotFound: It is not there.
@@ -107,7 +107,7 @@ def entry_links(memory: MemorySystem, entry_id: str, depth: int = 1) -> EntryLin
 
 
 def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
-    """Links that a person may want, the most alike first."""
+    """Return links that a person may want, the most alike first."""
     suggestions = memory.journal.suggest_links(SUGGESTIONS)
     ids = {end for one in suggestions for end in (one.source_id, one.target_id)}
     entries = {entry.id: entry for entry in memory.journal.get_many(list(ids))}
@@ -126,7 +126,7 @@ def suggested_links(memory: MemorySystem) -> tuple[SuggestedLink, ...]:
 
 
 def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MATCH) -> tuple[EntryRow, ...]:
-    """Entries that a person may mean, who looks for one to link to: by its id, or by what it says."""
+    """Return entries that a person may mean, who looks for one to link to: by its id, or by what it says."""
     named = memory.journal.get(text.strip()) if text.strip() else None
     if named is not None:
         found = [named]
@@ -139,7 +139,7 @@ def candidates(memory: MemorySystem, entry_id: str, text: str, by: str = BEST_MA
 
 
 def _other(edge: Edge, entry_id: str) -> str:
-    """The other end of an entry's link; empty for a link among others."""
+    """Return the other end of an entry's link. Empty for a link among others."""
     if entry_id == edge.source_id:
         return edge.target_id
     return edge.source_id if entry_id == edge.target_id else ""
@@ -170,7 +170,7 @@ def _caption(n: int) -> str:
 
 
 def _dot(entries: list[JournalEntry], graph: LinkGraph) -> Iterator[str]:
-    """A picture with the entry that is looked at framed: downwards, or to the right where that would be too wide."""
+    """Return a picture that frames the entry looked at: downwards, or to the right where that would be too wide."""
     numbers = {entry.id: number for number, entry in enumerate(entries)}
     direction = "TB" if len(entries) <= FEW else "LR"
     yield "digraph {"

@@ -42,12 +42,12 @@ ORDERS: Mapping[str, tuple[str, bool]] = {
     "Latest generation first": ("generation", True),
     "Most important first": ("importance", True),
 }
-"""What the list can be sorted by: the words for it, the key, and whether high values come first."""
+"""Orders of the list: the words for each, its key, and whether high values come first."""
 
 CONTENT_CHARACTERS = 400
 
 LOOKED_AT = 500
-"""Latest entries whose metadata a box offers; a person may type any other."""
+"""Latest entries whose metadata a box offers. A person may type any other."""
 
 PAIRS_OFFERED = 100
 
@@ -56,18 +56,18 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalQuery(Question):
-    """What a person asked for."""
+    """A person's question and filters."""
 
     by: str = BEST_MATCH
     """`BEST_MATCH` or `WORDS`."""
 
     types: tuple[Any, ...] = ()
-    """Only these; all where empty. The same holds for the next three."""
+    """Only these. All where empty. The same holds for the next three."""
 
     tiers: tuple[str, ...] = ()
     tags: tuple[Any, ...] = ()
     metadata: tuple[str, ...] = ()
-    """Each `key=value`; an entry must hold all of them."""
+    """Each `key=value`. An entry must hold all of them."""
 
     since: int | None = None
     """The first generation."""
@@ -76,15 +76,15 @@ class JournalQuery(Question):
     """The last generation."""
 
     order: str = NEWEST
-    """A key of `ORDERS`; a search has its own order."""
+    """A key of `ORDERS`. A search has its own order."""
 
     @property
     def is_by_words(self) -> bool:
-        """Whether only words count, so that no model is asked what it means."""
+        """True where only words count, so that no model is asked what it means."""
         return self.by != BEST_MATCH
 
     def where(self, *, with_generations: bool = True) -> dict[str, Any]:
-        """The filter as the store takes it."""
+        """Return the filter as the store takes it."""
         wanted = {"entry_type": self.types, "tier": self.tiers, "marks.tags": self.tags}
         where: dict[str, Any] = {key: {"$in": list(values)} for key, values in wanted.items() if values}
         generations = {"$gte": self.since, "$lte": self.until} if with_generations else {}
@@ -97,7 +97,7 @@ class JournalQuery(Question):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalOptions:
-    """What the list can be narrowed by: how many entries have each value; untrusted text."""
+    """Values to narrow the list by: how many entries have each. Untrusted text."""
 
     types: Mapping[Any, int]
     """Most frequent first, as are the tags."""
@@ -112,7 +112,7 @@ class JournalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRow(Row):
-    """One line of a list of entries; what comes from the store is untrusted text."""
+    """One line of a list of entries. What comes from the store is untrusted text."""
 
     entry_type: str
     generation: int
@@ -124,13 +124,13 @@ class EntryRow(Row):
 
     tier: str
     n_links: int
-    """That it has to others."""
+    """Links that it has to others."""
 
     created_at: datetime | None
     """In UTC."""
 
     how: str = ""
-    """What it has to do with another one, in our own words."""
+    """Its relation to another one, in our own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,14 +139,14 @@ class FoundEntries:
 
     entries: tuple[JournalEntry, ...]
     hits: Mapping[str, Hit[str]] = field(default_factory=dict)
-    """By id; none where the search ranked by words alone."""
+    """By id. None where the search ranked by words alone."""
 
     n_hidden: int = 0
     """How many would be among them, but have too little to do with the question."""
 
 
 def journal_options(memory: MemorySystem) -> JournalOptions:
-    """What the journal can be narrowed by."""
+    """Return what the journal can be narrowed by."""
     tiers = memory.journal.values("tier")
     return JournalOptions(
         types=memory.journal.values("entry_type"),
@@ -157,7 +157,7 @@ def journal_options(memory: MemorySystem) -> JournalOptions:
 
 
 def search_entries(memory: MemorySystem, query: JournalQuery) -> FoundEntries:
-    """What answers a question, in every tier; looking counts as no retrieval."""
+    """Return what answers a question, in every tier. Looking counts as no retrieval."""
     if query.is_by_words:
         found = memory.journal.search_words(query.text, SEARCH_ROWS, where=query.where(), with_buried=True)
         return FoundEntries(entries=tuple(found))
@@ -170,7 +170,7 @@ def search_entries(memory: MemorySystem, query: JournalQuery) -> FoundEntries:
 
 
 def found_page(memory: MemorySystem, query: JournalQuery, found: FoundEntries, page: int = 1) -> Listing[EntryRow]:
-    """One page of what a search found; the first is 1."""
+    """Return one page of what a search found. The first is 1."""
     n = len(found.entries)
     shown = on_page(found.entries, page)
     hits = [found.hits.get(entry.id) for entry in shown]
@@ -181,7 +181,7 @@ def found_page(memory: MemorySystem, query: JournalQuery, found: FoundEntries, p
 
 
 def listed_page(memory: MemorySystem, query: JournalQuery, page: int = 1) -> Listing[EntryRow]:
-    """One page of the list without a question; the first is 1. Of its entries only the beginnings are read."""
+    """Return one page of the list without a question. The first is 1. Of its entries only the beginnings are read."""
     where, (order_by, descending) = query.where(), ORDERS[query.order]
     n = memory.journal.count(where)
     offset = page_start(page, n)
@@ -196,7 +196,7 @@ def entry_rows(
     relevance: Mapping[str, tuple[float, str]] | None = None,
     how: Mapping[str, str] | None = None,
 ) -> tuple[EntryRow, ...]:
-    """Lines for entries that are at hand.
+    """Return lines for entries that are at hand.
 
     Args:
         relevance: How much each has to do with a question, and why it stands where it does, by id.
@@ -224,7 +224,7 @@ def entry_rows(
 
 
 def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple[EntryRow, ...]:
-    """Lines for rows of the store, without their whole content."""
+    """Return lines for rows of the store, without their whole content."""
     marks = memory.journal.marks([row["id"] for row in rows])
     return tuple(
         EntryRow(
@@ -243,13 +243,13 @@ def light_rows(memory: MemorySystem, rows: Sequence[Mapping[str, Any]]) -> tuple
 
 
 def similar_entries(memory: MemorySystem, entry_id: str, k: int = 8) -> tuple[EntryRow, ...]:
-    """The entries nearest in meaning to one."""
+    """Return the entries nearest in meaning to one."""
     hits = memory.journal.similar(entry_id, k, with_buried=True)
     return entry_rows(memory, [hit.item for hit in hits], {hit.item.id: (hit.relevance, explain(hit)) for hit in hits})
 
 
 def entry_card(memory: MemorySystem, query: JournalQuery, found: FoundEntries, entry_id: str) -> HitCard | None:
-    """The card of an entry that a question found; None where it is not, or no longer, in the journal."""
+    """Return the card of an entry that a question found. None where it is not, or no longer, in the journal."""
     entry, hit = memory.journal.get(entry_id), found.hits.get(entry_id)
     if entry is None:
         return None
@@ -267,18 +267,18 @@ def entry_card(memory: MemorySystem, query: JournalQuery, found: FoundEntries, e
 
 
 def beginning(content: str) -> str:
-    """The beginning of what an entry says, on one line."""
+    """Return the beginning of what an entry says, on one line."""
     return " ".join(content[:CONTENT_CHARACTERS].split())
 
 
 def _pair_filter(pair: str) -> dict[str, Any]:
-    """What holds for entries with this in their metadata; a text that is a number finds the number as well."""
+    """Return what holds for entries with this in their metadata. A text that is a number finds the number as well."""
     key, _, value = pair.partition("=")
     return {f"{METADATA}{key.strip()}": {"$in": _readings(value.strip())}}
 
 
 def _readings(value: str) -> list[Any]:
-    """What a typed value may stand for."""
+    """Return what a typed value may stand for."""
     if value in ("true", "false"):
         return [value, value == "true"]
     if _NUMBER.fullmatch(value):
@@ -287,7 +287,7 @@ def _readings(value: str) -> list[Any]:
 
 
 def _pairs(memory: MemorySystem) -> dict[str, int]:
-    """What the metadata of several of the latest entries say alike, most frequent first."""
+    """Return what the metadata of several of the latest entries say alike, most frequent first."""
     pairs: Counter[str] = Counter()
     for row in memory.journal.browse(limit=LOOKED_AT):
         for name, value in row["metadata"].items():

@@ -43,7 +43,7 @@ class PromoteRequest:
     caption = "What it is made of; it stays in the journal"
 
     def propose(self, memory: MemorySystem) -> PromoteProposal:
-        """What it would become now.
+        """Return what it would become now.
 
         Raises:
             NotFound: It is not there, or nothing keeps what it would become.
@@ -68,12 +68,12 @@ class PromoteProposal:
 
     @property
     def going(self) -> tuple[str, ...]:
-        """The ids of the entries that would say what they became; none is deleted."""
+        """The ids of the entries that would say what they became. None is deleted."""
         return tuple(entry.id for entry in self.promotion.entries)
 
     @property
     def button(self) -> str:
-        """What applying it is called: `Promote to an experience`."""
+        """Label of the button that applies it: `Promote to an experience`."""
         return f"Promote to {_article(_kind_of(self.promotion))}"
 
     @property
@@ -84,7 +84,7 @@ class PromoteProposal:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What would be written, each text under our own name for it."""
+        """Texts that would be written, each under our own name for it."""
         made = self.promotion.becomes
         if isinstance(made, Experience):
             texts = {"Task": made.task.description, "Solution": made.solution_output or ""}
@@ -93,7 +93,7 @@ class PromoteProposal:
         return tuple(Part(name, Text(text)) for name, text in texts.items() if text)
 
     def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
+        """Do exactly this. The operation's id, and what was done in words of our own.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
@@ -103,7 +103,7 @@ class PromoteProposal:
 
 
 def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
-    """Why an entry cannot be promoted, in words that hold nothing of it; empty where it can."""
+    """Return why an entry cannot be promoted, in words that hold nothing of it. Empty where it can."""
     try:
         memory.plan_promotion(entry.id)
     except NotFound:
@@ -119,7 +119,7 @@ def why_not_promoted(memory: MemorySystem, entry: JournalEntry) -> str:
 
 
 def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
-    """What an entry was promoted to, as far as that is there."""
+    """Return what an entry was promoted to, as far as that is there."""
     named: dict[str, list[str]] = {}
     for name in promotions_of(entry):
         noun, _, record_id = name.partition(":")
@@ -133,7 +133,7 @@ def became(memory: MemorySystem, entry: JournalEntry) -> tuple[Became, ...]:
 
 
 def made_of(memory: MemorySystem, kind: Kind, record_id: str) -> tuple[Became, ...]:
-    """The journal's entries that say they became this memory."""
+    """Return the journal's entries that say they became this memory."""
     ids = memory.journal.ids({f"meta.{PROMOTED_TO}": f"{kind.noun}:{record_id}"})
     return tuple(Became(kind=JOURNAL, id=one, title=title) for one, title in memory.journal.titles(ids).items())
 

@@ -1,4 +1,4 @@
-"""The gates of a journal, and what they kept out: how much, why, and the latest of it; any can still be let in."""
+"""The gates of a journal, and what they kept out: how much, why, and the latest of it. Any can still be let in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATES = {
     NOISE: "tell nothing",
     REPEATED: "repeat an entry of the same type",
 }
-"""What is wrong with entries that a gate keeps out."""
+"""Faults of the entries that each gate keeps out."""
 
 NAMES = {NOISE: "Noise", REPEATED: "Repetitions"}
 
@@ -27,7 +27,7 @@ STOPPED = {
     NOISE: f"Entries of fewer than {MIN_WORDS} different words",
     REPEATED: "Entries that repeat a recent one of their type",
 }
-"""What a gate keeps out while it is on."""
+"""Entries that each gate keeps out while it is on."""
 
 VARIABLES = {NOISE: "ATLAS_KEEP_NOISE", REPEATED: "ATLAS_KEEP_REPETITIONS"}
 """The environment variables that go before what the store says."""
@@ -41,18 +41,18 @@ class GateView:
     label: str
     is_on: bool
     what: str
-    """What becomes of which entries: `Entries of fewer than 3 different words are kept out`."""
+    """The rule in words: `Entries of fewer than 3 different words are kept out`."""
 
     why: str
     """Who says so: a sentence."""
 
     is_overridden: bool
-    """Whether switching it changes nothing for whoever looks, as their environment says what it is."""
+    """True where switching it changes nothing for whoever looks, as their environment says what it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedView:
-    """One entry that was kept out; type and text are untrusted."""
+    """One entry that was kept out. Type and text are untrusted."""
 
     id: str
     entry_type: str
@@ -63,12 +63,12 @@ class RefusedView:
     """Holds nothing that entries say."""
 
     like_id: str
-    """The entry that it repeats, where that is still there; else empty."""
+    """The entry that it repeats, where that is still there. Else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedListing:
-    """What was kept out."""
+    """The entries that were kept out."""
 
     n: int
     by_gate: tuple[tuple[str, int], ...]
@@ -81,7 +81,7 @@ class RefusedListing:
 
 
 def gate_views(memory: MemorySystem) -> tuple[GateView, ...]:
-    """Both gates: whether each is on, and who says so."""
+    """Return both gates: whether each is on, and who says so."""
     return tuple(_gate_view(gate) for gate in memory.journal.gates())
 
 
@@ -103,7 +103,7 @@ def _gate_view(gate: Gate) -> GateView:
 
 
 def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
-    """What the gates kept out, and the latest of it."""
+    """Return what the gates kept out, and the latest of it."""
     refusals = memory.journal.rejected(limit)
     there = memory.journal.titles([one.refusal.like_id for one in refusals.latest if one.refusal.like_id])
     n, n_shown = refusals.n_total, len(refusals.latest)
@@ -127,5 +127,5 @@ def refused_listing(memory: MemorySystem, limit: int = SHOWN) -> RefusedListing:
 
 
 def _reason(refusal: Refusal) -> str:
-    """Why, with an id no longer than the pages show one."""
+    """Return why, with an id no longer than the pages show one."""
     return refusal.reason.replace(refusal.like_id, refusal.like_id[:8]) if refusal.like_id else refusal.reason

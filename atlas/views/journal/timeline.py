@@ -14,10 +14,10 @@ from atlas.views.journal.list import JournalQuery
 from atlas.views.shared.wording import counted
 
 MOST_BARS = 120
-"""Bars of a strip; of more generations, a bar stands for several."""
+"""Bars of a strip. Of more generations, a bar stands for several."""
 
 LANES_SHOWN = 8
-"""Types that have a strip of their own; the rest share one."""
+"""Types that have a strip of their own. The rest share one."""
 
 OTHERS = "other types"
 
@@ -35,7 +35,7 @@ COLOURS = {
     "directive": PALETTE[3],
     "summary": PALETTE[4],
 }
-"""By type, so that one has the same colour everywhere; others are grey."""
+"""By type, so that one has the same colour everywhere. Others are grey."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Timeline:
 
 
 def timeline(memory: MemorySystem, query: JournalQuery) -> Timeline:
-    """The entries that pass a question's filters, of all generations; the store counts them, none is read."""
+    """Return the entries that pass a question's filters, of all generations. The store counts them, none is read."""
     where = query.where(with_generations=False)
     names = memory.journal.values("entry_type", where)
     lanes = [
@@ -95,7 +95,7 @@ def timeline(memory: MemorySystem, query: JournalQuery) -> Timeline:
 
 
 def timeline_chart(shown: Timeline, since: int | None = None, until: int | None = None) -> Chart:
-    """One strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
+    """Return one strip of bars for each type, each to its own scale, the first on top. A brush takes generations.
 
     Args:
         since: The first generation that is asked for, from which on the strips are shaded; None for no bound.
@@ -109,7 +109,7 @@ def timeline_chart(shown: Timeline, since: int | None = None, until: int | None 
 
 
 def timeline_caption(shown: Timeline) -> str:
-    """What the chart shows, in one line; holds nothing that entries hold."""
+    """Return what the chart shows, in one line. Holds nothing that entries hold."""
     n = sum(lane.n for lane in shown.lanes)
     crashes = sum(lane.n for lane in shown.lanes if lane.name == CRASH)
     span = f"{counted(n, 'entry')} of generations {shown.first:,} to {shown.last:,}"
@@ -119,7 +119,7 @@ def timeline_caption(shown: Timeline) -> str:
 
 
 def brushed(selection: Mapping[str, Any], shown: Timeline) -> tuple[int, int] | None:
-    """The generations that a brush covers, as the chart reports it; None where there is none.
+    """Return the generations that a brush covers, as the chart reports it. None where there is none.
 
     Args:
         selection: What Streamlit says of the chart's selection.
@@ -153,7 +153,7 @@ def _bars(shown: Timeline, lane: Lane, base: int) -> Chart:
 
 
 def _shade(shown: Timeline, since: int | None, until: int | None) -> list[Chart]:
-    """A band behind the generations that are asked for."""
+    """Return a band behind the generations that are asked for."""
     if since is None and until is None:
         return []
     start = shown.first if since is None else since
@@ -201,7 +201,7 @@ def _short(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name in a hover template, where markup and braces mean something."""
+    """Return a name in a hover template, where markup and braces mean something."""
     return html.escape(_short(name)).replace("{", "&#123;")
 
 

@@ -28,7 +28,7 @@ class GroupRow:
 
     n: int
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]; None where none is known."""
+    """Of the known outcomes, in [0, 100]. None where none is known."""
 
     interval: str
 
@@ -44,13 +44,13 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """What the overview shows."""
+    """All that the overview shows."""
 
     rate: SuccessRate
     days: tuple[Day, ...]
     sources: Groups
     facts: Mapping[str, str]
-    """What the store is, by our own words for it."""
+    """Facts about the store, by our own words for each."""
 
     operations: tuple[OperationRow, ...]
     n_sample: int
@@ -62,11 +62,9 @@ class Overview:
 
     strategies: StrategyOverview
 
-    """What to type to fill the store."""
-
 
 def overview(memory: MemorySystem, n_bytes: int = 0) -> Overview:
-    """Return the overview of a memory as it is now; `n_bytes` is what its store takes on disk."""
+    """Return the overview of a memory as it is now. `n_bytes` is what its store takes on disk."""
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),
@@ -82,14 +80,17 @@ def overview(memory: MemorySystem, n_bytes: int = 0) -> Overview:
 
 
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """A success rate, and its interval with the number of attempts behind it; both empty where nothing is known."""
+    """Return a success rate, and its interval with the number of attempts behind it.
+
+    Both empty where nothing is known.
+    """
     if not rate.n_known:
         return "–", ""
     return rate_text(rate), f"{interval_text(rate)} (n = {rate.n_known:,})"
 
 
 def groups_caption(groups: Groups, noun: str) -> str:
-    """What a table of groups does not say itself; empty where it says everything."""
+    """Return what a table of groups does not say itself. Empty where it says everything."""
     return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
 
 
@@ -123,12 +124,12 @@ def _facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
 
 
 def size_text(n_bytes: int) -> str:
-    """`4.2 MB`."""
+    """Return `4.2 MB`."""
     return f"{n_bytes / 2**20:,.1f} MB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GB"
 
 
 def _index_state(memory: MemorySystem) -> str:
-    """How searches by meaning are answered now."""
+    """Return how searches by meaning are answered now."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"

@@ -16,7 +16,7 @@ class Kind:
     """One kind of memory. The words are our own."""
 
     noun: str
-    """What one is called; also how the keys of its widgets begin."""
+    """Name of one. Also the beginning of its widgets' keys."""
 
     page: str
     """The page that shows them, as its address says it."""
@@ -30,16 +30,16 @@ CONCEPT = Kind("concept", "concepts", lambda memory: memory.concepts)
 STRATEGY = Kind("strategy", "strategies", lambda memory: memory.strategies)
 JOURNAL = Kind("entry", "journal", lambda memory: memory.journal)
 KINDS = (EXPERIENCE, CONCEPT, STRATEGY, JOURNAL)
-"""Those that have a page."""
+"""Kinds of memory that have a page."""
 
 
 def kind_of(memory: MemorySystem, collection: str) -> Kind:
-    """The kind whose memory keeps its records in a collection; experiences where no page knows it."""
+    """Return the kind whose memory keeps its records in a collection. Experiences where no page knows it."""
     if collection == REFUSED_COLLECTION:
         return JOURNAL
     return next((kind for kind in KINDS if kind.records(memory).collection_name == collection), EXPERIENCE)
 
 
 def kind_on(page: str) -> Kind:
-    """The kind that a page is about."""
+    """Return the kind that a page is about."""
     return next((kind for kind in KINDS if kind.page == page), EXPERIENCE)

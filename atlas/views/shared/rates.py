@@ -7,16 +7,16 @@ from atlas.views.shared.wording import percent
 
 
 def rate_text(rate: SuccessRate) -> str:
-    """`62 %`; a dash where no outcome is known."""
+    """Return `62 %`. A dash where no outcome is known."""
     return "–" if rate.share is None else percent(rate.share)
 
 
 def interval_text(rate: SuccessRate) -> str:
-    """`58–66 %`; empty where no outcome is known."""
+    """Return `58–66 %`. Empty where no outcome is known."""
     found = rate.interval
     return "" if found is None else f"{found.low * 100:.0f}–{percent(found.high)}"
 
 
 def rate_line(rate: SuccessRate) -> str:
-    """`62 % (58–66 %, n = 9)`; a dash where no outcome is known."""
+    """Return `62 % (58–66 %, n = 9)`. A dash where no outcome is known."""
     return f"{rate_text(rate)} ({interval_text(rate)}, n = {rate.n_known:,})" if rate.n_known else "–"

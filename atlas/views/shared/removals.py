@@ -15,19 +15,19 @@ from atlas.views.shared.wording import counted, plural
 
 
 class RemovalRequest(Protocol):
-    """What a person wants merged or deleted."""
+    """A person's wish to merge or delete."""
 
     @property
     def kind(self) -> Kind:
-        """What they are."""
+        """Kind of the records."""
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Those that were chosen."""
+        """Ids that were chosen."""
 
     @property
     def verb(self) -> str:
-        """What the dialog is called."""
+        """Title of the dialog."""
 
     @property
     def subject(self) -> str:
@@ -38,7 +38,7 @@ class RemovalRequest(Protocol):
         """Of the plan's table."""
 
     def propose(self, memory: MemorySystem) -> Removal:
-        """What it would do now; what is gone meanwhile is left out."""
+        """Return what it would do now. Return what is gone meanwhile is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ class Removal:
     """How many there are of the kind."""
 
     plan: GroupsPlan[Any] | None = None
-    """What merging would do; None for deleting."""
+    """Plan of the merge. None for deleting."""
 
     @property
     def button(self) -> str:
-        """What applying it is called: `Merge 2 concepts into 1`, `Delete 2 entries`."""
+        """Label of the button that applies it: `Merge 2 concepts into 1`, `Delete 2 entries`."""
         noun = self.request.kind.noun
         if self.plan is None:
             return f"Delete {counted(len(self.going), noun)}"
@@ -71,7 +71,7 @@ class Removal:
         return ((name, f"{self.n_before - len(self.going):,}", f"from {self.n_before:,}"),)
 
     def apply(self, memory: MemorySystem) -> tuple[str, str]:
-        """Do exactly this; the operation's id, and what was done in words of our own.
+        """Do exactly this. The operation's id, and what was done in words of our own.
 
         Raises:
             PlanOutdated: What it is about has changed since; nothing was done.
@@ -90,7 +90,7 @@ class Removal:
 
 
 def propose_merge(memory: MemorySystem, request: RemovalRequest, view_of: Callable[[Any, int], PlanView]) -> Removal:
-    """What merging the chosen ones into one would do now; what is gone meanwhile is left out.
+    """Return what merging the chosen ones into one would do now. Return what is gone meanwhile is left out.
 
     Args:
         view_of: Shows a plan of the kind, by it and by how many of those chosen are gone.

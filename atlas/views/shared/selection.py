@@ -29,12 +29,12 @@ class Chosen:
     """A selection, as the store is now."""
 
     ids: tuple[str, ...]
-    """Those that are still there, in the order of their selection."""
+    """Ids that are still there, in the order of their selection."""
 
     n_gone: int
     rate: SuccessRate
     tags: tuple[str, ...]
-    """Those that any of them has: untrusted text."""
+    """Tags that any of them has: untrusted text."""
 
     is_all_pinned: bool
     is_all_buried: bool
@@ -47,7 +47,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One of a few experiences that are shown side by side; all texts are untrusted."""
+    """One of a few experiences that are shown side by side. All texts are untrusted."""
 
     id: str
     outcome: str
@@ -73,7 +73,7 @@ class ChosenRow:
 
 
 def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
-    """What a selection is now.
+    """Return what a selection is now.
 
     Args:
         ids: Those that were selected, of which some may be gone.
@@ -86,7 +86,10 @@ def chosen(memory: MemorySystem, ids: Sequence[str], origin: str) -> Chosen:
 
 
 def chosen_used(memory: MemorySystem, ids: Sequence[str], origin: str, kind: Kind) -> Chosen:
-    """What a selection of concepts or strategies is now; its rate is that of the tasks that they were used for."""
+    """Return what a selection of concepts or strategies is now.
+
+    Its rate is that of the tasks that they were used for.
+    """
     records = kind.records(memory)
     there = records.titles(ids)
     kept = tuple(record_id for record_id in ids if record_id in there)
@@ -112,12 +115,12 @@ def _chosen(records: RecordMemory, ids: Sequence[str], kept: tuple[str, ...], ra
 
 
 def _outcomes(memory: MemorySystem, ids: Sequence[str]) -> dict[str, str]:
-    """The outcomes of those that are there, and maybe of others: asking for many by name is slower than for all."""
+    """Return the outcomes of those that are there and perhaps of others: asking for many by name is slow."""
     return memory.experience.column("outcome", {"id": {"$in": list(ids)}} if len(ids) <= MANY else None)
 
 
 def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compared, ...]:
-    """The first few of these experiences, to be shown side by side."""
+    """Return the first few of these experiences, to be shown side by side."""
     found = [memory.experience.get(record_id) for record_id in ids[:COMPARED]]
     return tuple(
         Compared(
@@ -134,7 +137,7 @@ def compared(memory: MemorySystem, ids: Sequence[str]) -> tuple[Compared, ...]:
 
 
 def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ...]:
-    """The first of these experiences, as lines of a list."""
+    """Return the first of these experiences, as lines of a list."""
     shown = list(ids[:LISTED])
     titles = memory.experience.titles(shown)
     outcomes = memory.experience.column("outcome", {"id": {"$in": shown}})
@@ -148,7 +151,7 @@ def chosen_rows(memory: MemorySystem, ids: Sequence[str]) -> tuple[ChosenRow, ..
 
 
 def exported_lines(memory: MemorySystem, ids: Sequence[str]) -> bytes:
-    """These experiences as JSONL, one a line, as `atlas import` reads them."""
+    """Return these experiences as JSONL, one a line, as `atlas import` reads them."""
     return "".join(_lines(memory, ids)).encode()
 
 

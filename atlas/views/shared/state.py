@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
+from atlas.storage.store import LEDGER
 from atlas.views.shared.kinds import Kind
 
 
@@ -21,7 +23,7 @@ class StoreState(NamedTuple):
 
 
 def store_state(memory: MemorySystem) -> StoreState:
-    """The state of a memory's store now."""
+    """Return the state of a memory's store now."""
     ledger = memory.storage.ledger
     return StoreState(
         path=str(memory.storage.path),
@@ -32,5 +34,10 @@ def store_state(memory: MemorySystem) -> StoreState:
 
 
 def uses_seen(memory: MemorySystem, kind: Kind) -> int:
-    """Another number wherever other uses of a kind of memory are recorded: those change no revision of the store."""
+    """Return how many uses of a kind of memory are recorded: they change no revision of the store."""
     return sum(kind.records(memory).column("usage.n_uses").values())
+
+
+def ledger_file(store: Path) -> Path:
+    """Return the file that is the store. Another one at its place is another store."""
+    return store / LEDGER

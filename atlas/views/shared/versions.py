@@ -30,13 +30,13 @@ class VersionView:
     """From this version to what came after it."""
 
     is_now: bool
-    """Whether it says all of this now."""
+    """True where it says all of this now."""
 
 
 def version_views(
     now: T, versions: Sequence[ItemVersion[T]], editable: Sequence[str], texts: Callable[[T], Mapping[str, str]]
 ) -> tuple[VersionView, ...]:
-    """The versions, the last replaced first.
+    """Return the versions, the last replaced first.
 
     Args:
         editable: The names of the fields that an edit can change.
@@ -58,7 +58,7 @@ def version_views(
 def version_changes(
     now: T | None, versions: Sequence[ItemVersion[T]], number: int, editable: Sequence[str]
 ) -> dict[str, Any]:
-    """What `edit` takes to make something what it was before a change; nothing where it says all of that now.
+    """Return what `edit` takes to make something what it was before a change. Nothing where it says all of that now.
 
     Raises:
         NotFound: It, or that version of it, is not there.
@@ -70,7 +70,7 @@ def version_changes(
 
 
 def changes_to(now: T, wanted: T, editable: Sequence[str]) -> dict[str, Any]:
-    """The fields in which something should differ from what it is now."""
+    """Return the fields in which something should differ from what it is now."""
     return {name: getattr(wanted, name) for name in editable if getattr(wanted, name) != getattr(now, name)}
 
 

@@ -29,11 +29,11 @@ UPDATERS: Mapping[str, SuccessRateUpdater] = {
 """The ways of counting that are compared, by what they are called."""
 
 MOST_POINTS = 2_000
-"""Tries that a chart draws, the latest; of more, the eye sees no single one."""
+"""Tries that a chart draws, the latest. Of more, the eye sees no single one."""
 
 
 def tries_chart(attempts: Sequence[Use]) -> Chart:
-    """The share of successes until each try with its 95 % interval, and each try as a mark at 100 or 0 %.
+    """Return the share of successes until each try with its 95 % interval, and each try as a mark at 100 or 0 %.
 
     Args:
         attempts: Oldest first; at least one.
@@ -65,7 +65,7 @@ def tries_chart(attempts: Sequence[Use]) -> Chart:
 
 
 def tries_caption(attempts: Sequence[Use]) -> str:
-    """What the chart shows, in one line for those who cannot see it."""
+    """Return what the chart shows, in one line for those who cannot see it."""
     n_succeeded = sum(attempt.success for attempt in attempts)
     return (
         f"{n_succeeded:,} of {len(attempts):,} tries succeeded, from {moment(attempts[0].at)} "
@@ -74,7 +74,7 @@ def tries_caption(attempts: Sequence[Use]) -> str:
 
 
 def updaters_chart(attempts: Sequence[Use]) -> Chart:
-    """The success rate after each try as each way of counting has it."""
+    """Return the success rate after each try as each way of counting has it."""
     traces = []
     for colour, (name, updater) in zip(PALETTE, UPDATERS.items(), strict=False):
         points = replay(updater, attempts)[-MOST_POINTS:]
@@ -92,7 +92,7 @@ def updaters_chart(attempts: Sequence[Use]) -> Chart:
 
 
 def updater_estimates(attempts: Sequence[Use]) -> tuple[tuple[str, float], ...]:
-    """What each way of counting makes of all tries: its name, and the rate in [0, 1]."""
+    """Return what each way of counting makes of all tries: its name, and the rate in [0, 1]."""
     replayed = ((name, replay(updater, attempts)) for name, updater in UPDATERS.items())
     return tuple((name, points[-1].rate) for name, points in replayed if points)
 

@@ -25,14 +25,14 @@ from atlas.views.shared.wording import counted, found_caption, percent
 SUREST, HIGHEST, MOST_TRIED = "Surest first", "Highest rate first", "Most tries first"
 
 ORDERS = (SUREST, HIGHEST, MOST_TRIED, NEWEST, "Oldest first", "Title, A to Z")
-"""What the list can be sorted by. The surest has the highest lower end of its interval."""
+"""Orders of the list. The surest has the highest lower end of its interval."""
 
 STORED_ORDERS: Mapping[str, tuple[str, bool]] = {
     NEWEST: ("created_at", True),
     "Oldest first": ("created_at", False),
     "Title, A to Z": ("title", False),
 }
-"""Those that the store sorts by itself: the key, and whether high values come first."""
+"""Orders that the store sorts by itself: the key, and whether high values come first."""
 
 ALL, READ, RETIRED = "All", "Read by agents", "Retired"
 STATES = (ALL, READ, RETIRED)
@@ -47,10 +47,10 @@ NOT_TRIED = "no tries"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyQuery(Question):
-    """What a person asked for."""
+    """A person's question and filters."""
 
     written_by: tuple[Any, ...] = ()
-    """Only these; all where empty. The same holds for the next two."""
+    """Only these. All where empty. The same holds for the next two."""
 
     domains: tuple[Any, ...] = ()
     tags: tuple[Any, ...] = ()
@@ -58,17 +58,17 @@ class StrategyQuery(Question):
     """One of `STATES`."""
 
     order: str = SUREST
-    """One of `ORDERS`; a search has its own order."""
+    """One of `ORDERS`. A search has its own order."""
 
     @property
     def is_narrow(self) -> bool:
-        """Whether some strategies are left out."""
+        """True where some strategies are left out."""
         return bool(self.written_by or self.domains or self.tags or self.state != ALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyOptions:
-    """What the list can be narrowed by: how many strategies have each value, most frequent first; untrusted text."""
+    """Values to narrow the list by: how many strategies have each, most frequent first. Untrusted text."""
 
     written_by: Mapping[Any, int]
     domains: Mapping[Any, int]
@@ -77,28 +77,28 @@ class StrategyOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyRow(Row):
-    """One line of the list; what comes from the store is untrusted text."""
+    """One line of the list. What comes from the store is untrusted text."""
 
     title: str
     situation: str
     suggestion: str
     tries: str
-    """`36 % (25–48 %, n = 64)`; `no tries` where there is none."""
+    """`36 % (25–48 %, n = 64)`. `no tries` where there is none."""
 
     rate: float | None
-    """Of the tries, in percent; None where there is none."""
+    """Of the tries, in percent. None where there is none."""
 
     n: int
     bar: str
-    """The rate with its interval as a picture; in grey, how its tasks went without it; empty where nothing says."""
+    """The rate with its interval as a picture. In grey, how its tasks went without it. Empty where nothing says."""
 
     trend: str
     without: str
-    """How attempts went at the tasks that it comes from, made without it; empty where there is none."""
+    """How attempts went at the tasks that it comes from, made without it. Empty where there is none."""
 
     n_sources: int
     retired: str
-    """`by hand` or `by its outcomes`; empty for one that agents are given."""
+    """`by hand` or `by its outcomes`. Empty for one that agents are given."""
 
     written_by: str
     created_at: datetime | None
@@ -106,13 +106,13 @@ class StrategyRow(Row):
 
 
 def strategy_options(memory: MemorySystem) -> StrategyOptions:
-    """What the bank's strategies can be narrowed by."""
+    """Return what the bank's strategies can be narrowed by."""
     bank = memory.strategies
     return StrategyOptions(written_by=bank.values("derived_by"), domains=bank.values("domain"), tags=known_tags(bank))
 
 
 def search_strategies(memory: MemorySystem, query: StrategyQuery) -> tuple[Hit[Strategy], ...]:
-    """Everything that answers a question, best first, at most `SEARCH_ROWS`."""
+    """Return everything that answers a question, best first, at most `SEARCH_ROWS`."""
     found = best_matches(memory.strategies, query.text, _where(memory, query), with_irrelevant=query.with_irrelevant)
     return tuple(found.hits)
 
@@ -120,13 +120,13 @@ def search_strategies(memory: MemorySystem, query: StrategyQuery) -> tuple[Hit[S
 def found_strategies(
     memory: MemorySystem, query: StrategyQuery, found: Sequence[Hit[Strategy]], page: int = 1
 ) -> Listing[StrategyRow]:
-    """One page of what a search found; the first is 1."""
+    """Return one page of what a search found. The first is 1."""
     rows = strategy_rows(memory, explained(on_page(found, page)))
     return Listing(rows=rows, n=len(found), caption=_search_caption(memory, query, len(found)))
 
 
 def listed_strategies(memory: MemorySystem, query: StrategyQuery, page: int = 1) -> Listing[StrategyRow]:
-    """One page of the list without a question; the first is 1."""
+    """Return one page of the list without a question. The first is 1."""
     where = _where(memory, query)
     ids = ordered_ids(memory, query.order, where)
     shown = memory.strategies.get_many(on_page(ids, page))
@@ -138,12 +138,12 @@ def listed_strategies(memory: MemorySystem, query: StrategyQuery, page: int = 1)
 
 
 def similar_strategies(memory: MemorySystem, strategy_id: str, k: int = 8) -> tuple[StrategyRow, ...]:
-    """The strategies whose situations are nearest to that of one."""
+    """Return the strategies whose situations are nearest to that of one."""
     return strategy_rows(memory, explained(memory.strategies.similar(strategy_id, k, with_buried=True)))
 
 
 def ordered_ids(memory: MemorySystem, order: str, where: Mapping[str, Any] | None = None) -> list[str]:
-    """The ids of those that pass a filter, in one of `ORDERS`."""
+    """Return the ids of those that pass a filter, in one of `ORDERS`."""
     if order in STORED_ORDERS:
         order_by, descending = STORED_ORDERS[order]
         return [row["id"] for row in memory.strategies.browse(where, order_by=order_by, descending=descending)]
@@ -157,7 +157,7 @@ def ordered_ids(memory: MemorySystem, order: str, where: Mapping[str, Any] | Non
 
 
 def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | None, str]]) -> tuple[StrategyRow, ...]:
-    """Lines of a list: strategies, each with its relevance to a question and why it stands where it does."""
+    """Return lines of a list: strategies, each with its relevance to a question and why it stands where it does."""
     strategies = [strategy for strategy, _, _ in found]
     ids = [strategy.id for strategy in strategies]
     marks, rates = memory.strategies.marks(ids), memory.strategies.rates(ids)
@@ -188,7 +188,7 @@ def strategy_rows(memory: MemorySystem, found: Sequence[tuple[Strategy, float | 
 
 
 def tries_text(rate: StrategyRate) -> str:
-    """`36 % (25–48 %, n = 64)`; `no tries` before any."""
+    """Return `36 % (25–48 %, n = 64)`. `no tries` before any."""
     if not rate.n:
         return NOT_TRIED
     low, high = rate.interval.low * 100, percent(rate.interval.high)
@@ -196,12 +196,12 @@ def tries_text(rate: StrategyRate) -> str:
 
 
 def without_text(rate: SuccessRate) -> str:
-    """`50 % (15–85 %, n = 4)`; empty where there is no attempt with a known outcome."""
+    """Return `50 % (15–85 %, n = 4)`. Empty where there is no attempt with a known outcome."""
     return rate_line(rate) if rate.n_known else ""
 
 
 def trend_text(found: Trend | None) -> str:
-    """`↗ 40 → 80 %`; an arrow to the right where the change may be chance, empty of too few tries."""
+    """Return `↗ 40 → 80 %`. An arrow to the right where the change may be chance, empty of too few tries."""
     if found is None:
         return ""
     sign = {1: "↗", 0: "→", -1: "↘"}[found.direction]
@@ -209,12 +209,12 @@ def trend_text(found: Trend | None) -> str:
 
 
 def written_by(strategy: Strategy) -> str:
-    """`template`, the name of a language model, or `by hand`: untrusted text."""
+    """Return `template`, the name of a language model, or `by hand`: untrusted text."""
     return str(strategy.metadata.get("derived_by") or BY_HAND)
 
 
 def _where(memory: MemorySystem, query: StrategyQuery) -> dict[str, Any]:
-    """The filter as the store takes it."""
+    """Return the filter as the store takes it."""
     wanted = {"derived_by": query.written_by, "domain": query.domains, "marks.tags": query.tags}
     where: dict[str, Any] = {key: {"$in": list(values)} for key, values in wanted.items() if values}
     if query.state != ALL:
@@ -240,7 +240,7 @@ _WORTH: Mapping[str, Callable[[int, int], tuple[float, ...]]] = {SUREST: _lower,
 
 
 def _shares_without(memory: MemorySystem, ids: Sequence[str]) -> dict[str, float]:
-    """The low end of how the tasks of strategies went without them: what orders those that nobody has tried."""
+    """Return the low end of how the tasks of strategies went without them: what orders those that nobody has tried."""
     found = tasks_without(memory.strategies, memory.experience, memory.strategies.get_many(ids)) if ids else {}
     return {one: rate.interval.low for one, rate in found.items() if rate.interval is not None}
 

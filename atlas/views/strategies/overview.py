@@ -49,11 +49,11 @@ class StrategyOverview:
     """Of the others, by the higher end, the worst first."""
 
     sentence: str
-    """In words of our own; empty where there is no strategy."""
+    """In words of our own. Empty where there is no strategy."""
 
 
 def strategy_overview(memory: MemorySystem) -> StrategyOverview:
-    """The figures of a memory as it is now."""
+    """Return the figures of a memory as it is now."""
     bank = memory.strategies
     n_uses, n_good = bank.column("usage.n_uses"), bank.column("usage.n_successes")
     tried = {one: (n_good.get(one, 0), n) for one, n in n_uses.items() if n}

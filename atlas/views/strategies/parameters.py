@@ -18,12 +18,15 @@ _LINE = re.compile(
 
 
 def parameters_text(parameters: Sequence[Mapping[str, str]]) -> str:
-    """`reservation_id (text): the booking's number [such as ZFA04Y]`, one a line; JSON where that would lose a part."""
+    """Return `reservation_id (text): the booking's number [such as ZFA04Y]`, one a line.
+
+    JSON where that would lose a part.
+    """
     return "\n".join(_line(parameter) for parameter in parameters)
 
 
 def parameters_in(text: str) -> tuple[dict[str, str], ...]:
-    """The parameters that lines stand for.
+    """Return the parameters that lines stand for.
 
     Raises:
         InvalidInput: A line cannot be read, or two name the same parameter.

@@ -30,7 +30,7 @@ ATTEMPTS_SHOWN = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditableStrategy(EditableFields):
-    """What a person can write of a strategy by hand, as texts."""
+    """The fields of a strategy that a person can write, as texts."""
 
     title: str = ""
     situation: str = ""
@@ -42,12 +42,12 @@ class EditableStrategy(EditableFields):
 
     @classmethod
     def of(cls, strategy: Strategy) -> EditableStrategy:
-        """What a strategy says now."""
+        """Return what a strategy says now."""
         texts = {field.name: getattr(strategy, field.name) for field in fields(cls) if field.name != "parameters"}
         return cls(**texts, parameters=parameters_text(strategy.parameters))
 
     def changes(self, begun: EditableStrategy) -> dict[str, Any]:
-        """What `edit` takes to make a strategy say this, where the person has changed what they began with.
+        """Return what `edit` takes to make a strategy say this, where the person has changed what they began with.
 
         Raises:
             InvalidInput: The parameters cannot be read.
@@ -83,7 +83,7 @@ class AttemptRow:
     """Untrusted text."""
 
     experience_id: str
-    """What it is remembered as; empty where it is not."""
+    """Id of the experience that remembers it. Empty where none does."""
 
     actor: str
 
@@ -129,14 +129,14 @@ class EffectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectView:
-    """Whether a strategy helps, in words of our own."""
+    """The verdict on whether a strategy helps, in words of our own."""
 
     verdict: str
     rows: tuple[EffectRow, ...]
 
 
 def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | None:
-    """A strategy in full; None where it is not, or no longer, in the bank."""
+    """Return a strategy in full. None where it is not, or no longer, in the bank."""
     strategy = memory.strategies.get(strategy_id)
     if strategy is None:
         return None
@@ -166,13 +166,13 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
 
 
 def strategy_changes(memory: MemorySystem, strategy_id: str, number: int) -> dict[str, Any]:
-    """What `edit` takes to make a strategy what it was before a change; see `version_changes`."""
+    """Return what `edit` takes to make a strategy what it was before a change. See `version_changes`."""
     now, versions = memory.strategies.get(strategy_id), memory.strategies.versions(strategy_id)
     return version_changes(now, versions, number, [*EDITABLE])
 
 
 def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[AttemptRow, ...]:
-    """The latest tries of a strategy, newest first, each with the experience that remembers it.
+    """Return the latest tries of a strategy, newest first, each with the experience that remembers it.
 
     Args:
         attempts: All of them, oldest first.
@@ -195,7 +195,7 @@ def attempt_rows(memory: MemorySystem, attempts: Sequence[Use]) -> tuple[Attempt
 
 
 def effect_view(memory: MemorySystem, strategy_id: str) -> EffectView:
-    """Whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
+    """Say whether a strategy helps: its tries, against attempts at similar tasks that did not use it.
 
     Raises:
         NotFound: It is not there.

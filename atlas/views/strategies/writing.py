@@ -16,7 +16,7 @@ from atlas.views.strategies.parameters import parameters_in
 from atlas.views.strategies.strategy import EditableStrategy
 
 MOST_ATTEMPTS = 1_000
-"""Attempts that are looked at in one go; the next go takes up the rest."""
+"""Attempts that are looked at in one go. The next go takes up the rest."""
 
 MOST_ASKED = 20
 """The same where a language model is asked about each, which takes seconds and money."""
@@ -26,7 +26,7 @@ BY_PATTERN, BY_MODEL = "by pattern, without a language model", "with the languag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRow:
-    """A strategy as it would be written, or be there with more sources; all texts are untrusted."""
+    """A strategy as it would be written, or be there with more sources. All texts are untrusted."""
 
     title: str
     suggestion: str
@@ -37,7 +37,7 @@ class WrittenRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteProposal:
-    """What writing strategies from attempts would do, and all that a person should see of it."""
+    """The plan of writing strategies from attempts, and all that a person should see of it."""
 
     plan: StrategyWritePlan
     headline: str
@@ -48,19 +48,19 @@ class WriteProposal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing would be written."""
+        """True where nothing would be written."""
         return not self.rows
 
     @property
     def button(self) -> str:
-        """What applying it is called."""
+        """Label of the button that applies it."""
         if not self.plan.added:
             return f"Add the sources to {counted(len(self.plan.joined), 'strategy')}"
         return f"Write {counted(len(self.plan.added), 'strategy')}"
 
 
 def propose_writing(memory: MemorySystem, *, by_model: bool = False) -> WriteProposal:
-    """What the successful attempts become that no strategy comes from yet; nothing is touched.
+    """Return what the successful attempts become that no strategy comes from yet. Nothing is touched.
 
     Args:
         by_model: Whether the bank's own abstractor is asked about each, where that asks a language model.
@@ -95,7 +95,7 @@ def apply_writing(memory: MemorySystem, proposal: WriteProposal) -> Done:
 
 
 def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, Done]:
-    """Add what a person typed; its id, and what was done.
+    """Add what a person typed. Its id, and what was done.
 
     Raises:
         InvalidInput: It cannot be kept, or the bank says it already; the message says what to mend.
@@ -114,7 +114,7 @@ def write_by_hand(memory: MemorySystem, typed: EditableStrategy) -> tuple[str, D
 
 
 def has_model(memory: MemorySystem) -> bool:
-    """Whether the bank's own abstractor is another one than the pattern's: one that asks a language model."""
+    """Say whether the bank's own abstractor is another one than the pattern's: one that asks a language model."""
     return not isinstance(memory.strategies.abstractor, TemplateStrategyAbstractor)
 
 

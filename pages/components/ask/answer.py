@@ -29,7 +29,7 @@ BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
 
 
 def draw_summary(answer: Answer) -> None:
-    """A line for each memory: what it found, or why it found nothing."""
+    """Draw a line for each memory: what it found, or why it found nothing."""
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
@@ -37,7 +37,7 @@ def draw_summary(answer: Answer) -> None:
 
 
 def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
-    """The block that an agent would be given, to the token."""
+    """Draw the block that an agent would be given, to the token."""
     block = answer.block
     st.subheader("What an agent is told", anchor=False)
     if not block.text:
@@ -51,7 +51,7 @@ def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
 
 
 def draw_choice() -> str:
-    """Which memory's hits are shown: all of one, or the first of every memory."""
+    """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed",
@@ -62,7 +62,7 @@ def draw_choice() -> str:
 def draw_parts(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, shown: str
 ) -> None:
-    """The hits as cards.
+    """Draw the hits as cards.
 
     Args:
         shown: As `draw_choice` says.

@@ -17,14 +17,14 @@ Bind = Literal["query-params"] | None
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What one side ranks with."""
+    """The weights that one side ranks with."""
 
     profile: Profile
     weights: RankingWeights
 
     @property
     def is_edited(self) -> bool:
-        """Whether the weights are others than the profile's."""
+        """True where the weights are others than the profile's."""
         return self.weights != self.profile.weights
 
 
@@ -37,18 +37,18 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
 
 
 def first_profile(side: Name, names: Sequence[str], in_use: str) -> str:
-    """What a side begins with: the profile in use, and another one beside it."""
+    """Return what a side begins with: the profile in use, and another one beside it."""
     others = [name for name in names if name != in_use]
     return others[0] if others and (side == "right" or in_use not in names) else in_use
 
 
 def called(name: str, in_use: str) -> str:
-    """A profile's name, and whether searches use it."""
+    """Return a profile's name, and whether searches use it."""
     return f"{name} (in use)" if name == in_use else name
 
 
 def draw_weights(page: str, side: Name, profile: Profile, bind: Bind = None) -> RankingWeights:
-    """Sliders that begin at the profile's weights.
+    """Draw sliders that begin at the profile's weights.
 
     Args:
         page: What the keys begin with.

@@ -10,9 +10,17 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.duplicates import FoundDuplicates
 from atlas.views.curate.health import BURIED, Health
-from atlas.views.curate.queues import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page, staleness
+from atlas.views.curate.queues import (
+    GROUPS_SHOWN,
+    TITLES,
+    FoundDuplicates,
+    GroupLine,
+    group_lines,
+    queue_ids,
+    queue_page,
+    staleness,
+)
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.lists.listing import n_pages

@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem, Settings
-from atlas.jobs.refinement import LiveRefinement
-from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.views.experience.proposals import RefineRequest
 from atlas.views.experience.refinement import (
     MODEL,
     MOST,
+    LiveRefinement,
+    RefinePlan,
     can_apply,
     choices,
     decision_rows,

@@ -27,7 +27,7 @@ TRASH_COLUMNS = {
 
 
 def draw_trash(memory: MemorySystem) -> None:
-    """What was deleted, with the offer to restore it."""
+    """Draw what was deleted, with the offer to restore it."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table
     kind = draw_kinds(memory)
     page = draw_pages(n_trash_pages(memory, kind), key=f"history_trash_page_{kind.noun}")
@@ -50,7 +50,7 @@ def draw_trash(memory: MemorySystem) -> None:
 
 
 def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
-    """What can be done with those that are chosen."""
+    """Draw what can be done with those that are chosen."""
     st.button(
         f"Restore {counted(len(ids), kind.noun)}" if ids else "Restore the chosen ones",
         key="history_restore",
@@ -64,7 +64,7 @@ def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_kinds(memory: MemorySystem) -> Kind:
-    """The kind whose trash is shown; nobody is asked where only experiences were deleted."""
+    """Draw the kind whose trash is shown. Nobody is asked where only experiences were deleted."""
     nouns = {
         plural(kind.noun).capitalize(): kind
         for kind in KINDS
@@ -88,5 +88,5 @@ def restore(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_pages(n_pages: int, *, key: str) -> int:
-    """The page that is chosen."""
+    """Draw the page that is chosen."""
     return st.pagination(n_pages, key=key, bind=URL) if n_pages > 1 else 1

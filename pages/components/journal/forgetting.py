@@ -7,9 +7,15 @@ from collections.abc import Mapping
 import streamlit as st
 
 from atlas import MemorySystem, Settings
-from atlas.jobs.compaction import KEEP_RECENT, LiveCompaction
-from atlas.memory.journal.compaction import CompactPlan
-from atlas.views.journal.forgetting import is_as_asked, made_caption, staleness, writers
+from atlas.views.journal.forgetting import (
+    KEEP_RECENT,
+    CompactPlan,
+    LiveCompaction,
+    is_as_asked,
+    made_caption,
+    staleness,
+    writers,
+)
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
 from atlas.views.shared.state import StoreState
 from pages.components.journal.list import draw_empty

@@ -1,4 +1,4 @@
-"""What a person does on the map: selects, opens, looks; and the map that does it, in WebGL or by Plotly."""
+"""What a person does on the map: selects, opens, looks. And the map that does it, in WebGL or by Plotly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DRAWN_KEPT = 3
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
-    """The map, with the scope's hits, the selection and the opened experience marked on it."""
+    """Draw the map, with the scope's hits, the selection and the opened experience marked on it."""
     st.session_state[_SHEET] = sheet
     _remember(sheet.points)
     marks = _marks(memory, sheet)
@@ -48,7 +48,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
 
 
 def focus_on(number: int) -> None:
-    """Let the map show a domain as large as it can; for a callback."""
+    """Let the map show a domain as large as it can. For a callback."""
     turn = st.session_state.get(_FOCUS, (0, 0))[1] + 1
     st.session_state[_FOCUS] = (number, turn)
 
@@ -101,7 +101,7 @@ def _remember(points: Points) -> None:
 
 
 def _points(told: dict[str, Any]) -> Points | None:
-    """The points that the browser speaks of; None where it is long since they were drawn."""
+    """Return the points that the browser speaks of. None where it is long since they were drawn."""
     drawn: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     return next((points for points in drawn if points.key == told.get("points")), None)
 

@@ -19,7 +19,7 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 def begin_run(memory: MemorySystem) -> None:
-    """Remember which state of the store this run draws; called before anything else is read."""
+    """Remember which state of the store this run draws. Called before anything else is read."""
     st.session_state[_DRAWN] = drawn_now(memory, store_state(memory))
     st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
@@ -53,5 +53,5 @@ def draw_live(memory: MemorySystem) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """Say that a large store's map has come up with the store since this page was drawn; empty where it has not."""
+    """Say that a large store's map has come up with the store since this page was drawn. Empty where it has not."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

@@ -9,8 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from atlas import AtlasError, MemorySystem, Settings, open_memory
-from atlas.storage.store import LEDGER
 from atlas.views.shared.language_model import LanguageModel, language_model
+from atlas.views.shared.state import ledger_file
 
 _log = logging.getLogger("atlas.dashboard")
 
@@ -25,7 +25,7 @@ class Opened:
 
     model: LanguageModel
     file: tuple[int, int] | None
-    """The file that was opened, by its device and its number there; another one where the store was made again."""
+    """The file that was opened, by its device and its number there. Another one where the store was made again."""
 
     def close(self) -> None:
         """Let go of the store's files, and of the connections to the language model."""
@@ -54,7 +54,7 @@ def opened_now() -> Opened:
 
 def _file(path: Path) -> tuple[int, int] | None:
     try:
-        held = (path / LEDGER).stat()
+        held = ledger_file(path).stat()
     except OSError:
         return None
     return held.st_dev, held.st_ino

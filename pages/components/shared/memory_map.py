@@ -5,9 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.live_map import LiveMap
-from atlas.jobs.worker import Worker
-from atlas.maps.columns import LiveColumns
+from atlas.views.shared.results import LiveColumns, LiveMap, Worker
 
 MIN_SIZE = "map_min_size"
 """Where the fewest experiences of a domain are kept that the person has chosen."""

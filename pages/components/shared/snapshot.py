@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.maps.map import MemoryMap
 from atlas.views.shared import state
 from atlas.views.shared.language_model import LanguageModel
+from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.state import StoreState
 from pages.components.shared.memory import Opened, opened_now
 from pages.components.shared.memory_map import MIN_SIZE, live_map
@@ -22,12 +22,12 @@ _taken: ContextVar[Snapshot | None] = ContextVar("taken", default=None)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The memory as the router found it when a run began; all that the run draws is drawn from it."""
+    """The memory as the router found it when a run began. All that the run draws is drawn from it."""
 
     opened: Opened
     state: StoreState
     _maps: dict[int, MemoryMap | None] = field(default_factory=dict)
-    """By the fewest experiences of a domain; only once a part of the page asks for one."""
+    """By the fewest experiences of a domain. Only once a part of the page asks for one."""
 
     @property
     def memory(self) -> MemorySystem:
@@ -35,7 +35,7 @@ class Snapshot:
         return self.opened.memory
 
     def map(self, *, is_awaited: bool) -> MemoryMap | None:
-        """Return the map with the domains that the person has asked for; it is waited for where that is wanted."""
+        """Return the map with the domains that the person has asked for. It is waited for where that is wanted."""
         size: int = st.session_state.get(MIN_SIZE, 0)
         if is_awaited or size not in self._maps:
             self._maps[size] = live_map(self.memory).shown(size, is_awaited=is_awaited)
@@ -84,13 +84,13 @@ def opening_model() -> LanguageModel:
 
 
 def store_state(memory: MemorySystem) -> StoreState:
-    """Return the state that this run draws; as it is now, where a part of the page is drawn again by itself."""
+    """Return the state that this run draws. As it is now, where a part of the page is drawn again by itself."""
     snapshot = _of(memory)
     return snapshot.state if snapshot is not None else state.store_state(memory)
 
 
 def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
-    """Return the map, with the domains that the person has asked for; None where there is none.
+    """Return the map, with the domains that the person has asked for. None where there is none.
 
     Args:
         memory: The memory that the page shows.

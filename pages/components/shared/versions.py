@@ -16,13 +16,13 @@ from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announcing_problems
 
 ChangesTo = Callable[[MemorySystem, str, int], dict[str, Any]]
-"""What `edit` takes to make something what it was before a change, by its id and the change's number."""
+"""Function that gives what `edit` takes to put something back before a change, by its id and the change's number."""
 
 
 def draw_versions(
     memory: MemorySystem, record_id: str, versions: Sequence[VersionView], kind: Kind, changes_to: ChangesTo
 ) -> None:
-    """Every version, the last replaced first."""
+    """Draw every version, the last replaced first."""
     if not versions:
         st.caption("It was never edited. Each edit keeps here what it was before.")
     for version in versions:

@@ -28,10 +28,10 @@ from atlas.views.curate.queues import (
     tabs,
 )
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
+from atlas.views.overview.sample import remove_sample_data
 from atlas.views.overview.summary import overview, size_text
 from atlas.views.shared.selection import chosen, chosen_rows, compared, exported_lines
 from atlas.views.shared.wording import NOT_SAID
-from pages.components.overview.files import remove_sample_data
 from tests.ui.stores import START, attempt, attempts
 
 LATER = START + timedelta(days=400)

@@ -12,12 +12,12 @@ import atlas.views
 PACKAGE = Path(atlas.views.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FORBIDDEN_MODULES = {
-    *("asyncio", "concurrent", "multiprocessing", "os", "pathlib", "shutil", "socket", "sqlite3", "subprocess"),
+    *("asyncio", "concurrent", "multiprocessing", "os", "shutil", "socket", "sqlite3", "subprocess"),
     *("sys", "tempfile", "threading", "time"),
 }
 FORBIDDEN_CALLS = {
-    *("open", "mkdir", "read_bytes", "read_text", "rename", "rmdir", "sleep", "touch", "unlink"),
-    *("write", "write_bytes", "write_text"),
+    *("Path", "exists", "glob", "open", "mkdir", "read_bytes", "read_text", "rename", "rglob", "rmdir", "sleep"),
+    *("stat", "touch", "unlink", "write", "write_bytes", "write_text"),
 }
 READS_ITS_OWN_SCRIPTS = "browser.py"
 """Reads the scripts and styles that lie in this package, and nothing else."""
