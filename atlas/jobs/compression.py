@@ -157,9 +157,9 @@ def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:
     there = {*held, *(concept.id for concept in chosen)}
     for concept in chosen:
         if ids_of.get(concept.name, concept.id) != concept.id:
-            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress anew, or rename that one")
+            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress again, or rename that one")
         if not there.issuperset(concept.calls):
-            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress anew")
+            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")
 
 
 def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:

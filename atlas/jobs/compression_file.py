@@ -1,4 +1,4 @@
-"""What compressing a store's programs found, kept beside the store until somebody chooses from it."""
+"""The result of compressing a store's programs, kept beside the store until somebody chooses from it."""
 
 from __future__ import annotations
 

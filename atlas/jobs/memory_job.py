@@ -1,4 +1,4 @@
-"""What jobs have in common that read a memory: opening it, and what a language model did for them."""
+"""The common part of jobs that read a memory: opening it, and the cost of a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what was read from a file is of the form that its type declares: it may be damaged, or of others."""
+"""Checks that values read from a file have the types that are declared: the file may be damaged, or of others."""
 
 from __future__ import annotations
 

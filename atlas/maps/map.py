@@ -210,7 +210,7 @@ def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -
     """Return the same map with domains of another smallest size. Those that stay keep their numbers and names.
 
     Args:
-        memory_map: What to group anew.
+        memory_map: What to group again.
         embedded: The same records, or more of them.
         min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
     """

@@ -1,4 +1,4 @@
-"""What the analysis works on: a vector, a title and a text for each record of a collection."""
+"""The input of maps and near-duplicates: a vector, a title and a text for each record of a collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every memory gives for a task, and the block that an agent is shown of it. Asked in one way, or in two."""
+"""The answer of every memory to a task, and the block that an agent is shown of it. Asked in one way, or in two."""
 
 from __future__ import annotations
 

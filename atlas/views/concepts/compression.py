@@ -172,7 +172,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
     """Return what has changed since, in our own words. Empty where nothing has that matters."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
-        return "The store has changed since: it was restored, or embedded anew."
+        return "The store has changed since: it was restored, or embedded again."
     if n := n_changed(memory.storage, collection, found.revision):
         return f"The store has changed since: {counted(n, 'experience')} came or changed."
     return "" if dict(found.where) == dict(where) else "This was found in another scope than the one that is set now."

@@ -1,4 +1,4 @@
-"""What of the memory asks to be looked at: figures that Overview lists and Curate opens, worst first."""
+"""Parts of the memory that ask to be looked at: figures that Overview lists and Curate opens, worst first."""
 
 from __future__ import annotations
 

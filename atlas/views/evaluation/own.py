@@ -184,7 +184,7 @@ def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
     """Return what has changed since something was measured, in our own words. Empty where nothing has."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
-        return "The store was restored, or embedded anew, since this was measured."
+        return "The store was restored, or embedded again, since this was measured."
     if n := n_changed(memory.storage, collection, found.revision):
         return f"{counted(n, 'experience')} came or changed since this was measured."
     if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):

@@ -1,4 +1,4 @@
-"""What a question finds among the experiences: rows for a list, cards that say why each stands where it does."""
+"""Experiences that a question finds: rows for a list, and cards that say why each stands where it does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent would be told of its journal, before it evolves, at a task, or when it looks for one."""
+"""The journal as an agent would be told it: before it evolves, at a task, or when it looks for something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said between people and an agent: conversations, their turns, and what of them an agent is reminded of."""
+"""Conversations between people and an agent: their turns, and the part that an agent is reminded of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the points of the map can be coloured by: each becomes a few categories that a legend can list."""
+"""Colours of the map's points: each value becomes a few categories that a legend can list."""
 
 from __future__ import annotations
 

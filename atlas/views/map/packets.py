@@ -1,4 +1,4 @@
-"""What the map's renderer is sent, as bytes, and the renderer itself. The app and the exported page use both."""
+"""Bytes for the map's renderer, and the renderer itself. The app and the exported page use both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says of an act that is done, and can be undone."""
+"""An act that is done and can be undone, as a page tells it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a purge would do, in the words that the command line and the pages share, and confirming it by typing."""
+"""The effects of a purge, in the words that the command line and the pages share, and confirming it by typing."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
         "It goes from its memory, the trash, the history, the marks, keyword search, the index, the cache and the free "
         "pages of the store's file. The history keeps that it was purged, by whom, when and why, and the ids."
     )
-    yield "The index, the map, near-duplicates, plans and measurements are made anew when they are next asked for."
+    yield "The index, the map, near-duplicates, plans and measurements are made again when they are next asked for."
     if plan.n_reasons:
         yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
     yield COPIES_ELSEWHERE

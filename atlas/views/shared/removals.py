@@ -83,7 +83,7 @@ class Removal:
             return str(scoped.operation_id), self.button.replace("Merge", "Merged", 1)
         if self.request.propose(memory).view != self.view:
             many = plural(self.request.kind.noun)
-            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan anew")
+            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         scoped = records.within("delete")
         scoped.delete(list(self.going))
         return str(scoped.operation_id), self.button.replace("Delete", "Deleted", 1)

@@ -1,4 +1,4 @@
-"""What is selected: how much of it is still there, how well it went, and what can be made of it."""
+"""The selection: how much of it is still there, how well it went, and what can be made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What something of a memory was before each edit, and what an earlier version of it would change."""
+"""Earlier versions of a record, one before each edit, and what going back to one would change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the memories gave for a task: a line for each, the block of it, and the hits as cards."""
+"""The answer of the memories to a task: a line for each, the block of it, and the hits as cards."""
 
 from __future__ import annotations
 

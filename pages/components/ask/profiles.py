@@ -1,4 +1,4 @@
-"""What a side of a comparison ranks with: a profile of the store, and its weights, which can be turned."""
+"""The ranking of one side of a comparison: a profile of the store, and its weights, which can be turned."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
     """Name the profiles that cannot be used, and say why."""
     for profile in profiles:
         if profile.problem:
-            st.warning("A profile cannot be used. Save it anew under its name, or delete it.", icon=":material/error:")
+            st.warning("A profile cannot be used. Save it again under its name, or delete it.", icon=":material/error:")
             st.text(f"{profile.name}: {profile.problem}")
 
 

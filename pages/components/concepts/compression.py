@@ -76,7 +76,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
         )
         st.button(
-            "Compress" if is_first else "Compress anew",
+            "Compress" if is_first else "Compress again",
             key="compress_run",
             icon=":material/compress:",
             type="primary" if is_first else "secondary",

@@ -82,7 +82,7 @@ def draw_groups(memory: MemorySystem, found: FoundDuplicates, groups: Sequence[t
 
 
 def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
-    """How far the search for near-duplicates is, and looking anew where the memory has changed since."""
+    """How far the search for near-duplicates is, and looking again where the memory has changed since."""
     if found.is_running:
         _draw_progress(memory)
     if found.problem:
@@ -93,12 +93,12 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
     if found.is_known and found.n_changed and not found.is_running:
         st.caption(staleness(found))
     if not found.is_running and (found.problem or found.n_changed):
-        st.button("Look anew", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
+        st.button("Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
 
 
 @st.fragment(run_every=1)
 def _draw_progress(memory: MemorySystem) -> None:
-    """How far it is; the page is drawn anew when it is done. The person may leave meanwhile."""
+    """How far it is; the page is drawn again when it is done. The person may leave meanwhile."""
     status = live_duplicates(memory).known().status
     if status is None or status.state not in ("queued", "running"):
         st.rerun()

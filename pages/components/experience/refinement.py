@@ -65,7 +65,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
         judge = st.selectbox("Judged by", list(found.titles), format_func=lambda name: found.titles[name],
                              key="refine_judge", width=220)  # fmt: skip
         st.button(
-            "Plan" if is_first else "Plan anew",
+            "Plan" if is_first else "Plan again",
             key="refine_run",
             icon=":material/auto_fix_high:",
             type="primary" if is_first else "secondary",

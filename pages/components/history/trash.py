@@ -1,4 +1,4 @@
-"""What was deleted, of each kind of memory, with the offer to restore it."""
+"""Deleted records of each kind of memory, with the offer to restore them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 NEW = ("journal_new_content", "journal_new_metadata", "journal_new_importance")
-"""The boxes of a new entry that begin anew once it is written."""
+"""The boxes of a new entry that begin again once it is written."""
 
 
 def draw_write(memory: MemorySystem) -> None:

@@ -83,7 +83,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
         )
         st.button(
-            "Plan" if is_first else "Plan anew",
+            "Plan" if is_first else "Plan again",
             key="journal_compact",
             icon=":material/inventory_2:",
             type="primary" if is_first else "secondary",

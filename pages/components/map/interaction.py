@@ -1,4 +1,4 @@
-"""What a person does on the map: selects, opens, looks. And the map that does it, in WebGL or by Plotly."""
+"""The map, in WebGL or by Plotly, and the acts of a person on it: select, open, look."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
     state = store_state(memory)
     number, turn = st.session_state.get(_FOCUS, (None, 0))
     with st.container(), st.spinner(SEARCHING) if scope.is_search else nullcontext():  # a place of its own, or the
-        # map would be drawn anew in another place whenever there is a question
+        # map would be drawn again in another place whenever there is a question
         hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
     return Marks(
         inside=_inside(state, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,

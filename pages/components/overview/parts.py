@@ -1,4 +1,4 @@
-"""What the overview is made of: figures, a chart, lists that lead on, and tables."""
+"""Parts of the overview: figures, a chart, lists that lead on, and tables."""
 
 from __future__ import annotations
 

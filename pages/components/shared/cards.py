@@ -1,4 +1,4 @@
-"""What a search found as cards, each of which can be opened, and selected as a row of the table can."""
+"""Hits of a search as cards, each of which can be opened, and selected as a row of the table can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What another process has done since this page was drawn: a quiet line beside it, and nothing is taken away."""
+"""News of other processes since this page was drawn: a quiet line beside it, and nothing is taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show, or when something went wrong."""
+"""Sentences for a page that has nothing to show, or where something went wrong."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the person has narrowed the memory to: the session holds it, and the address of every page follows it.
+"""The scope that a person has set: the session holds it, and the address of every page follows it.
 
 An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
-Any other that says something else is behind what the person has chosen since, and is written anew.
+Any other that says something else is behind what the person has chosen since, and is written again.
 
 The boxes of the scope bar begin with what is held, and tell what was chosen since. Where the scope is set by anything
 else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
@@ -92,7 +92,7 @@ def box_key(name: str) -> str:
     return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])
 
 
-def name_anew(name: str) -> None:
+def rename_box(name: str) -> None:
     """Give a box another key, so that it is another box."""
     st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 

@@ -77,7 +77,7 @@ def _draw(memory: MemorySystem) -> None:
     if outdated := st.session_state.get(_OUTDATED):
         st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
         st.text(outdated)
-        st.button("Plan anew", key="purge_anew", type="primary", on_click=_propose, args=(memory, ids, kind))
+        st.button("Plan again", key="purge_anew", type="primary", on_click=_propose, args=(memory, ids, kind))
         return
     _draw_confirmation(memory, proposal)
 

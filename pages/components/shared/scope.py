@@ -27,7 +27,7 @@ from atlas.views.shared.scope import (
 from atlas.views.shared.scope_address import FIRST_DAY, LAST_DAY
 from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import OUTCOMES
-from pages.components.shared.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
+from pages.components.shared.narrowing import box_key, current_scope, hold, narrow_to, rename_box, take_address
 from pages.components.shared.snapshot import page_map, store_state
 
 URL: Literal["query-params"] = "query-params"
@@ -67,7 +67,7 @@ def draw_scope(memory: MemorySystem) -> None:
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
     key, some = _box("outcomes", held.outcomes)
     outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=some, key=key)
-    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn anew
+    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn again
         domains = _draw_domains(memory_map, held.domains)
     more = _draw_more(options, held)
     scope = Scope(text=text or "", by=by or held.by, outcomes=tuple(outcomes), domains=domains, **more)
@@ -166,7 +166,7 @@ def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[
     chosen: Sequence[int] = st.session_state.get(key, first)
     titles, drawn = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
     if any(drawn.get(number, title) != title for number, title in titles.items()):
-        name_anew("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
+        rename_box("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
         key, first = _box("domains", tuple(chosen))
     st.session_state[_TITLES] = titles
     if not titles:

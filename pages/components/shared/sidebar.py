@@ -1,4 +1,4 @@
-"""What stands beside every page: the scope, what changed meanwhile, which store this is, and which language model."""
+"""The sidebar of every page: the scope, what changed meanwhile, the store, and the language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one run of a page shows: the memory, the state of its store and its map, each asked for once."""
+"""The snapshot that one run of a page draws: the memory, the state of its store and its map, each asked for once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a page is shown, where it has several parts."""
+"""The choice among the parts of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What something was before each edit, with the offer to make it that again."""
+"""Earlier versions of a record, with the offer to go back to one."""
 
 from __future__ import annotations
 
