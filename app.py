@@ -11,10 +11,10 @@ from pages.components.concepts.tray import TRAY as CONCEPTS
 from pages.components.experience.tray import TRAY as EXPERIENCES
 from pages.components.journal.tray import TRAY as ENTRIES
 from pages.components.shared.live import begin_run
-from pages.components.shared.memory import current_memory, routed
 from pages.components.shared.messages import show_failure, show_problem
 from pages.components.shared.narrowing import follow_address
 from pages.components.shared.sidebar import draw_sidebar
+from pages.components.shared.snapshot import Snapshot, drawn_from, take_snapshot
 from pages.components.shared.tray import draw_tray
 from pages.components.shared.undo_toast import draw_act
 from pages.components.strategies.tray import TRAY as STRATEGIES
@@ -49,18 +49,23 @@ def main() -> None:
     follow_address()
     page = st.navigation(_sections())
     try:
-        memory = current_memory()
-        begin_run(memory)
-        draw_sidebar(memory, page.url_path)
-        with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
-            draw_act(memory)
-        with routed():
-            page.run()
-        draw_tray(memory, page.url_path, TRAYS)
+        snapshot = take_snapshot()
+        with drawn_from(snapshot):
+            _draw(snapshot, page)
     except AtlasError as error:
         show_problem(error)
     except Exception as error:  # noqa: BLE001 - the page's top: whatever it is, the person gets a sentence
         show_failure(error)
+
+
+def _draw(snapshot: Snapshot, page: st.Page) -> None:
+    memory = snapshot.memory
+    begin_run(memory)
+    draw_sidebar(snapshot.opened, page.url_path)
+    with st.container():  # a place of its own: a bar that comes or goes would make the page forget its open tab
+        draw_act(memory)
+    page.run()
+    draw_tray(memory, page.url_path, TRAYS)
 
 
 def _sections() -> dict[str, list[st.Page]]:

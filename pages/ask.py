@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.views.shared.wording import import_command
 from pages.components.ask.boxes import draw_ask, held_by
-from pages.components.shared.memory import page_memory
+from pages.components.shared.commands import import_command
 from pages.components.shared.messages import show_empty
+from pages.components.shared.snapshot import page_memory
 
 memory = page_memory()
 st.title("Ask", anchor=False)

@@ -1,4 +1,4 @@
-"""Concepts: the library of reusable code, searched and filtered; open one, edit it, merge several."""
+"""Concepts: the library of reusable code, searched and filtered. Open one, edit it, merge several."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from atlas import MemorySystem
 from pages.components.concepts.list import ask, draw_empty, draw_list
 from pages.components.concepts.panel import concept_panel
 from pages.components.lists.listing import draw_beside
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory
 
 
 def draw(memory: MemorySystem) -> None:
-    """The list, and beside it the concept that is open."""
+    """Draw the list, and beside it the concept that is open."""
     draw_beside(partial(draw_list, memory, ask(memory)), partial(concept_panel, memory))
 
 

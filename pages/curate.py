@@ -1,4 +1,4 @@
-"""Curate: queues to look through, pruning, refining and compressing; every act is previewed and can be undone."""
+"""Curate: queues to look through, pruning, refining and compressing. Every act is previewed and can be undone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.curate.health import DUPLICATES, FAILING
 from atlas.views.curate.queues import COMPRESS, MEANINGS, REFINE, RULE, groups_within, queue_counts, tabs
-from atlas.views.shared.wording import import_command
 from pages.components.concepts.compression import draw_compression
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
@@ -22,16 +21,17 @@ from pages.components.curate.queues import (
 from pages.components.experience.panel import experience_panel
 from pages.components.experience.refinement import draw_refinement
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.memory import page_memory
+from pages.components.shared.commands import import_command
 from pages.components.shared.messages import show_empty
 from pages.components.shared.scope import current_where, draw_awaited, n_experiences
+from pages.components.shared.snapshot import page_memory
 
 QUEUE = "curate_queue"
 """The query parameter that names the queue."""
 
 
 def ask(titles: dict[str, str]) -> str:
-    """Which queue is looked through: the address says it, so that others can link to it."""
+    """Return which queue is looked through: the address says it, so that others can link to it."""
     asked = st.query_params.get(QUEUE)
     current = asked if asked in titles else next(iter(titles))
     key = f"curate_tab_{abs(hash((*titles.items(), current)))}"  # another one where a count or the address changes
@@ -49,7 +49,7 @@ def ask(titles: dict[str, str]) -> str:
 
 
 def draw(memory: MemorySystem) -> None:
-    """The queues, and the one that is looked through."""
+    """Draw the queues, and the one that is looked through."""
     if draw_awaited(memory):
         return
     found, duplicates = page_health(memory), page_duplicates(memory)
@@ -72,7 +72,7 @@ def draw(memory: MemorySystem) -> None:
 
 
 def draw_beside(memory: MemorySystem, opened: str) -> None:
-    """The queues, and beside them the experience that is open."""
+    """Draw the queues, and beside them the experience that is open."""
     beside, panel = st.columns([1, 1], gap="medium")
     with beside:
         draw(memory)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.views.shared.wording import evaluate_command, import_command
 from pages.components.ask.comparison import draw_comparison
 from pages.components.evaluation.own import draw_own
-from pages.components.shared.memory import page_memory
+from pages.components.shared.commands import evaluate_command, import_command
 from pages.components.shared.messages import show_empty
 from pages.components.shared.scope import n_experiences
+from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
 OWN, COMPARE = "This store", "Compare profiles"

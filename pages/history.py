@@ -1,4 +1,4 @@
-"""History: what was done to the store, with its differences and an undo; and what was deleted."""
+"""History: what was done to the store, with its differences and an undo. And what was deleted."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.history.operations import n_operation_pages, operation_page
-from atlas.views.shared.state import store_state
 from pages.components.history.operation import OPENED, OPERATION_COLUMNS, operation_panel
+from pages.components.history.trash import draw_pages, draw_trash
 from pages.components.lists.record_table import clicked_row
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.tabs import choose_part
-from pages.components.shared.trash import draw_pages, draw_trash
 
 OPERATIONS, TRASH = "Operations", "Trash"
 
 
 def draw_operations(memory: MemorySystem) -> None:
-    """Every operation, a page at a time; a click opens one."""
+    """Draw every operation, a page at a time. A click opens one."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table, not other rows
     page = draw_pages(n_operation_pages(memory), key="history_page")
     view = operation_page(memory, page)

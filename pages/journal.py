@@ -1,4 +1,4 @@
-"""Journal: what an agent noted, over its generations; searched, linked, told, forgotten; and what was said to it."""
+"""Journal: what an agent noted, over its generations. Searched, linked, told, forgotten. And what was said to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages.components.journal.list import draw_empty, draw_entries
 from pages.components.journal.panel import entry_panel
 from pages.components.journal.refused import draw_refused
 from pages.components.lists.listing import draw_beside
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory
 from pages.components.shared.tabs import choose_part
 
 ENTRIES = "Entries"
@@ -27,11 +27,11 @@ TABS = {
     "Refused": draw_refused,
     "Conversations": draw_conversations,
 }
-"""What there is beside the entries, by its name."""
+"""Parts of the page beside the entries, by their names."""
 
 
 def draw_list_and_panel(memory: MemorySystem) -> None:
-    """The entries, and beside them the one that is open."""
+    """Draw the entries, and beside them the one that is open."""
     if not memory.journal.count():
         draw_empty(memory)
         return

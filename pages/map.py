@@ -5,25 +5,26 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.maps.map import MemoryMap
 from atlas.views.map.colours import COLOURED_BY, DOMAIN
 from atlas.views.map.page import FEWEST, QUALITY_HELP, quality_text
 from atlas.views.map.sheet import Colours, Sheet, colours_of, map_fingerprint, sheet_of
-from atlas.views.shared.state import StoreState, store_state
-from atlas.views.shared.wording import counted, import_command
+from atlas.views.shared.results import MemoryMap
+from atlas.views.shared.state import StoreState
+from atlas.views.shared.wording import counted
 from pages.components.experience.panel import experience_panel
 from pages.components.lists.record_table import opened_id
 from pages.components.map.domains import OPEN_DOMAIN, draw_domains
 from pages.components.map.interaction import draw_map
 from pages.components.map.refit import draw_refit
+from pages.components.shared.commands import import_command
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
-from pages.components.shared.memory_map import live_columns, page_map
+from pages.components.shared.memory_map import live_columns
 from pages.components.shared.messages import show_empty
+from pages.components.shared.snapshot import page_map, page_memory, store_state
 
 
 def draw(memory: MemorySystem, sheet: Sheet) -> None:
-    """The map, and beside it the domains, or the experience that is open."""
+    """Draw the map, and beside it the domains, or the experience that is open."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         st.title("Map", anchor=False, width="content")
         by = st.segmented_control(
@@ -43,7 +44,7 @@ def draw(memory: MemorySystem, sheet: Sheet) -> None:
 
 
 def draw_nothing(memory: MemorySystem) -> None:
-    """Why there is no map, and what to do."""
+    """Draw why there is no map, and what to do."""
     n = memory.experience.count()
     if not n:
         show_empty(import_command(memory))
@@ -53,7 +54,7 @@ def draw_nothing(memory: MemorySystem) -> None:
 
 
 def drawn(memory: MemorySystem) -> Sheet | None:
-    """The map as it is now; None where there is too little for one."""
+    """Draw the map as it is now. None where there is too little for one."""
     with st.spinner("Laying out the map …"):
         memory_map = page_map(memory, is_awaited=True)
         if memory_map is None or len(memory_map.ids) < FEWEST:
@@ -62,7 +63,7 @@ def drawn(memory: MemorySystem) -> Sheet | None:
 
 
 def coloured(memory: MemorySystem, sheet: Sheet, by: str) -> Colours:
-    """The colours of the map as it is now."""
+    """Return the colours of the map as it is now."""
     name = map_fingerprint(sheet.map)
     return _colours(store_state(memory), name, by, _memory=memory, _sheet=sheet)
 

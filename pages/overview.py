@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.views.overview.summary import Overview, has_sample, load_sample_data, overview, remove_sample_data
+from atlas.views.overview.sample import load_sample_data, remove_sample_data
+from atlas.views.overview.summary import Overview, overview
 from atlas.views.shared.kinds import STRATEGY
-from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.shared.state import StoreState, uses_seen
 from pages.components.curate.duplicates import page_duplicates
 from pages.components.curate.health import page_health
 from pages.components.lists.editing import READ_ONLY
+from pages.components.overview.files import SAMPLE, has_sample, n_bytes
 from pages.components.overview.parts import (
     draw_concepts,
     draw_domains,
@@ -26,16 +26,15 @@ from pages.components.overview.parts import (
     draw_totals,
     go_on,
 )
+from pages.components.shared.commands import import_command
 from pages.components.shared.live import refreshing
-from pages.components.shared.memory import page_memory
 from pages.components.shared.messages import show_empty
+from pages.components.shared.snapshot import page_memory, store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
-
-SAMPLE = Path(__file__).resolve().parents[1] / "sample_data"
 
 
 def draw(memory: MemorySystem, view: Overview) -> None:
-    """The overview of a memory that holds something."""
+    """Draw the overview of a memory that holds something."""
     found, duplicates = page_health(memory), page_duplicates(memory)
     draw_totals(view.rate)
     draw_concepts(view.n_concepts)
@@ -56,7 +55,7 @@ def draw(memory: MemorySystem, view: Overview) -> None:
 
 
 def draw_sample(memory: MemorySystem, view: Overview) -> None:
-    """That these are sample data, and the button that removes them."""
+    """Draw that these are sample data, and the button that removes them."""
     with st.container(horizontal=True, border=True, vertical_alignment="center"):
         words = "These are" if view.n_sample == view.rate.n else f"{view.n_sample:,} of these are"
         st.markdown(f"{words} **sample data**, made up for a first look.")
@@ -79,12 +78,12 @@ def remove(memory: MemorySystem) -> None:
 
 
 def draw_empty(memory: MemorySystem, view: Overview) -> None:
-    """An empty memory: how to fill it, and something to try out."""
-    show_empty(view.import_command)
+    """Draw an empty memory: how to fill it, and something to try out."""
+    show_empty(import_command(memory))
     draw_concepts(view.n_concepts)
     draw_journal(view.n_entries)
     draw_strategies(view.strategies)
-    if not has_sample(SAMPLE) or memory.storage.read_only:
+    if not has_sample() or memory.storage.read_only:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         is_asked = st.button(
@@ -100,8 +99,8 @@ def draw_empty(memory: MemorySystem, view: Overview) -> None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def counted_overview(state: StoreState, tries: int, *, _memory: MemorySystem) -> Overview:
-    """The overview, worked out once for each state of the store, and each number of tries of its strategies."""
-    return overview(_memory)
+    """Return the overview, worked out once for each state of the store, and each number of tries of its strategies."""
+    return overview(_memory, n_bytes(_memory.storage.path))
 
 
 memory = page_memory()

@@ -8,14 +8,14 @@ import streamlit as st
 
 from atlas import MemorySystem
 from pages.components.lists.listing import draw_beside
-from pages.components.shared.memory import page_memory
+from pages.components.shared.snapshot import page_memory
 from pages.components.strategies.list import ask, draw_empty, draw_list
 from pages.components.strategies.panel import go_on, strategy_panel
 from pages.components.strategies.writing import draw_writing_dialogs
 
 
 def draw(memory: MemorySystem) -> None:
-    """The list, and beside it the strategy that is open."""
+    """Draw the list, and beside it the strategy that is open."""
     draw_beside(partial(draw_list, memory, ask(memory)), partial(strategy_panel, memory))
 
 

@@ -46,14 +46,14 @@ class ArtefactFile(ABC, Generic[T]):
 
     @property
     def written_at(self) -> int:
-        """Time at which it was saved last, in nanoseconds since 1970; 0 where there is none."""
+        """Time at which it was saved last, in nanoseconds since 1970. 0 where there is none."""
         try:
             return self.path.stat().st_mtime_ns
         except (FileNotFoundError, NotADirectoryError):
             return 0
 
     def load(self) -> T | None:
-        """Return it as it was saved last; None where there is none, or the file cannot be read."""
+        """Return it as it was saved last. None where there is none, or the file cannot be read."""
         return load_artefact(self.path, self._decode)
 
     def save(self, artefact: T) -> None:
@@ -78,11 +78,11 @@ class ArtefactFile(ABC, Generic[T]):
 
     @abstractmethod
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> T:
-        """Return it from the content of a file; raise one of `_UNREADABLE` where that is not what was saved."""
+        """Return it from the content of a file. Raise one of `_UNREADABLE` where that is not what was saved."""
 
 
 def load_artefact(path: Path, decode: Callable[[Mapping[str, Any], Mapping[str, npt.NDArray[Any]]], T]) -> T | None:
-    """Return what a file decodes to; None where there is none, or it cannot be read, whatever is wrong with it."""
+    """Return what a file decodes to. None where there is none, or it cannot be read, whatever is wrong with it."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as held:
             if damaged := held.testzip():  # numpy would read on, and fail in many ways

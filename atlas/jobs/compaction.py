@@ -20,12 +20,12 @@ KEEP_RECENT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCompaction(MemoryJob):
-    """Plan which entries of a journal would be forgotten how far; saved as a `CompactionFile`."""
+    """Plan which entries of a journal would be forgotten how far. Saved as a `CompactionFile`."""
 
     keep_recent: int = KEEP_RECENT
     keep_types: Mapping[str, int] = field(default_factory=dict)
     with_model: bool = False
-    """Whether a language model writes the summaries, the one that the settings name."""
+    """True where a language model writes the summaries, the one that the settings name."""
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it.
@@ -45,7 +45,7 @@ def planned_now(
     *,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> CompactPlan:
-    """What the journal may forget now; its language model writes the summaries, where it has one."""
+    """Return what the journal may forget now. Its language model writes the summaries, where it has one."""
     llm = memory.journal.llm
     on_progress(0, 0, "weighing every entry")
     plan = memory.journal.plan_compact(
@@ -57,7 +57,7 @@ def planned_now(
 
 
 class LiveCompaction(LiveResult[CompactPlan]):
-    """The plan for compacting one journal that was made last, shared by all who look at it; the worker plans."""
+    """The plan for compacting one journal that was made last, shared by all who look at it. The worker plans."""
 
     def ask(self, keep_recent: int, keep_types: Mapping[str, int], *, with_model: bool = False) -> None:
         """Have the worker plan, with so many of the latest entries staying, and of these types as well."""

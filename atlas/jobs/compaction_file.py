@@ -14,7 +14,7 @@ from atlas.storage.records import Moment
 
 
 class CompactionFile(ArtefactFile[CompactPlan]):
-    """What was planned last for one collection."""
+    """The latest plan for one collection."""
 
     kind = "compaction"
 
@@ -23,7 +23,7 @@ class CompactionFile(ArtefactFile[CompactPlan]):
         return {**asdict(replace(artefact, moves=())), "moves": moves}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> CompactPlan:
-        """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
         drafts = ({**draft, "source_ids": tuple(draft["source_ids"])} for draft in header["summaries"])
         plan = CompactPlan(
             **{

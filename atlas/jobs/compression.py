@@ -27,23 +27,23 @@ from atlas.memory.system import MemorySystem
 from atlas.protocols.infra import LLMClient
 
 MAX_ATTEMPTS = 4_000
-"""The newest, that are read; the programs among them are sampled further where the limits say so."""
+"""The newest, that are read. The programs among them are sampled further where the limits say so."""
 
 BATCH = 500
 MODEL_SECONDS = 600
-"""In which a language model is asked for functions; what it has answered by then is used."""
+"""In which a language model is asked for functions. What it has answered by then is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressPrograms(MemoryJob):
-    """Find what the programs of a store's successful attempts have in common; saved as a `CompressionFile`."""
+    """Find what the programs of a store's successful attempts have in common. Saved as a `CompressionFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the attempts pass."""
 
     max_programs: int = Limits().max_programs
     with_model: bool = False
-    """Whether a language model proposes the functions, the one that the settings name, rather than Stitch."""
+    """True where a language model proposes the functions, the one that the settings name, rather than Stitch."""
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it.
@@ -65,7 +65,7 @@ def compressed_now(
     cancelled: IsCancelled | None = None,
     strategy: ProvenCompression | None = None,
 ) -> FoundCompression:
-    """What the programs of the successful attempts that pass a filter have in common; nothing is added.
+    """Return what the programs of the successful attempts that pass a filter have in common. Nothing is added.
 
     Args:
         strategy: That of `strategy_of` without a model where it is None.
@@ -99,31 +99,31 @@ def compressed_now(
 
 
 def strategy_of(llm: LLMClient | None = None, max_programs: int = Limits().max_programs) -> ProvenCompression:
-    """What finds functions: a language model, or Stitch where there is none."""
+    """Return what finds functions: a language model, or Stitch where there is none."""
     if llm is None:
         return StitchCompressionStrategy(limits=Limits(max_programs=max_programs))
     return LLMCompressionStrategy(llm, limits=Limits(max_programs=max_programs, seconds=MODEL_SECONDS))
 
 
 def successful_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """The attempts that pass a filter and succeeded, newest first."""
+    """Return the attempts that pass a filter and succeeded, newest first."""
     made_at = memory.experience.column("created_at", succeeded(where))
     return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
 
 
 def succeeded(where: Mapping[str, Any]) -> dict[str, Any]:
-    """The filter of the successful ones among those that pass another."""
+    """Return the filter of the successful ones among those that pass another."""
     return {"$and": [dict(where), {"outcome": "succeeded"}]} if where else {"outcome": "succeeded"}
 
 
 def read_attempts(memory: MemorySystem, ids: Sequence[str]) -> list[Experience]:
-    """Those that are still there, read in batches."""
+    """Return those that are still there, read in batches."""
     starts = range(0, len(ids), BATCH)
     return [one for start in starts for one in memory.experience.get_many(list(ids[start : start + BATCH]))]
 
 
 def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str]) -> str | None:
-    """Add these of the concepts that were found, and what they call, as one operation; its id.
+    """Add these of the concepts that were found, and what they call, as one operation. Its id.
 
     None where the library has all of them by now.
 
@@ -138,7 +138,7 @@ def add_found(memory: MemorySystem, found: FoundCompression, ids: Sequence[str])
 
 
 class LiveCompression(LiveResult[FoundCompression]):
-    """The latest result of compressing one store, shared by all who look at it; the worker compresses."""
+    """The latest result of compressing one store, shared by all who look at it. The worker compresses."""
 
     def ask(self, where: Mapping[str, Any], max_programs: int, *, with_model: bool = False) -> None:
         """Have the worker compress the programs of the successful attempts that pass a filter."""
@@ -157,9 +157,9 @@ def _check(memory: MemorySystem, chosen: Sequence[CodeConcept]) -> None:
     there = {*held, *(concept.id for concept in chosen)}
     for concept in chosen:
         if ids_of.get(concept.name, concept.id) != concept.id:
-            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress anew, or rename that one")
+            raise InvalidInput(f"another concept is named {concept.name!r} by now; compress again, or rename that one")
         if not there.issuperset(concept.calls):
-            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress anew")
+            raise InvalidInput(f"{concept.name!r} calls a concept that was deleted since; compress again")
 
 
 def _found(proposal: Proposal, n_attempts: int) -> FoundCompression:

@@ -1,4 +1,4 @@
-"""What compressing a store's programs found, kept beside the store until somebody chooses from it."""
+"""The result of compressing a store's programs, kept beside the store until somebody chooses from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FoundCompression:
     """Successful ones that were asked for."""
 
     n_programs: int
-    """That were compressed."""
+    """Programs that were compressed."""
 
     tokens_before: int
     tokens_after: int
@@ -40,7 +40,7 @@ class FoundCompression:
 
     notes: tuple[str, ...] = ()
     engine: str = ""
-    """What searched, for people: `Stitch`, or a language model's name."""
+    """Name of the search, for people: `Stitch`, or a language model's name."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the attempts passed."""
@@ -53,11 +53,11 @@ class FoundCompression:
     """As ISO 8601."""
 
     def rewritings_with(self, concept_id: str) -> list[Rewriting]:
-        """The programs that need a concept."""
+        """Return the programs that need a concept."""
         return [one for one in self.rewritings if concept_id in one.concepts]
 
     def with_callees(self, ids: Collection[str]) -> list[CodeConcept]:
-        """The concepts with these ids and all that were found with them that they call, each after its own callees."""
+        """Return the concepts with these ids and all found with them that they call, each after its own callees."""
         wanted = set(ids)
         for one in reversed(self.learned):
             if one.concept.id in wanted:
@@ -66,7 +66,7 @@ class FoundCompression:
 
 
 class CompressionFile(ArtefactFile[FoundCompression]):
-    """What was found last in one collection."""
+    """The latest result for one collection."""
 
     kind = "compression"
 
@@ -77,7 +77,7 @@ class CompressionFile(ArtefactFile[FoundCompression]):
         return {**plain, "learned": learned, "rewritings": [asdict(one) for one in artefact.rewritings]}
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> FoundCompression:
-        """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
         return FoundCompression(
             learned=tuple(_learned(each) for each in header["learned"]),
             rewritings=tuple(_rewriting(each) for each in header["rewritings"]),

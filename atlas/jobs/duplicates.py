@@ -70,7 +70,7 @@ class FoundDuplicates:
     """Near-duplicates as far as they are known."""
 
     groups: Groups = ()
-    """Ids that the store holds, at least two a group; largest first."""
+    """Ids that the store holds, at least two a group. Largest first."""
 
     n_changed: int = 0
     """Experiences that were added or changed since they were looked for."""
@@ -88,7 +88,7 @@ class FoundDuplicates:
 
     @property
     def problem(self) -> str:
-        """Reason why they could not be looked for; empty where nothing went wrong."""
+        """Reason why they could not be looked for. Empty where nothing went wrong."""
         return self.status.message if self.status is not None and self.status.state == "failed" else ""
 
 
@@ -105,7 +105,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         self._found: tuple[_Moment, FoundDuplicates] | None = None
 
     def known(self) -> FoundDuplicates:
-        """Return what is known now; a large store that was never looked through is looked through from now on."""
+        """Return what is known now. A large store that was never looked through is looked through from now on."""
         with self._lock:
             is_large = self.memory.storage.ledger.holds_more_than(self._collection, self.at_once)
             return self._large() if is_large else self._small()
@@ -150,7 +150,7 @@ class LiveDuplicates(LiveResult[Duplicates]):
         return ledger.position(self._collection).ledger_id, ledger.revision(), written_at
 
     def _by_outcome(self, groups: Sequence[DuplicateGroup], n_changed: int) -> FoundDuplicates:
-        """Return the groups by outcome, without what is gone; largest first."""
+        """Return the groups by outcome, without what is gone. Largest first."""
         ids = [record_id for group in groups for record_id in group.ids]
         outcomes = self.memory.experience.column("outcome", {"id": {"$in": ids}})
         parts = [part for group in groups for part in _split(group, outcomes)]

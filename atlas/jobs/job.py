@@ -35,7 +35,7 @@ class StoreJob(ABC):
     """A job that reads a store and keeps what it makes in a file."""
 
     store: str
-    """The store's directory; it is only read."""
+    """The store's directory. It is only read."""
 
     out: str
     """The directory of the file: the store's `cache`, or another one where the store must not be written."""
@@ -70,7 +70,7 @@ def encode_job(job: Job) -> dict[str, Any]:
 
 
 def decode_job(encoded: Mapping[str, Any]) -> Job:
-    """Return the job that was encoded; whatever module declares it is imported."""
+    """Return the job that was encoded. Whatever module declares it is imported."""
     fields = {name: value for name, value in encoded.items() if name not in ("module", "kind")}
     job: Job = getattr(importlib.import_module(encoded["module"]), encoded["kind"])(**fields)
     return job

@@ -25,7 +25,7 @@ class Saved(Generic[T]):
     """None where there is no file, or it cannot be read."""
 
     written_at: int = 0
-    """Time of the file, in nanoseconds since 1970; 0 where there is none."""
+    """Time of the file, in nanoseconds since 1970. 0 where there is none."""
 
 
 class LiveResult(ABC, Generic[T]):
@@ -48,11 +48,11 @@ class LiveResult(ABC, Generic[T]):
         """Return the file that the job writes into a directory."""
 
     def current(self) -> T | None:
-        """Return what was made last; None where nothing was."""
+        """Return what was made last. None where nothing was."""
         return self.saved().result
 
     def saved(self) -> Saved[T]:
-        """Return what was saved last; the file is read only where it has been written since it was read."""
+        """Return what was saved last. The file is read only where it has been written since it was read."""
         with self._lock:
             scratch = [Path(self._scratch.name)] if self._scratch is not None else []
             files = [self.file(directory) for directory in (self._cache, *scratch)]
@@ -63,7 +63,7 @@ class LiveResult(ABC, Generic[T]):
             return self._saved
 
     def status(self) -> JobStatus | None:
-        """Return how far the worker is; None where it was never asked, or not any more."""
+        """Return how far the worker is. None where it was never asked, or not any more."""
         return self.worker.status(self._job.key) if self._job else None
 
     def cancel(self) -> None:

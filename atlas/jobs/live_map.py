@@ -16,7 +16,7 @@ from atlas.memory.experience.memory import COLLECTION
 from atlas.memory.system import MemorySystem
 
 AT_ONCE = 1_000
-"""Experiences up to which the whole map is made at once; of more, a sketch is shown until the worker has made it."""
+"""Experiences up to which the whole map is made at once. Of more, a sketch is shown until the worker has made it."""
 
 REGROUPED = 4
 """Groupings of the same map, for other smallest domains, that are kept."""
@@ -50,7 +50,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return MapFile(directory, COLLECTION)
 
     def shown(self, min_domain_size: int = 0, *, is_awaited: bool = True) -> MemoryMap | None:
-        """Return the map as the store is now; None where the store is empty, or where there is none yet.
+        """Return the map as the store is now. None where the store is empty, or where there is none yet.
 
         Args:
             min_domain_size: Fewest records of a domain; 0 leaves it as the map was made.
@@ -73,7 +73,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return DomainNames(self.memory.storage.path, COLLECTION)
 
     def refit(self, min_domain_size: int = 0, engine: str = "umap") -> None:
-        """Have the worker fit a new map; it is shown once it is there."""
+        """Have the worker fit a new map. It is shown once it is there."""
         self._submit(FitMap(**self._place, collection=COLLECTION, engine=engine, min_domain_size=min_domain_size))
 
     def needs_worker(self) -> bool:
@@ -111,7 +111,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return not self.file(self._cache).written_at
 
     def _follow(self, min_domain_size: int) -> None:
-        """Bring the map up with the store; make it where there is none."""
+        """Bring the map up with the store. Make it where there is none."""
         with self._work:
             held = self._newest()
             found = self._first() if held is None or self._is_of_another_model(held) else self._followed(held)
@@ -151,7 +151,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return found
 
     def _followed(self, found: MemoryMap) -> MemoryMap | None:
-        """Return the map as the store is now; no vector is read where no experience was added, changed or deleted."""
+        """Return the map as the store is now. No vector is read where no experience was added, changed or deleted."""
         if not self._is_behind(found):
             return found
         embedded = self._read()
@@ -161,7 +161,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return extended(found, embedded, fitted) if embedded.ids else None
 
     def _group(self, found: MemoryMap, min_domain_size: int) -> None:
-        """Find the domains of another smallest size; they too are found once, and follow the store then."""
+        """Find the domains of another smallest size. They too are found once, and follow the store then."""
         held = self._regrouped.get(min_domain_size)
         grouped = self._followed(held) if held is not None else None
         grouped = grouped or regrouped(found, self._read(), min_domain_size)
@@ -179,7 +179,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return found is not None and not self._is_behind(found)
 
     def _is_behind(self, found: MemoryMap) -> bool:
-        """Say whether experiences have changed since, or the store was put back; marks do not matter."""
+        """Say whether experiences have changed since, or the store was put back. Marks do not matter."""
         now = self.memory.storage.ledger.position(COLLECTION)
         return now.ledger_id != found.ledger_id or now.revision > found.revision
 
@@ -187,7 +187,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return self.memory.storage.ledger.holds_more_than(COLLECTION, self.at_once)
 
     def _is_of_another_model(self, found: MemoryMap) -> bool:
-        """Say whether to make another at once; a large store's is shown until the worker has made another."""
+        """Say whether to make another at once. A large store's is shown until the worker has made another."""
         return found.recipe.model != self._model() and not self._is_large()
 
     def _model(self) -> str:
@@ -198,7 +198,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return bool(found.domains) and min_domain_size not in (0, found.recipe.min_domain_size)
 
     def _called_by_name(self, found: MemoryMap) -> MemoryMap:
-        """Return the map with the names that people gave; worked out again only when either has changed."""
+        """Return the map with the names that people gave. Worked out again only when either has changed."""
         path = self.names.path
         key = (id(found), path.stat().st_mtime_ns if path.exists() else 0)
         if key not in self._named:
@@ -207,7 +207,7 @@ class LiveMap(LiveResult[MemoryMap]):
         return self._named[key][1]
 
     def _read(self) -> Embedded:
-        """Return the vectors as the store is now; only what changed is read again."""
+        """Return the vectors as the store is now. Only what changed is read again."""
         held, storage = self._embedded, self.memory.storage
         now = read_embedded(storage, COLLECTION) if held is None else reread(storage, COLLECTION, held)
         self._embedded = now

@@ -71,7 +71,7 @@ class FitMap(CollectionJob):
     seed: int = SEED
 
     def run(self, on_progress: OnProgress) -> None:
-        """Fit the map; it is turned onto the earlier one, and keeps that one's domains."""
+        """Fit the map. It is turned onto the earlier one, and keeps that one's domains."""
         file = MapFile(Path(self.out), self.collection)
         found = make_map(
             self.read(on_progress),
@@ -120,7 +120,7 @@ def drawn_now(
 
 
 def _still_good(saved: MemoryMap | None, embedded: Embedded, engine: str, min_domain_size: int) -> MemoryMap | None:
-    """Return a map that was saved, with what came since; None where it should be fitted again."""
+    """Return a map that was saved, with what came since. None where it should be fitted again."""
     if saved is None or (saved.recipe.engine, saved.recipe.model) != (engine, embedded.model):
         return None
     shown = extended(saved, embedded)

@@ -1,4 +1,4 @@
-"""What jobs have in common that read a memory: opening it, and what a language model did for them."""
+"""The common part of jobs that read a memory: opening it, and the cost of a language model."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class MemoryJob(StoreJob, ABC):
     """A job that reads a whole memory, and writes nothing into its store but the file."""
 
     def opened(self, on_progress: OnProgress, llm: LLMClient | None = None) -> MemorySystem:
-        """The memory, with the embedding model that its store is bound to, whatever others ask for."""
+        """Return the memory, with the embedding model that its store is bound to, whatever others ask for."""
         on_progress(0, 0, "opening the memory")
         settings = replace(Settings.from_environment(), embedding_model="")
         return open_memory(self.store, read_only=True, create=False, settings=settings, llm=llm)
 
 
 def model_if(is_wanted: bool) -> AnthropicLLM | None:
-    """The language model that the settings name, where one is wanted.
+    """Return the language model that the settings name, where one is wanted.
 
     Raises:
         LLMUnavailable: It is wanted, but there is none.
@@ -36,7 +36,7 @@ def model_if(is_wanted: bool) -> AnthropicLLM | None:
 
 
 def spent_by(llm: LLMClient | None) -> str:
-    """What a model took so far: calls, tokens and their price; empty where none is asked."""
+    """Return what a model took so far: calls, tokens and their price. Empty where none is asked."""
     if llm is None:
         return ""
     spent = getattr(llm, "spent", None)
@@ -44,5 +44,5 @@ def spent_by(llm: LLMClient | None) -> str:
 
 
 def with_cost(message: str, llm: LLMClient | None) -> str:
-    """How far a job is, with what a model took so far where one is asked."""
+    """Return how far a job is, with what a model took so far where one is asked."""
     return f"{message} ({spent_by(llm)})" if llm is not None else message

@@ -26,12 +26,12 @@ MAX_EXPERIENCES = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRefinement(MemoryJob):
-    """Plan how to refine the experiences that pass a filter; saved as a `RefinementFile`."""
+    """Plan how to refine the experiences that pass a filter. Saved as a `RefinementFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     max_experiences: int = MAX_EXPERIENCES
     with_model: bool = False
-    """Whether a language model judges, the one that the settings name, rather than rules."""
+    """True where a language model judges, the one that the settings name, rather than rules."""
 
     def run(self, on_progress: OnProgress) -> None:
         """Do it.
@@ -55,7 +55,7 @@ def planned_now(
     llm: LLMClient | None = None,
     on_progress: OnProgress = lambda done, total, message: None,
 ) -> RefinePlan:
-    """How the newest of the experiences that pass a filter would be refined, by rules where there is no model."""
+    """Plan how to refine the newest experiences that pass a filter, by rules where there is no model."""
     where = dict(where or {})
     ids = newest_ids(memory, where)
     plan = memory.experience.plan_refine(
@@ -73,20 +73,20 @@ def planned_now(
 
 
 def refine_strategy_for(memory: MemorySystem, llm: LLMClient | None) -> ExplainingStrategy:
-    """What judges a store: a language model, or rules that keep apart what ended differently."""
+    """Return what judges a store: a language model, or rules that keep apart what ended differently."""
     if llm is not None:
         return LLMRefineStrategy(llm)
     return HeuristicRefineStrategy(CachedEmbedder(memory.experience.embedder), mix_outcomes=False)
 
 
 def newest_ids(memory: MemorySystem, where: Mapping[str, Any]) -> list[str]:
-    """The experiences that pass a filter, newest first."""
+    """Return the experiences that pass a filter, newest first."""
     made_at = memory.experience.column("created_at", where)
     return sorted(made_at, key=lambda found: made_at[found] or "", reverse=True)
 
 
 class LiveRefinement(LiveResult[RefinePlan]):
-    """The plan for refining one store that was made last, shared by all who look at it; the worker plans."""
+    """The plan for refining one store that was made last, shared by all who look at it. The worker plans."""
 
     def ask(self, where: Mapping[str, Any], max_experiences: int, with_model: bool) -> None:
         """Have the worker plan for the experiences that pass a filter."""

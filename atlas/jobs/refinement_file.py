@@ -12,7 +12,7 @@ from atlas.storage.records import Moment
 
 
 class RefinementFile(ArtefactFile[RefinePlan]):
-    """What was planned last for one collection."""
+    """The latest plan for one collection."""
 
     kind = "refinement"
 
@@ -20,7 +20,7 @@ class RefinementFile(ArtefactFile[RefinePlan]):
         return asdict(artefact)
 
     def _decode(self, header: Mapping[str, Any], arrays: Mapping[str, Any]) -> RefinePlan:
-        """What a header says; `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
+        """Return what a header says. `TypeError`, `KeyError` or `ValueError` where it is not what was saved."""
         plan = RefinePlan(
             **{
                 **header,

@@ -1,4 +1,4 @@
-"""Whether what was read from a file is of the form that its type declares: it may be damaged, or of others."""
+"""Checks that values read from a file have the types that are declared: the file may be damaged, or of others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _is_number(value: float) -> bool:
 
 
 def _parts(value: object, form: Any) -> dict[str, tuple[object, Any]]:
-    """What a container or a union holds, each part with its form, by where it is."""
+    """Return what a container or a union holds, each part with its form, by where it is."""
     if get_origin(form) is UnionType:
         inner = [each for each in get_args(form) if each is not NoneType and _is_of(value, each)]
         return {"": (value, inner[0])} if inner else {}

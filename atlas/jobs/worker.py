@@ -30,10 +30,10 @@ class JobStatus:
     state: Literal["queued", "running", "done", "failed"]
     done: int = 0
     total: int = 0
-    """Of how many; 0 where that is not known yet."""
+    """Of how many. 0 where that is not known yet."""
 
     message: str = ""
-    """What is being done, or a sentence on why it failed."""
+    """Step that is being done, or a sentence on why it failed."""
 
 
 class Worker:
@@ -54,7 +54,7 @@ class Worker:
         self._may_retry = False  # the child that has the job was there before, and has not said a word about it
 
     def submit(self, job: Job) -> JobStatus:
-        """Have a job done, unless it is under way already; it is done again where it was done before."""
+        """Have a job done, unless it is under way already. It is done again where it was done before."""
         with self._lock:
             held = self._states.get(job.key)
             if held is not None and held.state in ("queued", "running"):
@@ -66,12 +66,12 @@ class Worker:
             return self._states[job.key]
 
     def status(self, key: str) -> JobStatus | None:
-        """How far the job with this key is; None where it was never submitted."""
+        """Return how far the job with this key is. None where it was never submitted."""
         with self._lock:
             return self._states.get(key)
 
     def cancel(self, key: str) -> None:
-        """Forget a job; where it is running, that ends the child, and the next job gets a new one."""
+        """Forget a job. Where it is running, that ends the child, and the next job gets a new one."""
         with self._lock:
             held = self._states.pop(key, None)
             self._jobs.pop(key, None)
@@ -88,7 +88,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The child's process id; None while there is none."""
+        """The child's process id. None while there is none."""
         with self._lock:
             return self._child.pid if self._child is not None else None
 
@@ -152,7 +152,7 @@ class Worker:
             self._go_on()
 
     def _give_up_running(self, message: str) -> None:
-        """The job under way has failed, or waits for another child where this one did not even begin it."""
+        """Mark the job under way as failed, or let it wait for another child where this one did not begin it."""
         again = JobStatus(state="queued") if self._may_retry else None
         for key, held in self._states.items():
             if held.state == "running":

@@ -14,7 +14,7 @@ ReadColumn = Callable[[str], Mapping[str, Any]]
 """Gives the values of a metadata key by id."""
 
 MOST_CHANGED = 5_000
-"""Changed records up to which they are read one by one; of more, the whole column is quicker."""
+"""Changed records up to which they are read one by one. Of more, the whole column is quicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class LiveColumns:
     _lock: RLock = field(default_factory=RLock)
 
     def read(self, key: str) -> Mapping[str, Any]:
-        """A column. That of marks or usage is read whole each time: no revision of records tells when it changes."""
+        """Return a column.
+
+        That of marks or usage is read whole each time: no revision of records tells when it changes.
+        """
         if key.startswith(("marks.", "usage.")):
             return self.memory.experience.column(key)
         with self._lock:

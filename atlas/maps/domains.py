@@ -19,7 +19,7 @@ MAX_FITTED = 20_000
 """Points beyond which a sample is grouped and the rest is assigned to its groups."""
 
 MIN_SAMPLES = 3
-"""Points that must be near for a place to be dense; fewer leave less unclustered, more resist stray points."""
+"""Points that must be near for a place to be dense. Fewer leave less unclustered, more resist stray points."""
 
 TOO_LARGE = 0.6
 """Share of all points from which a group says too little, and the groups within it are shown instead."""
@@ -36,19 +36,19 @@ class Clusters:
     """Which group each point belongs to."""
 
     labels: Labels
-    """Shape (n,): numbered from 0, largest first; `UNCLUSTERED` where it belongs to none."""
+    """Shape (n,): numbered from 0, largest first. `UNCLUSTERED` where it belongs to none."""
 
     strengths: Strengths
     """Shape (n,): how firmly it belongs to its group, in [0, 1]."""
 
 
 def default_min_size(n: int) -> int:
-    """The smallest domain that a memory of n records should show: 10 of 300, 39 of 5,000, 174 of 100,000."""
+    """Return the smallest domain that a memory of n records should show: 10 of 300, 39 of 5,000, 174 of 100,000."""
     return max(5, round(0.55 * math.sqrt(n)))
 
 
 def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
-    """Groups of points that lie together, as HDBSCAN finds them.
+    """Return groups of points that lie together, as HDBSCAN finds them.
 
     Args:
         coordinates: Shape (n, 2).
@@ -66,7 +66,10 @@ def find_domains(coordinates: Coordinates, min_size: int = 0) -> Clusters:
 
 
 def _hdbscan(coordinates: Coordinates, min_size: int) -> Clusters:
-    """The groups that last longest as the density rises; the finest, where those are too large to tell anything."""
+    """Return the groups that last longest as the density rises.
+
+    The finest, where those are too large to tell anything.
+    """
     lasting = _selected(coordinates, min_size, "eom")
     largest = np.bincount(lasting.labels[lasting.labels >= 0], minlength=1).max()
     return lasting if largest <= TOO_LARGE * len(coordinates) else _selected(coordinates, min_size, "leaf")
@@ -81,7 +84,7 @@ def _selected(coordinates: Coordinates, min_size: int, method: str) -> Clusters:
 
 
 def _assigned(coordinates: Coordinates, sample: Coordinates, fitted: Clusters) -> Clusters:
-    """Every point in the group of the nearest point of the sample."""
+    """Return every point in the group of the nearest point of the sample."""
     from scipy.spatial import cKDTree
 
     _, nearest = cKDTree(sample).query(coordinates)
@@ -95,7 +98,7 @@ def _largest_first(clusters: Clusters) -> Clusters:
 
 
 def renumbered(labels: Labels, numbers: Mapping[int, int]) -> Labels:
-    """Labels with other numbers; those that are not named become `UNCLUSTERED`."""
+    """Return labels with other numbers. Those that are not named become `UNCLUSTERED`."""
     found = np.full(len(labels), UNCLUSTERED, np.int32)
     for old, new in numbers.items():
         found[labels == old] = new
@@ -103,7 +106,7 @@ def renumbered(labels: Labels, numbers: Mapping[int, int]) -> Labels:
 
 
 def match_domains(old: Labels, new: Labels) -> dict[int, int]:
-    """For each new domain the number of the old one that it mostly is, or a number that no old one has.
+    """Return for each new domain the number of the old one that it mostly is, or a number that no old one has.
 
     Args:
         old: Labels of the records that both maps show.

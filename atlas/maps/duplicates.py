@@ -16,11 +16,11 @@ THRESHOLD = 0.97
 """Cosine from which two records count as near-duplicates."""
 
 KEPT_DIRECTIONS = 64
-"""Directions that are compared first; what they cannot rule out is compared whole."""
+"""Directions that are compared first. What they cannot rule out is compared whole."""
 
 BLOCK = 2_048
 MOST_PAIRS = 256
-"""Near-duplicates of one vector that are looked at; a larger clump comes out as several groups."""
+"""Near-duplicates of one vector that are looked at. A larger clump comes out as several groups."""
 
 ROUNDING = 1e-5
 
@@ -36,7 +36,7 @@ class DuplicateGroup:
     """The one that most are near to comes first, then the nearest to it."""
 
     similarity_min: float
-    """Between the two that are farthest apart; at least the threshold, at most 1."""
+    """Between the two that are farthest apart. At least the threshold, at most 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +51,13 @@ class Duplicates:
     """The store's revision that they were found at."""
 
     ledger_id: str = ""
-    """The ledger that they were read from; another one after a restore. Empty where that is not known."""
+    """The ledger that they were read from. Another one after a restore. Empty where that is not known."""
 
 
 def near_duplicates(
     embedded: Embedded, threshold: float = THRESHOLD, on_progress: Progress | None = None
 ) -> tuple[DuplicateGroup, ...]:
-    """Groups of at least two records, any two of which are at least as similar as the threshold; largest first.
+    """Return groups of at least two records, any two of which are at least as similar as the threshold. Largest first.
 
     Complete linkage, greedy: the record with the most near-duplicates gathers those that are near to all it gathered
     before, then the next one. Exact over the vectors.
@@ -86,7 +86,7 @@ def near_duplicates(
 
 
 def similar_pairs(vectors: Vectors, threshold: float, on_progress: Progress | None = None) -> Rows:
-    """The pairs of rows that are at least so similar, shape (n_pairs, 2), the lower row first.
+    """Return the pairs of rows that are at least so similar, shape (n_pairs, 2), the lower row first.
 
     The similarity along a few directions plus the product of what is left of either vector is never less than the
     whole similarity (Cauchy-Schwarz), so only pairs above the threshold by that bound are compared whole.
@@ -122,7 +122,7 @@ def _thin_out(near: npt.NDArray[np.bool_], rows: Vectors, others: Vectors, thres
 
 
 def _shortened(vectors: Vectors) -> Vectors:
-    """The vectors along the directions that hold most of them, and the length of what is left."""
+    """Return the vectors along the directions that hold most of them, and the length of what is left."""
     if vectors.shape[1] <= KEPT_DIRECTIONS:
         return vectors
     _, directions = np.linalg.eigh(vectors.T @ vectors)
@@ -139,7 +139,7 @@ def _confirmed(vectors: Vectors, pairs: Rows, threshold: float) -> Rows:
 
 
 def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple[int, ...], float]]:
-    """Groups of rows any two of which are similar, and the lowest similarity in each."""
+    """Return groups of rows any two of which are similar, and the lowest similarity in each."""
     ends, others_of = pairs.ravel(), pairs[:, ::-1].ravel()
     degrees = np.bincount(ends, minlength=len(vectors))
     near = np.split(others_of[np.argsort(ends, kind="stable")], np.cumsum(degrees)[:-1])
@@ -157,7 +157,7 @@ def _gather(vectors: Vectors, pairs: Rows, threshold: float) -> list[tuple[tuple
 
 
 def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[int, ...], float]:
-    """The first of some rows with those that are similar to all gathered before them, nearest to it first."""
+    """Return the first of some rows with those that are similar to all gathered before them, nearest to it first."""
     similarities = vectors @ vectors.T
     members = [0]
     allowed = similarities[0] >= threshold
@@ -170,7 +170,7 @@ def _around(vectors: Vectors, rows: list[int], threshold: float) -> tuple[tuple[
 
 
 def _distinct(vectors: Vectors) -> tuple[Vectors, Rows]:
-    """The vectors without repetitions, in order, and which of them each one is."""
+    """Return the vectors without repetitions, in order, and which of them each one is."""
     places: dict[bytes, int] = {}
     inverse = np.array([places.setdefault(row.tobytes(), len(places)) for row in vectors], np.int64)
     first = np.zeros(len(places), np.int64)

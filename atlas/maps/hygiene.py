@@ -15,7 +15,7 @@ FEWEST_KNOWN = 5
 
 
 def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict[G, SuccessRate]:
-    """How the attempts of each group went; those in no group are left out.
+    """Return how the attempts of each group went. Those in no group are left out.
 
     Args:
         groups: The group of each record, by id.
@@ -29,7 +29,10 @@ def rates_by_group(groups: Mapping[str, G], outcomes: Mapping[str, str]) -> dict
 
 
 def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
-    """Groups that surely do badly first: by the upper end of the interval of their rate; those nobody knows of last."""
+    """Return groups that surely do badly first: by the upper end of the interval of their rate.
+
+    Those nobody knows of last.
+    """
 
     def place(group: G) -> tuple[float, int]:
         interval = rates[group].interval
@@ -39,7 +42,7 @@ def worst_first(rates: Mapping[G, SuccessRate]) -> tuple[G, ...]:
 
 
 def is_failing(rate: SuccessRate, whole: SuccessRate) -> bool:
-    """Whether a group does clearly worse than the whole: the whole's rate lies above the group's 95 % interval."""
+    """Say whether a group does clearly worse than the whole: the whole's rate lies above the group's 95 % interval."""
     interval = rate.interval
     if interval is None or whole.share is None or rate.n_known < FEWEST_KNOWN:
         return False

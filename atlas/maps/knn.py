@@ -30,7 +30,7 @@ class Neighbours:
 def nearest_neighbours(
     vectors: Vectors, k: int, among: Vectors | None = None, on_progress: Callable[[int, int], None] | None = None
 ) -> Neighbours:
-    """The k nearest of each vector: of the others among themselves, or of all of `among`.
+    """Return the k nearest of each vector: of the others among themselves, or of all of `among`.
 
     Args:
         vectors: Rows of unit length.
@@ -52,7 +52,7 @@ def nearest_neighbours(
 
 
 def _nearest(rows: Vectors, pool: Vectors, k: int, own: int | None) -> tuple[npt.NDArray[np.int32], Similarities]:
-    """The k nearest of a block of rows; `own` is the place of the first one in the pool, to be left out."""
+    """Return the k nearest of a block of rows. `own` is the place of the first one in the pool, to be left out."""
     best = np.full((len(rows), k), -2.0, np.float32)
     index = np.zeros((len(rows), k), np.int32)
     for start in range(0, len(pool), COLUMNS):
@@ -71,7 +71,7 @@ def _leave_out_itself(block: Similarities, offset: int) -> None:
 
 
 def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities, start: int) -> None:
-    """Take into the best what a block has better; most rows have little, so only that is sorted."""
+    """Take into the best what a block has better. Most rows have little, so only that is sorted."""
     k = best.shape[1]
     better = block > best.min(axis=1, keepdims=True)
     wide = max(k, int(better.sum(axis=1).max(initial=0)))
@@ -87,7 +87,7 @@ def _merge(best: Similarities, index: npt.NDArray[np.int32], block: Similarities
 
 
 def _packed(block: Similarities, chosen: npt.NDArray[np.bool_]) -> tuple[Similarities, npt.NDArray[np.int32]]:
-    """The chosen values of each row, moved to its beginning, and their columns; the rest is −2."""
+    """Return the chosen values of each row, moved to its beginning, and their columns. The rest is −2."""
     rows, columns = np.divmod(np.flatnonzero(chosen), block.shape[1])
     counts = chosen.sum(axis=1)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -38,14 +38,14 @@ class NamedDomain:
 
 
 class DomainNames:
-    """The names of one collection's domains; each stays with most of its records, whatever map they are on."""
+    """The names of one collection's domains. Each stays with most of its records, whatever map they are on."""
 
     def __init__(self, directory: Path, collection: str) -> None:
         self.path = directory / FILE
         self._collection = collection
 
     def load(self) -> tuple[NamedDomain, ...]:
-        """The names in the order in which they were given; without those that cannot be read."""
+        """Return the names in the order in which they were given. Without those that cannot be read."""
         try:
             every = json.loads(self.path.read_text(encoding="utf-8"))
             return _told_apart(every[self._collection])[0]
@@ -53,7 +53,7 @@ class DomainNames:
             return ()
 
     def apply(self, memory_map: MemoryMap) -> MemoryMap:
-        """The map with the names that people have given."""
+        """Return the map with the names that people have given."""
         named = self.load()
         given = {number: named[place].name for number, place in _matches(memory_map, named).items()}
         domains = (
@@ -63,7 +63,7 @@ class DomainNames:
         return replace(memory_map, domains=tuple(domains))
 
     def rename(self, memory_map: MemoryMap, number: int, name: str) -> None:
-        """Give a domain a name, in place of the one that it has; an empty one gives its own words back.
+        """Give a domain a name, in place of the one that it has. An empty one gives its own words back.
 
         Raises:
             InvalidInput: The map has no such domain, or the name is too long or not one line.
@@ -101,7 +101,7 @@ class DomainNames:
             raise StoreUnavailable(f"{self.path} cannot be written ({error.strerror}); no name was changed") from error
 
     def _every(self) -> dict[str, Any]:
-        """What the file holds of every collection; nothing where it is damaged, after putting that aside."""
+        """Return what the file holds of every collection. Nothing where it is damaged, after putting that aside."""
         if not self.path.exists():
             return {}
         try:
@@ -115,7 +115,7 @@ class DomainNames:
 
 
 def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[Any]]:
-    """The entries that can be read, and as they are those that cannot: a later version may have written them."""
+    """Return the entries that can be read, and as they are those that cannot: a later version may have written them."""
     named, unreadable = [], []
     for entry in entries:
         try:
@@ -128,7 +128,7 @@ def _told_apart(entries: Sequence[Any]) -> tuple[tuple[NamedDomain, ...], list[A
 
 
 def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, int]:
-    """The place among the names of each domain that has one."""
+    """Return the place among the names of each domain that has one."""
     from scipy.optimize import linear_sum_assignment
 
     labels = dict(zip(memory_map.ids, memory_map.labels.tolist(), strict=True)) if named else {}
@@ -144,7 +144,7 @@ def _matches(memory_map: MemoryMap, named: Sequence[NamedDomain]) -> dict[int, i
 
 
 def _overlap(named: NamedDomain, domain: Domain, labels: dict[str, int]) -> float:
-    """How much a domain is the one that was named, judged by those of its kept members that are still there."""
+    """Return how much a domain is the one that was named, judged by those of its kept members that are still there."""
     live = [labels[record_id] for record_id in named.members if record_id in labels]
     if not live:
         return 0.0

@@ -40,7 +40,7 @@ JUDGED_OF_A_PREVIEW = 100
 """Points that a preview's trustworthiness is taken from: somebody waits for it."""
 
 REFIT_FROM = 0.1
-"""Share of placed records from which a map should be fitted anew."""
+"""Share of placed records from which a map should be fitted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Domain:
     """A group of records that lie together."""
 
     number: int
-    """Its label; the same from map to map as long as its members are mostly the same."""
+    """Its label. The same from map to map as long as its members are mostly the same."""
 
     name: str
     """Its most telling words, or what a person has named it."""
@@ -100,17 +100,17 @@ class MemoryMap:
 
     recipe: MapRecipe
     trustworthiness: float
-    """At 15 neighbours, in [0, 1]; of a sample where there are many."""
+    """At 15 neighbours, in [0, 1]. Of a sample where there are many."""
 
     revision: int
     """The store's revision that it shows."""
 
     ledger_id: str = ""
-    """The ledger that it was read from; another one after a restore. Empty where that is not known."""
+    """The ledger that it was read from. Another one after a restore. Empty where that is not known."""
 
     @property
     def is_sketch(self) -> bool:
-        """Whether it is what `preview` shows at once, on which nobody has looked for domains."""
+        """True where it is what `preview` shows at once, on which nobody has looked for domains."""
         return not self.domains and self.recipe.engine == "pca"
 
     @property
@@ -120,7 +120,7 @@ class MemoryMap:
 
     @property
     def needs_refit(self) -> bool:
-        """Whether so much was placed that the map should be fitted anew."""
+        """True where so much was placed that the map should be fitted again."""
         return self.share_placed > REFIT_FROM
 
     @property
@@ -129,16 +129,16 @@ class MemoryMap:
         return float((self.labels == UNCLUSTERED).mean()) if len(self.ids) else 0.0
 
     def domain(self, number: int) -> Domain | None:
-        """The domain of this number; None where there is none."""
+        """Return the domain of this number. None where there is none."""
         return next((domain for domain in self.domains if domain.number == number), None)
 
     def members(self, number: int) -> tuple[str, ...]:
-        """The ids of a domain's records; of those without any for `UNCLUSTERED`."""
+        """Return the ids of a domain's records. Of those without any for `UNCLUSTERED`."""
         return tuple(self.ids[row] for row in np.flatnonzero(self.labels == number))
 
 
 def preview(embedded: Embedded) -> MemoryMap:
-    """A map by PCA, without domains: what can be shown at once, also of a large memory."""
+    """Return a map by PCA, without domains: what can be shown at once, also of a large memory."""
     n, coordinates = len(embedded.ids), pca(embedded.vectors)
     return MemoryMap(
         ids=embedded.ids,
@@ -207,10 +207,10 @@ def make_map(
 
 
 def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -> MemoryMap:
-    """The same map with domains of another smallest size; those that stay keep their numbers and names.
+    """Return the same map with domains of another smallest size. Those that stay keep their numbers and names.
 
     Args:
-        memory_map: What to group anew.
+        memory_map: What to group again.
         embedded: The same records, or more of them.
         min_domain_size: Fewest records of a domain; 0 takes what suits the number of records.
     """
@@ -220,7 +220,7 @@ def regrouped(memory_map: MemoryMap, embedded: Embedded, min_domain_size: int) -
 
 
 def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None = None) -> MemoryMap:
-    """The map as it is after the store has changed: newcomers placed, the rest where it was, what is gone left out.
+    """Return the map after the store has changed: newcomers placed, the rest where it was, what is gone left out.
 
     Args:
         memory_map: A map of an earlier state.
@@ -258,7 +258,7 @@ def extended(memory_map: MemoryMap, embedded: Embedded, fitted: MemoryMap | None
 
 
 def _overlap(shown: Sequence[str], ids: Sequence[str]) -> tuple[_Rows, _Rows | slice, _Rows]:
-    """Rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
+    """Return rows of a map that stay, the same ones' rows among the ids, and the ids' rows that the map lacks."""
     n = len(shown)
     if tuple(ids[:n]) == tuple(shown):  # only newcomers: the usual case, which should cost little however large it is
         return np.arange(n), slice(0, n), np.arange(n, len(ids))
@@ -288,14 +288,14 @@ class _Places:
 
 
 def _near(newcomers: Vectors, old: Vectors, memory_map: MemoryMap, kept: _Rows) -> _Places:
-    """Amid their neighbours among the kept rows of a map, whose vectors are `old`."""
+    """Return amid their neighbours among the kept rows of a map, whose vectors are `old`."""
     labels, strengths = _labels_nearby(newcomers, old, memory_map.labels[kept], memory_map.strengths[kept])
     coordinates = place(newcomers, old, memory_map.coordinates[kept])
     return _Places(coordinates, np.ones(len(newcomers), np.bool_), labels, strengths)
 
 
 def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: MemoryMap | None) -> MemoryMap:
-    """The map with its domains, numbered and named as the previous map's where they are the same."""
+    """Return the map with its domains, numbered and named as the previous map's where they are the same."""
     clusters = find_domains(fitted.coordinates, min_size)
     rows = {record_id: row for row, record_id in enumerate(embedded.ids)}
     order = [rows[record_id] for record_id in fitted.ids]
@@ -309,7 +309,7 @@ def _grouped(fitted: MemoryMap, embedded: Embedded, min_size: int, previous: Mem
 
 
 def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple[Labels, dict[int, Domain]]:
-    """Labels with the numbers that an earlier map gave, and the domains that keep their names too."""
+    """Return labels with the numbers that an earlier map gave, and the domains that keep their names too."""
     now, before = _shared(ids, previous.ids)
     rest = np.setdiff1d(np.arange(len(ids)), now)
     numbers = match_domains(previous.labels[before], labels[np.concatenate([now, rest])])
@@ -323,7 +323,7 @@ def _as_before(ids: Sequence[str], labels: Labels, previous: MemoryMap) -> tuple
 
 
 def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
-    """The rows of the records that two lists have in common, in either, in the order of the first."""
+    """Return the rows of the records that two lists have in common, in either, in the order of the first."""
     if len(ids) < len(others):
         rows = {record_id: row for row, record_id in enumerate(ids)}
         pairs = sorted((rows[record_id], row) for row, record_id in enumerate(others) if record_id in rows)
@@ -337,7 +337,7 @@ def _shared(ids: Sequence[str], others: Sequence[str]) -> tuple[_Rows, _Rows]:
 def _labels_nearby(
     newcomers: npt.NDArray[np.float32], old: npt.NDArray[np.float32], labels: Labels, strengths: Strengths
 ) -> tuple[Labels, Strengths]:
-    """The label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
+    """Return the label that most of each newcomer's neighbours have, by weight, and how firmly they have it."""
     nearest = nearest_neighbours(newcomers, N_NEIGHBOURS, among=old)
     weights = placing_weights(nearest)
     found = np.full(len(newcomers), UNCLUSTERED, np.int32)
@@ -364,7 +364,7 @@ def _unmeasured(number: int, terms: tuple[str, ...]) -> Domain:
 
 
 def _domains(memory_map: MemoryMap, vectors: Vectors, rows: _Rows, named: Mapping[int, Domain]) -> list[Domain]:
-    """The domains that have members, measured anew; `rows` are those of the map's records among the vectors."""
+    """Return the domains that have members, measured again. `rows` are those of the map's records among the vectors."""
     found = []
     for number, domain in named.items():
         members = np.flatnonzero(memory_map.labels == number)

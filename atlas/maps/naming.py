@@ -20,7 +20,7 @@ SHARED_BY = 0.08
 
 
 def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, tuple[str, ...]]:
-    """The most telling words of each domain, best first; its name is made of the first three.
+    """Return the most telling words of each domain, best first. Its name is made of the first three.
 
     Args:
         texts: One for each record.
@@ -37,12 +37,12 @@ def name_domains(texts: Sequence[str], labels: Labels) -> dict[int, tuple[str, .
 
 
 def domain_name(number: int, terms: Sequence[str]) -> str:
-    """`refund · flight · certificate`."""
+    """Return `refund · flight · certificate`."""
     return " · ".join(terms[:TERMS_IN_NAME]) or f"Domain {number + 1}"
 
 
 def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str]], dict[int, int]]:
-    """How many members of each domain have each word, and how many members were read."""
+    """Return how many members of each domain have each word, and how many members were read."""
     rows = {int(number): np.flatnonzero(labels == number) for number in np.unique(labels)}
     read = {number: of[:: -(-len(of) // READ_PER_DOMAIN)] for number, of in rows.items()}
     found = {number: [words(texts[row]) for row in of] for number, of in read.items()}
@@ -55,7 +55,7 @@ def _counts(texts: Sequence[str], labels: Labels) -> tuple[dict[int, Counter[str
 
 
 def _singulars(frequencies: Counter[str]) -> dict[str, str]:
-    """Plurals by their singulars, where both occur: one word counts for the two."""
+    """Return plurals by their singulars, where both occur: one word counts for the two."""
     return {
         word: singular
         for word in frequencies
@@ -65,7 +65,7 @@ def _singulars(frequencies: Counter[str]) -> dict[str, str]:
 
 
 def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int, int]) -> dict[str, float]:
-    """How telling each word is for a domain: how many members have it, times how much rarer it is elsewhere."""
+    """Return how telling each word is for a domain: how many members have it, times how much rarer it is elsewhere."""
     size = sizes[number]
     n_others = sum(sizes.values()) - size
     fewest = max(2, SHARED_BY * size)
@@ -79,7 +79,7 @@ def _weights(number: int, counts: Mapping[int, Counter[str]], sizes: Mapping[int
 
 
 def _owners(weights: Mapping[int, Mapping[str, float]]) -> dict[str, int]:
-    """The domain that each word tells most of."""
+    """Return the domain that each word tells most of."""
     best: dict[str, tuple[float, int]] = {}
     for number, of in weights.items():
         for word, weight in of.items():

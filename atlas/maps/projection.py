@@ -34,7 +34,7 @@ JUDGED = 1_000
 
 
 def pca(vectors: Vectors) -> Coordinates:
-    """The two directions in which the vectors differ most, within [-1, 1]; the same on every run."""
+    """Return the two directions in which the vectors differ most, within [-1, 1]. The same on every run."""
     if not len(vectors):
         return np.zeros((0, 2), np.float32)
     centred = vectors - vectors.mean(axis=0)
@@ -52,7 +52,7 @@ def fit(
     seed: int = SEED,
     on_progress: Progress | None = None,
 ) -> Coordinates:
-    """A map on which near vectors are near, within [-1, 1].
+    """Return a map on which near vectors are near, within [-1, 1].
 
     Args:
         vectors: Rows of unit length.
@@ -78,7 +78,7 @@ def fit(
 
 
 def n_epochs(n: int) -> int:
-    """Rounds that a map of n points gets."""
+    """Return rounds that a map of n points gets."""
     return 400 if n <= 3_000 else 200 if n <= 20_000 else 100
 
 
@@ -107,7 +107,7 @@ def _umap_learn(
 
 
 def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int = N_NEIGHBOURS) -> Coordinates:
-    """Where newcomers belong on a map: amid their nearest neighbours, the nearest counting most."""
+    """Return where newcomers belong on a map: amid their nearest neighbours, the nearest counting most."""
     nearest = nearest_neighbours(newcomers, k, among=vectors)
     if not nearest.indices.shape[1]:
         return np.zeros((len(newcomers), 2), np.float32)
@@ -117,7 +117,7 @@ def place(newcomers: Vectors, vectors: Vectors, coordinates: Coordinates, k: int
 
 
 def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
-    """How much each neighbour counts, shape (n, k); each row sums to 1."""
+    """Return how much each neighbour counts, shape (n, k). Each row sums to 1."""
     weights = np.exp((nearest.similarities - nearest.similarities[:, :1]) / PLACING_WIDTH)
     scaled: npt.NDArray[np.float32] = weights / weights.sum(axis=1, keepdims=True)
     return scaled
@@ -126,7 +126,7 @@ def placing_weights(nearest: Neighbours) -> npt.NDArray[np.float32]:
 def align(
     coordinates: Coordinates, target: Coordinates, shared: tuple[npt.NDArray[Any], npt.NDArray[Any]]
 ) -> Coordinates:
-    """The coordinates turned, and mirrored where that helps, onto a target, within [-1, 1].
+    """Return the coordinates turned, and mirrored where that helps, onto a target, within [-1, 1].
 
     Args:
         coordinates: Shape (n, 2).
@@ -143,7 +143,9 @@ def align(
 def trustworthiness(
     vectors: Vectors, coordinates: Coordinates, k: int = 15, seed: int = SEED, n_judged: int = JUDGED
 ) -> float:
-    """How many of the neighbours on the map are neighbours in truth, in [0, 1]; of a sample where there are many.
+    """Return how many of the neighbours on the map are neighbours in truth, in [0, 1].
+
+    Of a sample where there are many.
 
     Source:
         Venna & Kaski, ICANN 2001.
@@ -158,7 +160,7 @@ def trustworthiness(
 
 
 def _intrusion(vectors: Vectors, coordinates: Coordinates, rows: npt.NDArray[Any], k: int) -> float:
-    """By how many ranks the neighbours on the map of some rows are too far away in truth."""
+    """Return by how many ranks the neighbours on the map of some rows are too far away in truth."""
     places = np.arange(len(rows))
     apart = np.square(coordinates[rows, None, :] - coordinates[None]).sum(axis=2)
     apart[places, rows] = np.inf

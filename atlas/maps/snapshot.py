@@ -1,4 +1,4 @@
-"""What the analysis works on: a vector, a title and a text for each record of a collection."""
+"""The input of maps and near-duplicates: a vector, a title and a text for each record of a collection."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Embedded:
     """The embedding model of the vectors."""
 
     ledger_id: str = ""
-    """The ledger that they were read from; another one after a restore."""
+    """The ledger that they were read from. Another one after a restore."""
 
 
 def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = None) -> Embedded:
-    """The live records of a collection, as they were added; only those of these ids, where they are given.
+    """Return the live records of a collection, as they were added. Only those of these ids, where they are given.
 
     Raises:
         NotFound: The store is not bound to an embedding model yet.
@@ -57,7 +57,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
 
 
 def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
-    """The live records of a collection now, of which only those are read that changed since an earlier reading."""
+    """Return the live records of a collection now. Only those that changed since an earlier reading are read."""
     with store.ledger.database.read():  # one state of the store
         begun = _nothing(store, collection)
         if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
@@ -72,7 +72,7 @@ def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
 
 
 def n_changed(store: Store, collection: str, since: int) -> int:
-    """How many live records were added or changed after a revision; no vector is read for it."""
+    """Return how many live records were added or changed after a revision. No vector is read for it."""
     with store.ledger.database.read() as connection:
         row = connection.execute(
             "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0", (collection, since)
@@ -104,7 +104,10 @@ def _among(embedded: Embedded, rows: Sequence[int]) -> Embedded:
 
 
 def _with(embedded: Embedded, store: Store, collection: str, seqs: Seqs) -> Embedded:
-    """The same with more records, by their numbers, after those that it has; those without a vector are left out."""
+    """Return the same with more records, by their numbers, after those that it has.
+
+    Those without a vector are left out.
+    """
     owners, windows = store.ledger.vectors_at(seqs)
     held = np.unique(owners)
     if not len(held):

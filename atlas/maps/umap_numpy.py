@@ -1,4 +1,4 @@
-"""UMAP in plain numpy: no compilation, so it is there at once; the same by seed on every run.
+"""UMAP in plain numpy: no compilation, so it is there at once. The same by seed on every run.
 
 Source:
     McInnes, Healy, Melville: UMAP, arXiv 1802.03426. umap-learn moves the ends of one edge after the other; here a
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
 
 A, B = 1.56, 0.875
-"""The curve 1 / (1 + A·d^2B). For min_dist = 0.1 umap-learn takes 1.577 and 0.895; 7/8 is three square roots."""
+"""The curve 1 / (1 + A·d^2B). For min_dist = 0.1 umap-learn takes 1.577 and 0.895. 7/8 is three square roots."""
 
 NEGATIVES = 5
 """Points that each point is pushed away from for each edge that pulls it."""
@@ -30,10 +30,10 @@ TOGETHER = 4
 """An epoch moves every so manieth edge together."""
 
 GAP = 1.5
-"""Width of the empty ground that parts islands, in the curve's units; as much is left of it."""
+"""Width of the empty ground that parts islands, in the curve's units. As much is left of it."""
 
 MOST_ISLANDS = 200
-"""Islands that are drawn up; more of them fill the plane by themselves."""
+"""Islands that are drawn up. More of them fill the plane by themselves."""
 
 EXTENT = 10.0
 """Half the width that the layout begins with, in the curve's units."""
@@ -51,7 +51,7 @@ class Graph:
 
 
 def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
-    """The fuzzy union of each point's neighbourhood; both arguments of shape (n, k), nearest first."""
+    """Return the fuzzy union of each point's neighbourhood. Both arguments of shape (n, k), nearest first."""
     from scipy.sparse import coo_matrix
 
     n, k = indices.shape
@@ -70,7 +70,7 @@ def neighbour_graph(indices: npt.NDArray[np.int32], distances: Floats) -> Graph:
 
 
 def memberships(distances: Floats) -> Floats:
-    """How much each neighbour belongs to a point's neighbourhood, in (0, 1]: sums to log2(k + 1) for each point."""
+    """Return how much each neighbour belongs to a neighbourhood, in (0, 1]: sums to log2(k + 1) for each point."""
     n, k = distances.shape
     nonzero = np.where(distances > 0, distances, np.inf).min(axis=1, initial=np.inf, keepdims=True)
     beyond = np.maximum(distances - np.where(np.isfinite(nonzero), nonzero, 0.0), 0.0)
@@ -94,7 +94,7 @@ def lay_out(
     seed: int,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Floats:
-    """Coordinates, shape (n, 2), in which joined points are near and others are not.
+    """Return coordinates, shape (n, 2), in which joined points are near and others are not.
 
     Args:
         graph: As `neighbour_graph` makes it.
@@ -121,7 +121,10 @@ def lay_out(
 
 
 def islands(points: Floats) -> Numbers:
-    """The island of each point: where empty ground lies between, another one begins; numbered from the largest."""
+    """Return the island of each point: where empty ground lies between, another one begins.
+
+    Numbered from the largest.
+    """
     from scipy.ndimage import label
 
     cells = np.floor((points - points.min(axis=0)) / GAP).astype(np.int64)
@@ -135,7 +138,7 @@ def islands(points: Floats) -> Numbers:
 
 
 def gathered(points: Floats, parts: Numbers) -> Floats:
-    """The points, with islands drawn up to the largest one: how far they drifted off means nothing.
+    """Return the points, with islands drawn up to the largest one: how far they drifted off means nothing.
 
     Args:
         points: Shape (n, 2).
@@ -162,7 +165,7 @@ def _thinned(points: Floats) -> Floats:
 
 
 def spread(points: Floats, extent: float) -> Floats:
-    """Points centred and scaled so that the farthest coordinate is `extent` from the middle."""
+    """Return points centred and scaled so that the farthest coordinate is `extent` from the middle."""
     if not len(points):
         return points
     centred = points - (points.max(axis=0) + points.min(axis=0)) / 2

@@ -1,1 +1,1 @@
-"""What pages show, one view a page: pure functions from a memory and a person's inputs to frozen values."""
+"""Contents of pages: pure functions from a memory and a person's inputs to frozen values."""

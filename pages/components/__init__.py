@@ -1,1 +1,1 @@
-"""What several pages draw."""
+"""Parts that several pages draw."""

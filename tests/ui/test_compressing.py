@@ -70,7 +70,7 @@ def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Das
     assert found.rewritings[0].before in shown_code(app)
     assert found.rewritings[0].after in shown_code(app)
     assert "Program 1 of 4, which with it does the same" in said(app)
-    assert app.button(key="compress_run").label == "Compress anew"
+    assert app.button(key="compress_run").label == "Compress again"
     assert_no_problem(app)
 
 

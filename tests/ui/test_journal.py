@@ -247,7 +247,7 @@ def test_a_plan_that_another_session_made_is_there_and_says_what_it_keeps(dashbo
     old_journal(memory)
     keep_plan(memory)
     app = dashboard(tmp_path, "journal", journal_tab="Forgetting")
-    assert app.button(key="journal_compact").label == "Plan anew"
+    assert app.button(key="journal_compact").label == "Plan again"
     assert any("keeping the latest 10 entries." in element.value for element in app.text)
     assert warnings(app) == ["This was planned with other entries to keep than are set now."]
     app.number_input(key="journal_keep_recent").set_value(10).run()
@@ -280,7 +280,7 @@ def test_a_plan_that_is_outdated_while_it_is_looked_at_changes_nothing(dashboard
     app.button(key="plan_apply").click().run()
     assert "The store has changed since this was planned. Nothing was done." in warnings(app)
     app.button(key="plan_cancel").click().run()
-    assert warnings(app)[0].endswith("so it cannot be applied. Plan anew.")
+    assert warnings(app)[0].endswith("so it cannot be applied. Plan again.")
     assert memory.journal.values("tier") == {"hot": 30}
 
 
@@ -291,7 +291,7 @@ def test_planning_to_forget_can_be_cancelled_and_leaves_the_plan_as_it_was(dashb
     app.button(key="journal_compact").click().run()
     assert "journal_cancel" in keys(app)
     app.button(key="journal_cancel").click().run()
-    assert app.button(key="journal_compact").label == "Plan anew"
+    assert app.button(key="journal_compact").label == "Plan again"
     assert CompactionFile(tmp_path / CACHE, COLLECTION).load() == plan
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import time
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from atlas.views.map.packets import mask_text
 from tests.ui.conftest import Dashboard
 from tests.ui.looking import assert_no_problem
 from tests.ui.stores import attempt, attempts, make_store
+
+MAP_SECONDS = 500
+"""How long umap-learn may take to compile itself on a busy machine."""
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](https://example.invalid/x.png) $$x$$ :red[x]"
 KINDS = {
@@ -257,6 +261,31 @@ def test_a_refit_is_suggested_once_much_was_placed(dashboard: Dashboard, tmp_pat
     make_store(tmp_path, attempts(10))
     app.run()
     assert any("came after the map was made" in element.value for element in app.caption)
+
+
+def test_umap_learn_draws_a_new_map_where_a_person_chooses_it(dashboard: Dashboard, tmp_path):
+    make_store(tmp_path, kinds(30))
+    app = dashboard(tmp_path, "map")
+    before = layer(app, "map_points")["xy"].tolist()
+    assert app.selectbox(key="map_engine").options == ["UMAP, built in", "UMAP by umap-learn"]
+    assert app.selectbox(key="map_engine").value == "umap"
+    app.selectbox(key="map_engine").set_value("umap-learn").run()
+    app.button(key="map_refit").click().run()
+    wait_for_the_map(app)
+    made = MapFile(tmp_path / "cache", COLLECTION).load()
+    assert (made.recipe.engine, len(made.ids)) == ("umap-learn", 30)
+    assert "umap-learn" in made.recipe.versions
+    assert layer(app, "map_points")["xy"].tolist() != before
+    assert any("UMAP (umap-learn)" in element.value for element in app.caption)
+    assert app.selectbox(key="map_engine").value == "umap-learn"
+    assert_no_problem(app)
+
+
+def wait_for_the_map(app: AppTest) -> None:
+    """Run the page until the worker has made the map that was asked for."""
+    deadline = time.monotonic() + MAP_SECONDS
+    while any(button.key == "map_refit_cancel" for button in app.run().button):
+        assert time.monotonic() < deadline, "the map is not made"
 
 
 def test_a_map_that_was_made_elsewhere_is_shown_at_the_next_run(dashboard: Dashboard, tmp_path):

@@ -1,4 +1,4 @@
-"""What every memory gives for a task, and the block that an agent is shown of it; asked in one way, or in two."""
+"""The answer of every memory to a task, and the block that an agent is shown of it. Asked in one way, or in two."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_TOKENS = 8_000
 """Where the scales of what a person can choose end."""
 
 TITLES = {"strategies": "Strategies", "experience": "Experiences", "concepts": "Concepts", "journal": "Journal"}
-"""What the page calls the memories, in the order of the block."""
+"""Names of the memories on the page, in the order of the block."""
 
 PAGES = {"strategies": "strategies", "experience": "experiences", "concepts": "concepts", "journal": "journal"}
 """The page that shows the records of each."""
@@ -62,23 +62,23 @@ class FoundHit:
 
     hit: Hit[Any]
     is_shown: bool
-    """Whether the block shows it."""
+    """True where the block shows it."""
 
     move: str = ""
-    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`; empty where there is no other side."""
+    """`▲ 2`, `▼ 1` or `=` against the other side, or `only here`. Empty where there is no other side."""
 
     is_shown_otherwise: bool = False
-    """Whether the other side, which found it too, decides otherwise about showing it."""
+    """True where the other side, which found it too, decides otherwise about showing it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one memory gave."""
+    """One memory's part of an answer."""
 
     name: str
     hits: tuple[FoundHit, ...]
     sentence: str
-    """How much was found and hidden, or why nothing was; holds nothing that memories hold, but for an error's words."""
+    """How much was found and hidden, or why nothing was. Holds nothing that memories hold, but for an error's words."""
 
     is_failed: bool = False
 
@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What all memories gave, and the block made of it."""
+    """The parts of all memories, and the block made of them."""
 
     parts: tuple[Part, ...]
     block: ContextBlock
@@ -103,7 +103,7 @@ class Answer:
 
 
 def counts(memory: MemorySystem) -> dict[str, int]:
-    """How many records each memory holds."""
+    """Return how many records each memory holds."""
     return {
         "strategies": memory.strategies.count(),
         "experience": memory.experience.count(),
@@ -113,21 +113,21 @@ def counts(memory: MemorySystem) -> dict[str, int]:
 
 
 def found_for(memory: MemorySystem, text: str, configuration: Configuration) -> MemoryQueryResult:
-    """What the memories give for a task; nothing counts as retrieved or used."""
+    """Return what the memories give for a task. Nothing counts as retrieved or used."""
     names = [name for name in SECTIONS if name not in configuration.off]
     asked = memory.ranked_with(configuration.weights, names)
     return asked.query_sync(_task(text), configuration.k, count_retrieval=False)
 
 
 def block_of(memory: MemorySystem, result: MemoryQueryResult, budget_tokens: int) -> ContextBlock:
-    """The block that an agent would be given of it."""
+    """Return the block that an agent would be given of it."""
     return build_context(result, memory.token_counter, budget_tokens)
 
 
 def answered(
     result: MemoryQueryResult, block: ContextBlock, configuration: Configuration, held: Mapping[str, int]
 ) -> Answer:
-    """An answer as it is drawn.
+    """Return an answer as it is drawn.
 
     Args:
         held: How many records each memory holds.
@@ -140,12 +140,12 @@ def answered(
 
 
 def compared(left: Answer, right: Answer) -> tuple[Answer, Answer]:
-    """Two answers, whose hits say how they differ from the other side."""
+    """Return two answers, whose hits say how they differ from the other side."""
     return _against(left, right), _against(right, left)
 
 
 def settings_differing(left: Configuration, right: Configuration) -> str:
-    """`The configurations differ in hits of each memory and success.`; that they do not, where they do not."""
+    """Return `The configurations differ in hits of each memory and success.`. That they do not, where they do not."""
     weights = [knob.label for knob in knobs() if getattr(left.weights, knob.name) != getattr(right.weights, knob.name)]
     named = {"Hits of each memory": left.k != right.k, "Memories left out": {*left.off} != {*right.off}}
     differing = [*(name for name, is_other in named.items() if is_other), *weights]
@@ -155,7 +155,7 @@ def settings_differing(left: Configuration, right: Configuration) -> str:
 
 
 def difference_sentence(left: Answer, right: Answer) -> str:
-    """How far two answers agree, in what was found and in what the blocks show."""
+    """Return how far two answers agree, in what was found and in what the blocks show."""
     found = [{(part.name, hit.id) for part in side.parts for hit in part.hits} for side in (left, right)]
     shown = [{(name, one) for name, ids in side.block.shown.items() for one in ids} for side in (left, right)]
     return f"{_overlap(found, 'found')} {_overlap(shown, 'in the blocks')}"
@@ -237,5 +237,5 @@ def _memories(n: int) -> str:
 
 
 def _task(text: str) -> Task:
-    """A task of a person's own, which no attempt will be made at."""
+    """Return a task of a person's own, which no attempt will be made at."""
     return Task(id="", domain="", description=text)

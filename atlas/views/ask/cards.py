@@ -21,7 +21,7 @@ from atlas.views.shared.wording import counted
 
 
 def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weights: RankingWeights) -> HitCard:
-    """The card of a hit.
+    """Return the card of a hit.
 
     Args:
         name: Of the memory that it is from: `strategies`, `experience`, `concepts`, `journal`.
@@ -32,7 +32,7 @@ def memory_card(memory: MemorySystem, name: str, hit: Hit[Any], text: str, weigh
 
 
 def tried_line(rate: StrategyRate) -> str:
-    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`; that it is retired, if it is."""
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`. That it is retired, if it is."""
     return record_text(rate.n_succeeded, rate.n) + (f", retired {rate.retired}" if rate.retired else "")
 
 

@@ -38,7 +38,7 @@ class Knob:
     name: str
     label: str
     most: float
-    """Where its scale ends; a profile may hold more."""
+    """Where its scale ends. A profile may hold more."""
 
     step: float
     help: str
@@ -80,7 +80,7 @@ class Side:
 
     hits: tuple[ComparedHit, ...]
     hidden: str
-    """How many of the first ones are less relevant than the threshold; empty where none is."""
+    """How many of the first ones are less relevant than the threshold. Empty where none is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +94,13 @@ class Comparison:
 
 
 def knobs() -> tuple[Knob, ...]:
-    """All weights in the order in which they are documented; one that is new here has a scale to 1."""
+    """Return all weights in the order in which they are documented. One that is new here has a scale to 1."""
     names = [option.name for option in fields(RankingWeights) if isinstance(option.default, float)]
     return tuple(KNOBS.get(name) or Knob(name, name.replace("_", " ").capitalize(), 1.0, 0.05, "") for name in names)
 
 
 def nudges_sentence(weights: RankingWeights) -> str:
-    """The bound of the nudges, in words."""
+    """Return the bound of the nudges, in words."""
     return (
         f"The nudges add at most {weights.nudges:.3f} together: hits whose meaning and words together differ by more "
         "are never swapped."
@@ -138,12 +138,12 @@ def _side(memory: ChromaExperienceMemory, query: str, of: Retrieval[Experience],
 
 
 def move_of(rank: int, other: int | None) -> str:
-    """`▲ 2` where a hit stands two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is not there."""
+    """Return `▲ 2` where a hit is two ranks higher than on the other side, `▼ 1`, `=`, or `new` where it is absent."""
     if other is None:
         return NEW
     return SAME if rank == other else f"{UP if rank < other else DOWN} {abs(other - rank)}"
 
 
 def profile_names(profiles: Sequence[Profile]) -> list[str]:
-    """The names of those that can be used."""
+    """Return the names of those that can be used."""
     return [profile.name for profile in profiles if not profile.problem]

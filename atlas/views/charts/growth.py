@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from atlas.core.statistics import Day, SuccessRate
-from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
 from atlas.views.shared.rates import interval_text, rate_text
 from atlas.views.shared.wording import OUTCOMES, counted
 
@@ -21,19 +20,16 @@ MOST_MONTHS = 36_525
 FEW_BARS = 8
 DAY_MILLISECONDS = 86_400_000
 
-Chart = dict[str, Any]
-"""A figure as Plotly takes it."""
-
 
 def growth_chart(days: Sequence[Day]) -> Chart:
-    """Bars of what came, by outcome, over the success rate of all that there was by then, with its interval."""
+    """Return bars of what came, by outcome, over the success rate of all that there was by then, with its interval."""
     span = _span(days)
     bars = _gathered(days, span)
     return {"data": [*_bars(bars), *_rate(bars)], "layout": _layout(len(bars), span)}
 
 
 def growth_caption(days: Sequence[Day]) -> str:
-    """What the chart shows, in one line for those who cannot see it."""
+    """Return what the chart shows, in one line for those who cannot see it."""
     last = days[-1].until_then
     return (
         f"From {days[0].on} to {days[-1].on}, by {_span(days)} of the attempt: {counted(last.n, 'experience')}, "
@@ -48,7 +44,7 @@ def _span(days: Sequence[Day]) -> str:
 
 
 def _gathered(days: Sequence[Day], span: str) -> list[Day]:
-    """The days, those of one span put together; also the spans in between in which nothing came."""
+    """Return the days, those of one span put together. Also the spans in between in which nothing came."""
     within: dict[int, list[Day]] = {}
     for day in days:
         within.setdefault(_number(day.on, span), []).append(day)
@@ -61,13 +57,13 @@ def _gathered(days: Sequence[Day], span: str) -> list[Day]:
 
 
 def _number(on: date, span: str) -> int:
-    """Which span of the calendar a day is in, counted on from one to the next."""
+    """Return which span of the calendar a day is in, counted on from one to the next."""
     months = 12 * on.year + on.month - 1
     return {"day": on.toordinal(), "week": (on.toordinal() - 1) // 7, "month": months, "year": on.year}[span]
 
 
 def _start(number: int, span: str) -> date:
-    """The first day of a span: of a week its Monday, as 0001-01-01 was one."""
+    """Return the first day of a span: of a week its Monday, as 0001-01-01 was one."""
     if span in ("day", "week"):
         return date.fromordinal(number if span == "day" else 7 * number + 1)
     return date(number // 12, number % 12 + 1, 1) if span == "month" else date(number, 1, 1)

@@ -10,11 +10,11 @@ from atlas.views.charts.palette import GREY, PALETTE
 WIDTH, HEIGHT, MARGIN = 120, 28, 5
 
 TRIED, NOT_TRIED = PALETTE[0], GREY
-"""Blue for what was tried; grey for what others did without it."""
+"""Blue for what was tried. Grey for what others did without it."""
 
 
 def interval_bar(interval: Interval, rate: float, *, is_tried: bool = True) -> str:
-    """A data URL of a picture: a line from 0 to 100 %, on it the interval as a band, and the rate as a stroke.
+    """Return a data URL of a picture: a line from 0 to 100 %, on it the interval as a band, and the rate as a stroke.
 
     Args:
         interval: In [0, 1], as the rate.

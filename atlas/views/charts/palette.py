@@ -1,6 +1,11 @@
-"""The colours of charts: the theme's own, told apart by people who cannot tell red from green, on light and on dark."""
+"""Figures as Plotly takes them, in colours of the theme that all people tell apart, on light and on dark."""
 
 from __future__ import annotations
+
+from typing import Any
+
+Chart = dict[str, Any]
+"""A figure as Plotly takes it."""
 
 PALETTE = ("#2f6fb0", "#c8662b", "#2e8b74", "#8a63a8", "#a8892a", "#5b7083", "#b5527a", "#5a8f3c")
 GREY = "#8a949e"

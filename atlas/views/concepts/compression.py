@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atlas.core.settings import Settings
+from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
 from atlas.jobs.compression_file import FoundCompression
 from atlas.learning.extraction import programs_of
@@ -211,7 +212,7 @@ def staleness(memory: MemorySystem, found: FoundCompression, where: Mapping[str,
     """Return what has changed since, in our own words, or an empty text if nothing that matters has."""
     collection = memory.experience.collection_name
     if memory.storage.ledger.position(collection).ledger_id != found.ledger_id:
-        return "The store has changed since: it was restored, or embedded anew."
+        return "The store has changed since: it was restored, or embedded again."
     if n := n_changed(memory.storage, collection, found.revision):
         return f"The store has changed since: {counted(n, 'experience')} came or changed."
     return "" if dict(found.where) == dict(where) else "This was found in another scope than the one that is set now."

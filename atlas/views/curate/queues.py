@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from atlas.jobs.duplicates import FoundDuplicates
+from atlas.jobs.duplicates import FoundDuplicates as FoundDuplicates
+from atlas.jobs.duplicates import LiveDuplicates as LiveDuplicates
 from atlas.memory.system import MemorySystem
 from atlas.views.curate.health import (
     BURIED,

@@ -6,22 +6,22 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from atlas.evaluation.bootstrap import MIN_GROUPS, Estimate
+from atlas.evaluation.job import LiveEvaluation as LiveEvaluation
 from atlas.evaluation.job import usable_profiles
 from atlas.evaluation.leave_one_out import LOOKED_AT
 from atlas.evaluation.metrics import METRICS
-from atlas.evaluation.report import OwnEvaluation
+from atlas.evaluation.report import OwnEvaluation as OwnEvaluation
 from atlas.evaluation.tasks import FUSED
 from atlas.maps.snapshot import n_changed
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.shared.wording import counted, moment
 
 OUTCOME = "outcome foretold"
 MEASURES = (*(name for name in METRICS if name != "recall@10"), OUTCOME)
-"""What a person can look at: how well other attempts are found, and how well what is found foretells the outcome."""
+"""Measures to look at: how well other attempts are found, and how well they foretell the outcome."""
 
 MEANINGS: Mapping[str, str] = {
     "hit@1": "How often the first hit is another attempt at the same task.",
@@ -39,9 +39,6 @@ SETTINGS: Mapping[str, str] = {
 NOW = "As searches are now"
 ROW_PIXELS, AXIS_PIXELS = 30, 70
 
-Chart = dict[str, Any]
-"""A figure as Plotly takes it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
@@ -52,7 +49,7 @@ class MeasuredRow:
 
     value: Estimate
     difference: Estimate | None = None
-    """From searches as they are now, on the same attempts; None for these themselves."""
+    """From searches as they are now, on the same attempts. None for these themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +58,7 @@ class Measured:
 
     rows: tuple[MeasuredRow, ...]
     chance: float
-    """What a random order would reach, or always saying the more frequent outcome."""
+    """Value of a random order, or of always saying the more frequent outcome."""
 
     chance_name: str
     n: int
@@ -85,14 +82,14 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospects:
-    """What a store can be measured on."""
+    """The attempts that a store can be measured on."""
 
     sentence: str
     can_run: bool = True
 
 
 def prospects(memory: MemorySystem) -> Prospects:
-    """What the attempts of a store allow to be measured, in our own words."""
+    """Return what the attempts of a store allow to be measured, in our own words."""
     live = {"marks.buried": False}
     n_of = {task: n for task, n in memory.experience.values("task_id", live).items() if task and n > 1}
     outcomes = memory.experience.values("outcome", live)
@@ -119,12 +116,12 @@ def _was(n: int) -> str:
 
 
 def measured(found: OwnEvaluation, measure: str) -> Measured | None:
-    """Every way to search by one of `MEASURES`; None where that could not be measured."""
+    """Return every way to search by one of `MEASURES`. None where that could not be measured."""
     return _foretold(found) if measure == OUTCOME else _found(found, measure)
 
 
 def measured_chart(of: Measured) -> Chart:
-    """A point and its 95 % interval for each way to search; on the right its difference from searches now."""
+    """Return a point and its 95 % interval for each way to search. On the right its difference from searches now."""
     labels = [html.escape(row.setting) for row in of.rows]
     left = _points([row.value for row in of.rows], labels, "x", [PALETTE[0]] * len(labels))
     differing = [(label, row.difference) for label, row in zip(labels, of.rows, strict=True) if row.difference]
@@ -162,7 +159,7 @@ def measured_chart(of: Measured) -> Chart:
 
 
 def table_rows(found: OwnEvaluation) -> list[dict[str, str]]:
-    """All measures of every way to search, as texts: a line a way to search, the first one chance."""
+    """Return all measures of every way to search, as texts: a line a way to search, the first one chance."""
     by_measure = {measure: of for measure in MEASURES if (of := measured(found, measure))}
     lines: dict[str, dict[str, str]] = {"Chance": {name: f"{of.chance:.3f}" for name, of in by_measure.items()}}
     for name, of in by_measure.items():
@@ -172,22 +169,22 @@ def table_rows(found: OwnEvaluation) -> list[dict[str, str]]:
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """`0.994 (0.98–1.00)`."""
+    """Return `0.994 (0.98–1.00)`."""
     interval = estimate.interval
     return f"{estimate.mean:.3f}" + (f" ({interval.low:.2f}–{interval.high:.2f})" if interval else "")
 
 
 def measured_caption(found: OwnEvaluation) -> str:
-    """When it was measured and on what; may hold a profile's name."""
+    """Return when it was measured and on what. May hold a profile's name."""
     at = moment(datetime.fromisoformat(found.measured_at))
     return f"Measured {at} at revision {found.revision:,}, with {found.report.model}; searches used {found.in_use!r}."
 
 
 def staleness(memory: MemorySystem, found: OwnEvaluation) -> str:
-    """What has changed since something was measured, in our own words; empty where nothing has."""
+    """Return what has changed since something was measured, in our own words. Empty where nothing has."""
     ledger, collection = memory.storage.ledger, memory.experience.collection_name
     if ledger.position(collection).ledger_id != found.ledger_id:
-        return "The store was restored, or embedded anew, since this was measured."
+        return "The store was restored, or embedded again, since this was measured."
     if n := n_changed(memory.storage, collection, found.revision):
         return f"{counted(n, 'experience')} came or changed since this was measured."
     if (usable_profiles(memory), memory.storage.profiles.in_use().name) != (found.profiles, found.in_use):
@@ -245,7 +242,7 @@ def _foretold(found: OwnEvaluation) -> Measured | None:
 def _measured_rows(
     found: OwnEvaluation, values: Mapping[str, Estimate], differences: Mapping[str, Estimate]
 ) -> tuple[MeasuredRow, ...]:
-    """Searches as they are now first, then what they could be instead, then what they are made of."""
+    """Return searches as they are now first, then what they could be instead, then what they are made of."""
     order = sorted(values, key=lambda name: (name != FUSED, not name.startswith("profile "), name in SETTINGS))
     return tuple(
         MeasuredRow(setting=_setting(found, name), value=values[name], difference=differences.get(name))
@@ -291,7 +288,7 @@ def _points(estimates: Sequence[Estimate], labels: Sequence[str], axis: str, col
 
 
 def _verdicts(differing: Sequence[tuple[str, Estimate]]) -> list[str]:
-    """Grey where the interval holds no difference; else by which is better."""
+    """Return grey where the interval holds no difference. Else by which is better."""
     return [
         GREY if each.interval is None or each.interval.low <= 0 <= each.interval.high else PALETTE[each.mean < 0]
         for _, each in differing

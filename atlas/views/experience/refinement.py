@@ -8,7 +8,9 @@ from typing import Any
 
 from atlas.core.errors import PlanOutdated
 from atlas.jobs.refinement import MAX_EXPERIENCES
-from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision, RefinePlan
+from atlas.jobs.refinement import LiveRefinement as LiveRefinement
+from atlas.memory.experience.refinement_plan import DROP, KEEP, MERGE, PlannedDecision
+from atlas.memory.experience.refinement_plan import RefinePlan as RefinePlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.language_model import LanguageModel
 from atlas.views.shared.wording import counted, moment_of, signed
@@ -104,7 +106,7 @@ def staleness(memory: MemorySystem, plan: RefinePlan, where: Mapping[str, Any]) 
     try:
         memory.experience.check_refine(plan)
     except PlanOutdated:
-        return "An experience that it touches has changed since, so it cannot be applied. Plan anew."
+        return "An experience that it touches has changed since, so it cannot be applied. Plan again."
     return "" if dict(plan.where) == dict(where) else "This was planned in another scope than the one that is set now."
 
 

@@ -32,7 +32,7 @@ MEANINGS = {
     "purge": "Records were forgotten for good",
     "refuse": "A gate kept an entry out of the journal",
 }
-"""What kinds of operations mean."""
+"""Meanings of the kinds of operations."""
 
 GONE = "What it said is gone for good"
 """In place of the title of what was purged."""
@@ -64,10 +64,10 @@ class OperationRow:
     id: str
     at: datetime
     what: str
-    """Its kind, such as `prune`; untrusted text, for other programs have kinds of their own."""
+    """Its kind, such as `prune`. Untrusted text, for other programs have kinds of their own."""
 
     counts: str
-    """`597 added`, `51 concepts added`, or several such; `concept crop added`, where it is one: untrusted text."""
+    """`597 added`, `51 concepts added`, or several such. `concept crop added`, where it is one: untrusted text."""
 
     actor: str
     """Untrusted text, as the reason is."""
@@ -98,17 +98,17 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDiff:
-    """What an operation did to one record."""
+    """The change that an operation made to one record."""
 
     record_id: str
     title: str
     """Untrusted text."""
 
     kind: str
-    """`added`, `changed`, `removed` or `marked`; `purged` where it is gone for good, which leaves nothing to tell."""
+    """`added`, `changed`, `removed` or `marked`. `purged` where it is gone for good, which leaves nothing to tell."""
 
     is_there: bool
-    """Whether the record is in the store now."""
+    """True where the record is in the store now."""
 
     page: str
     """The page that shows records of its kind."""
@@ -125,16 +125,16 @@ class OperationDetail:
     """In words of our own."""
 
     facts: tuple[tuple[str, str], ...]
-    """Name and value; the values may be untrusted text."""
+    """Name and value. The values may be untrusted text."""
 
     undo_label: str
-    """What taking it back is called: `Undo`, or `Do it again` for one that was undone."""
+    """Label of the button that takes it back: `Undo`, or `Do it again` for one that was undone."""
 
     undo_id: str
     """The operation to undo for that."""
 
     is_final: bool
-    """Whether it cannot be undone: it was a purge."""
+    """True where it cannot be undone: it was a purge."""
 
     n_pages: int
     """Pages of changes."""
@@ -163,22 +163,22 @@ class TrashPage:
 
 
 def operation_rows(memory: MemorySystem, limit: int, offset: int = 0) -> tuple[OperationRow, ...]:
-    """Operations, newest first."""
+    """Return operations, newest first."""
     return tuple(_row(memory, operation, _first(memory, operation)) for operation in memory.history(limit, offset))
 
 
 def n_operation_pages(memory: MemorySystem) -> int:
-    """How many pages the history has; at least one."""
+    """Return how many pages the history has. At least one."""
     return _pages(memory.count_operations(), PAGE_OPERATIONS)
 
 
 def n_trash_pages(memory: MemorySystem, kind: Kind = EXPERIENCE) -> int:
-    """How many pages the trash has; at least one."""
+    """Return how many pages the trash has. At least one."""
     return _pages(kind.records(memory).count_trash(), PAGE_TRASH)
 
 
 def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
-    """One page of what was done to the store; the first is 1."""
+    """Return one page of what was done to the store. The first is 1."""
     n = memory.count_operations()
     return OperationPage(
         rows=operation_rows(memory, PAGE_OPERATIONS, (page - 1) * PAGE_OPERATIONS),
@@ -187,7 +187,7 @@ def operation_page(memory: MemorySystem, page: int = 1) -> OperationPage:
 
 
 def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail | None:
-    """One operation in full; None where there is none of this id."""
+    """Return one operation in full. None where there is none of this id."""
     try:
         operation = memory.operation(operation_id)
     except NotFound:
@@ -205,7 +205,7 @@ def operation_detail(memory: MemorySystem, operation_id: str) -> OperationDetail
 
 
 def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> tuple[RecordDiff, ...]:
-    """One page of what an operation did, record by record; the first is 1."""
+    """Return one page of what an operation did, record by record. The first is 1."""
     changes = memory.changes(operation_id, PAGE_CHANGES, (page - 1) * PAGE_CHANGES)
     kinds = [kind_of(memory, change.collection) for change in changes]
     there = {
@@ -230,7 +230,7 @@ def operation_diffs(memory: MemorySystem, operation_id: str, page: int = 1) -> t
 
 
 def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> TrashPage:
-    """One page of what was deleted of a kind; the first is 1."""
+    """Return one page of what was deleted of a kind. The first is 1."""
     n = kind.records(memory).count_trash()
     found = kind.records(memory).trash(PAGE_TRASH, (page - 1) * PAGE_TRASH)
     return TrashPage(
@@ -250,7 +250,7 @@ def trash_page(memory: MemorySystem, page: int = 1, kind: Kind = EXPERIENCE) -> 
 
 
 def _first(memory: MemorySystem, operation: Operation) -> RecordChange | None:
-    """The first change of an operation, which tells what kind of memory it was about."""
+    """Return the first change of an operation, which tells what kind of memory it was about."""
     return next(iter(memory.changes(operation.id, 1)), None)
 
 
@@ -259,7 +259,7 @@ def _is_purge(operation: Operation, first: RecordChange | None) -> bool:
 
 
 def _kind_alone(memory: MemorySystem, operation: Operation, first: RecordChange | None) -> Kind | None:
-    """The kind that an operation was about, where that is not experiences and it was about nothing else.
+    """Return the kind that an operation was about, where that is not experiences and it was about nothing else.
 
     All changes are looked at only where the first is of another kind.
     """
@@ -294,7 +294,7 @@ def _counts(operation: Operation) -> str:
 
 
 def _kind_counts(operation: Operation, first: RecordChange | None, kind: Kind) -> str:
-    """`concept crop added`, or how many of them."""
+    """Return `concept crop added`, or how many of them."""
     if first is not None and first.kind != "purged" and list(operation.counts.values()) == [1]:
         title = first.title if len(first.title) <= TITLE_CHARACTERS else f"{first.title[: TITLE_CHARACTERS - 1]}…"
         return f"{kind.noun} {title} {first.kind}"

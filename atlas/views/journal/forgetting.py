@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from atlas.core.errors import PlanOutdated
 from atlas.core.settings import Settings
+from atlas.jobs.compaction import KEEP_RECENT as KEEP_RECENT
+from atlas.jobs.compaction import LiveCompaction as LiveCompaction
 from atlas.llm.anthropic import is_configured
-from atlas.memory.journal.compaction import CompactPlan
+from atlas.memory.journal.compaction import CompactPlan as CompactPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted, moment_of
 
@@ -32,7 +34,7 @@ def staleness(memory: MemorySystem, plan: CompactPlan) -> str:
     except PlanOutdated:
         if _is_applied(memory, plan):
             return "The entries are where it would move them; it may have been applied."
-        return "An entry that it touches has changed since, so it cannot be applied. Plan anew."
+        return "An entry that it touches has changed since, so it cannot be applied. Plan again."
     return ""
 
 

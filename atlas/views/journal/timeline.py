@@ -9,7 +9,7 @@ from typing import Any
 
 from atlas.memory.journal.links import CRASH
 from atlas.memory.system import MemorySystem
-from atlas.views.charts.palette import GREY, PALETTE
+from atlas.views.charts.palette import GREY, PALETTE, Chart
 from atlas.views.journal.list import JournalQuery
 from atlas.views.shared.wording import counted
 
@@ -36,9 +36,6 @@ COLOURS = {
     "summary": PALETTE[4],
 }
 """Colours by type, the same everywhere. Others are grey."""
-
-Chart = dict[str, Any]
-"""A figure as Plotly takes it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the points of the map can be coloured by: each becomes a few categories that a legend can list."""
+"""Colours of the map's points: each value becomes a few categories that a legend can list."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COLUMNS: Mapping[str, str] = {
     AGENT: "agent_id",
     SOURCE: "source",
 }
-"""The column that each is read from; domains are the map's own."""
+"""The column that each is read from. Domains are the map's own."""
 
 COLOURED_BY = (DOMAIN, *COLUMNS)
 ENTRIES = 40
-"""Entries that a legend may have; the smallest ones go together."""
+"""Entries that a legend may have. The smallest ones go together."""
 
 GREY = -1
 OTHERS = "(all others)"
@@ -49,20 +49,20 @@ class Entry:
 
     n: int
     colour: int | None = None
-    """Place in the theme's categorical colours; `GREY` for what is no category."""
+    """Place in the theme's categorical colours. `GREY` for what is no category."""
 
     shade: float | None = None
     """In [0, 1], where entries have an order."""
 
     def as_json(self) -> dict[str, Any]:
-        """As the renderer takes it."""
+        """Return it as the renderer takes it."""
         drawn = {"shade": self.shade} if self.shade is not None else {"colour": self.colour}
         return {"name": self.name, "n": self.n, **drawn}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Colouring:
-    """What each point is coloured by."""
+    """The value that each point is coloured by."""
 
     title: str
     entries: tuple[Entry, ...]
@@ -70,11 +70,11 @@ class Colouring:
     """Shape (n,): the number of each point's entry."""
 
     has_shapes: bool = False
-    """Whether the entries are the outcomes, which have shapes of their own."""
+    """True where the entries are the outcomes, which have shapes of their own."""
 
 
 def by_domain(memory_map: MemoryMap) -> Colouring:
-    """A colour for each domain, which it keeps from map to map; grey for what lies in none."""
+    """Return a colour for each domain, which it keeps from map to map. Grey for what lies in none."""
     shown = memory_map.domains[: ENTRIES - 1]
     places = {domain.number: place for place, domain in enumerate(shown)}
     others = len(shown)
@@ -89,7 +89,7 @@ def by_domain(memory_map: MemoryMap) -> Colouring:
 
 
 def by_outcome(outcomes: Categories) -> Colouring:
-    """Blue, orange and grey, and a shape each, for those who cannot tell colours apart."""
+    """Return blue, orange and grey, and a shape each, for those who cannot tell colours apart."""
     counts = np.bincount(outcomes, minlength=3)
     colours = (0, 1, GREY)
     entries = (Entry(name=name, n=int(counts[i]), colour=colours[i]) for i, name in enumerate(OUTCOMES))
@@ -97,7 +97,7 @@ def by_outcome(outcomes: Categories) -> Colouring:
 
 
 def by_value(title: str, values: Sequence[Any]) -> Colouring:
-    """A colour for each of the most frequent values; None and rare values are grey."""
+    """Return a colour for each of the most frequent values. None and rare values are grey."""
     counts = Counter(str(value) for value in values if value not in (None, ""))
     most = [name for name, _ in counts.most_common(ENTRIES - 2)]
     places = {name: place for place, name in enumerate(most)}
@@ -113,7 +113,7 @@ def by_value(title: str, values: Sequence[Any]) -> Colouring:
 
 
 def by_age(created_at: Sequence[str | None]) -> Colouring:
-    """From old, which is faint, to new; days are counted back from the newest record."""
+    """Return colours from old, which is faint, to new. Days are counted back from the newest record."""
     days = np.array([_day(text) for text in created_at], np.float64)
     newest = days.max(initial=0.0)
     bounds = [bound for bound, _ in AGES]
@@ -123,7 +123,7 @@ def by_age(created_at: Sequence[str | None]) -> Colouring:
 
 
 def by_use(n_retrieved: Sequence[int | None]) -> Colouring:
-    """From never retrieved, which is faint, to often."""
+    """Return colours from never retrieved, which is faint, to often."""
     counts = np.array([n or 0 for n in n_retrieved], np.int64)
     steps = np.searchsorted([bound for bound, _ in USES], counts, side="left")
     return _ramp(USE, [*(words for _, words in USES), "20 times or more"], steps, is_rising=True)

@@ -22,7 +22,7 @@ class DomainRow:
 
     number: int
     name: str
-    """Untrusted text, unless a person gave it; shown as text either way."""
+    """Untrusted text, unless a person gave it. Shown as text either way."""
 
     is_named_by_person: bool
     n: int
@@ -36,16 +36,16 @@ class DomainRow:
 
     @property
     def note(self) -> str:
-        """`23 % of 48 succeeded`; nothing where no outcome is known."""
+        """`23 % of 48 succeeded`. Nothing where no outcome is known."""
         return f"{rate_text(self.rate)} of {self.rate.n_known:,} succeeded" if self.rate.n_known else ""
 
     def as_label(self) -> dict[str, Any]:
-        """As the renderer takes it."""
+        """Return it as the renderer takes it."""
         x, y = self.centre
         return {"x": x, "y": y, "radius": self.radius, "name": self.name, "note": self.note}
 
     def as_line(self) -> dict[str, Any]:
-        """As a table shows it."""
+        """Return it as a table shows it."""
         return {
             "name": self.name,
             "n": self.n,
@@ -66,13 +66,13 @@ class TypicalLine:
 
 
 def domain_rows(memory_map: MemoryMap, outcomes: Categories) -> tuple[DomainRow, ...]:
-    """The domains, those first that surely go badly: by the upper end of the interval of their success rate."""
+    """Return the domains, those first that surely go badly: by the upper end of the interval of their success rate."""
     rows = [_row(memory_map, outcomes, domain) for domain in memory_map.domains]
     return tuple(sorted(rows, key=lambda row: (_most_hopeful(row.rate), -row.n, row.name)))
 
 
 def domains_caption(memory_map: MemoryMap) -> str:
-    """`12 domains · 4 % unclustered`; nothing is said of a sketch, in which none were looked for."""
+    """Return `12 domains · 4 % unclustered`. Nothing is said of a sketch, in which none were looked for."""
     if is_sketch(memory_map):
         return "not found yet"
     n = len(memory_map.ids)
@@ -81,25 +81,25 @@ def domains_caption(memory_map: MemoryMap) -> str:
 
 
 def is_sketch(memory_map: MemoryMap) -> bool:
-    """Whether this is only what is shown until the map is made."""
+    """Say whether this is only what is shown until the map is made."""
     return memory_map.recipe.engine == "pca" and not memory_map.domains
 
 
 def no_domains_sentence(memory_map: MemoryMap) -> str:
-    """Why no domain is listed."""
+    """Return why no domain is listed."""
     if is_sketch(memory_map):
         return "This is a first sketch. Domains are found as soon as the map is made, in the background."
     return "No domains stand out. A memory shows some when it has a few dozen experiences of several kinds."
 
 
 def domain_sentence(row: DomainRow) -> str:
-    """`48 experiences · 23 % succeeded (13–37 %)`."""
+    """Return `48 experiences · 23 % succeeded (13–37 %)`."""
     known = f"{rate_text(row.rate)} succeeded ({interval_text(row.rate)})" if row.rate.n_known else "outcomes unknown"
     return f"{counted(row.n, 'experience')} · {known}"
 
 
 def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> tuple[TypicalLine, ...]:
-    """What is typical of a domain, as far as it is still there."""
+    """Return what is typical of a domain, as far as it is still there."""
     held = [one for one in row.typical if one in titles and one in points.places]
     return tuple(
         TypicalLine(id=one, outcome=SIGNS[OUTCOMES[points.outcomes[points.places[one]]]], task=titles[one])
@@ -108,7 +108,7 @@ def typical_lines(row: DomainRow, points: Points, titles: Mapping[str, str]) -> 
 
 
 def sizes_offered(memory_map: MemoryMap) -> list[int]:
-    """What a person can choose for the smallest domain: the map's own, and steps around it."""
+    """Return what a person can choose for the smallest domain: the map's own, and steps around it."""
     n = len(memory_map.ids)
     steps = {round(5 * 1.35**step) for step in range(40)}
     return sorted({size for size in steps if size <= max(5, n // 4)} | {memory_map.recipe.min_domain_size})

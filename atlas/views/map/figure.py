@@ -13,13 +13,13 @@ from atlas.views.map.sheet import Colours, Sheet
 
 SYMBOLS = np.array(["circle", "x", "diamond"])
 LABELS = 25
-"""Domains whose names are written; a figure cannot keep them apart."""
+"""Domains whose names are written. A figure cannot keep them apart."""
 
 CHOSEN, LEFT_OUT = {"opacity": 1.0}, {"opacity": 0.25}
 
 
 def map_figure(sheet: Sheet, colours: Colours, marks: Marks, *, height: int) -> Any:
-    """One trace with all points, so that a lasso gives numbers of points; then what is drawn over it."""
+    """Return one trace with all points, so that a lasso gives numbers of points. Then what is drawn over it."""
     import plotly.graph_objects as go
 
     points, xy = sheet.points, sheet.map.coordinates
@@ -66,7 +66,7 @@ def _hits(sheet: Sheet, marks: Marks) -> Any:
 
 
 def _labels(sheet: Sheet) -> list[dict[str, Any]]:
-    """The domains' names; Plotly reads markup in them, so it is escaped."""
+    """Return the domains' names. Plotly reads markup in them, so it is escaped."""
     largest = sorted(sheet.domains, key=lambda row: -row.n)[:LABELS]
     return [
         {"x": row.centre[0], "y": row.centre[1], "text": html.escape(row.name), "showarrow": False, "yshift": 14}

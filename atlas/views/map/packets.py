@@ -1,4 +1,4 @@
-"""What the map's renderer is sent, as bytes, and the renderer itself; the app and the exported page use both."""
+"""Bytes for the map's renderer, and the renderer itself. The app and the exported page use both."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = {np.dtype(np.float32): "f4", np.dtype(np.uint16): "u2", np.dtype(np.uin
 
 
 def pack(layer: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> bytes:
-    """A layer of the map: the length of its JSON, the JSON, then the arrays, each at a multiple of four.
+    """Return a layer of the map: the length of its JSON, the JSON, then the arrays, each at a multiple of four.
 
     Args:
         layer: What JSON can hold; what it holds is shown as text only.
@@ -41,7 +41,7 @@ def pack(layer: Mapping[str, Any], **arrays: npt.NDArray[Any]) -> bytes:
 
 
 def fingerprint(*parts: bytes) -> str:
-    """A name for exactly this content, 16 characters long."""
+    """Return a name for exactly this content, 16 characters long."""
     found = hashlib.sha256()
     for part in parts:
         found.update(part)
@@ -49,12 +49,12 @@ def fingerprint(*parts: bytes) -> str:
 
 
 def mask_text(bits: Bits) -> str:
-    """One bit a point, lowest bit first, in base64: 17 KB for 100,000 points."""
+    """Return one bit a point, lowest bit first, in base64: 17 KB for 100,000 points."""
     return base64.b64encode(np.packbits(bits, bitorder="little").tobytes()).decode()
 
 
 def mask_bits(text: str, n: int) -> Bits:
-    """The bits of a mask; what a browser sends is trusted for nothing, so any text gives n bits."""
+    """Return the bits of a mask. Return what a browser sends is trusted for nothing, so any text gives n bits."""
     try:
         held = np.frombuffer(base64.b64decode(text, validate=True), np.uint8)
     except ValueError:
@@ -66,20 +66,20 @@ def mask_bits(text: str, n: int) -> Bits:
 
 
 def renderer_script() -> str:
-    """The renderer, which defines `mountMap` and `unpack`."""
+    """Return the renderer, which defines `mountMap` and `unpack`."""
     return asset("map_points.js") + asset("map.js")
 
 
 def component_script() -> str:
-    """The renderer as the module of a Streamlit component."""
+    """Return the renderer as the module of a Streamlit component."""
     return renderer_script() + asset("map_component.js")
 
 
 def layer_script() -> str:
-    """The module of a component that draws nothing, and hands what it gets to the map."""
+    """Return the module of a component that draws nothing, and hands what it gets to the map."""
     return asset("map_layer.js")
 
 
 def stylesheet() -> str:
-    """The renderer's styles; they follow the page's theme."""
+    """Return the renderer's styles. They follow the page's theme."""
     return asset("map.css")

@@ -39,29 +39,37 @@ FEWEST = 3
 """Experiences below which there is nothing to see on a map."""
 
 SUGGESTED = "Over 10 % of the experiences came after the map was made."
-"""Why a map should be made anew."""
+"""Reason to make a new map."""
 
 ENGINES = {"pca": "PCA, a first sketch", "umap": "UMAP", "umap-learn": "UMAP (umap-learn)"}
-"""What may have laid out a map, in words."""
+"""Engines that may have laid out a map, in words."""
+
+REFIT_ENGINES = {"umap": "UMAP, built in", "umap-learn": "UMAP by umap-learn"}
+"""Engines that a person can choose for a new map. The first is the default."""
+
+ENGINE_HELP = (
+    "Both draw the same kind of map. The built-in one starts at once; umap-learn compiles itself first, "
+    "which takes up to a minute in each new process."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hits:
-    """What a question found, as places on the map."""
+    """The hits of a question, as places on the map."""
 
     ids: tuple[str, ...] = ()
     """Best first."""
 
     weights: tuple[float, ...] = ()
-    """How near each is in meaning; empty where they were found by words."""
+    """How near each is in meaning. Empty where they were found by words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marks:
-    """What is marked on the map for this person."""
+    """The marks on the map for this person."""
 
     inside: Sequence[str] | None = None
-    """Ids in scope; None where all are."""
+    """Ids in scope. None where all are."""
 
     chosen: Sequence[str] = ()
     """Ids of the selection."""
@@ -81,7 +89,7 @@ class Marks:
 
 
 def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping[str, Any]) -> Colouring:
-    """What the points are coloured by.
+    """Return what the points are coloured by.
 
     Args:
         memory_map: Where the domains are.
@@ -100,7 +108,7 @@ def colouring_of(memory_map: MemoryMap, points: Points, by: str, column: Mapping
 
 
 def colours_packet(points: Points, colouring: Colouring, rows: Sequence[DomainRow]) -> bytes:
-    """Colours, legend, and the domains' names."""
+    """Return colours, legend, and the domains' names."""
     is_by_domain = colouring.title == DOMAIN
     layer = {
         "points": points.key,
@@ -116,7 +124,7 @@ def colours_packet(points: Points, colouring: Colouring, rows: Sequence[DomainRo
 
 
 def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
-    """What is marked on the map."""
+    """Return what is marked on the map."""
     domain, turn = marks.focus
     layer = {
         "points": points.key,
@@ -133,7 +141,7 @@ def marks_packet(memory_map: MemoryMap, points: Points, marks: Marks) -> bytes:
 
 
 def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float] | None:
-    """Where a question would lie: amid its nearest hits, nearer ones counting more; None without such hits."""
+    """Return where a question would lie: amid its nearest hits, nearer ones counting more. None without any."""
     near = [
         (points.places[one], weight)
         for one, weight in zip(hits.ids, hits.weights, strict=False)
@@ -148,7 +156,10 @@ def query_place(memory_map: MemoryMap, points: Points, hits: Hits) -> list[float
 
 
 def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hits:
-    """What the scope's question finds among what passes its filters; what is buried too, for a person sees it."""
+    """Return what the scope's question finds among what passes its filters.
+
+    Return what is buried too, for a person sees it.
+    """
     if not scope.is_search:
         return Hits()
     if scope.by == BEST_MATCH:
@@ -159,12 +170,15 @@ def hits_of(memory: MemorySystem, scope: Scope, where: Mapping[str, Any]) -> Hit
 
 
 def neighbours_of(memory: MemorySystem, experience_id: str) -> tuple[str, ...]:
-    """The ids nearest to an experience in meaning; on the map they may lie far away, which shows its distortion."""
+    """Return the ids nearest to an experience in meaning.
+
+    On the map they may lie far away, which shows its distortion.
+    """
     return tuple(hit.item.id for hit in memory.experience.similar(experience_id, NEIGHBOURS, with_buried=True))
 
 
 def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> list[str]:
-    """What is selected after something was drawn around points.
+    """Return what is selected after something was drawn around points.
 
     Args:
         before: Ids that were selected.
@@ -180,7 +194,10 @@ def selected_after(before: Sequence[str], drawn: Sequence[str], mode: str) -> li
 
 
 def hover_packet(memory: MemorySystem, memory_map: MemoryMap | None, points: Points | None, point: object) -> bytes:
-    """What is known at a glance of the point under the mouse; untrusted text, which the renderer shows as text."""
+    """Return what is known at a glance of the point under the mouse.
+
+    Untrusted text, which the renderer shows as text.
+    """
     hovered = points.id_of(point) if points else None
     experience = memory.experience.titles([hovered]) if hovered else {}
     if not points or not hovered or hovered not in experience or memory_map is None:
@@ -199,7 +216,7 @@ QUALITY_HELP = (
 
 
 def quality_text(memory_map: MemoryMap) -> str:
-    """How far the map can be trusted, and what made it."""
+    """Return how far the map can be trusted, and what made it."""
     n_placed = int(memory_map.is_placed.sum())
     placed = f" · {n_placed:,} placed since the map was made" if n_placed else ""
     made = ENGINES.get(memory_map.recipe.engine, "made elsewhere")

@@ -24,7 +24,7 @@ class Points:
     """The experiences as points, in the order in which the browser numbers them."""
 
     key: str
-    """A name for exactly these points; what comes back from the browser says which it speaks of."""
+    """A name for exactly these points. What comes back from the browser says which it speaks of."""
 
     ids: tuple[str, ...]
     outcomes: Categories
@@ -35,27 +35,27 @@ class Points:
     """The number of each id's point."""
 
     def ids_of(self, mask: str) -> list[str]:
-        """The ids of the points in a mask."""
+        """Return the ids of the points in a mask."""
         return [self.ids[i] for i in np.flatnonzero(mask_bits(mask, len(self.ids))).tolist()]
 
     def id_of(self, point: object) -> str | None:
-        """The id of a point; None for anything that is no number of one."""
+        """Return the id of a point. None for anything that is no number of one."""
         known = isinstance(point, int) and 0 <= point < len(self.ids)
         return self.ids[point] if known and isinstance(point, int) else None
 
     def places_of(self, ids: Iterable[str]) -> list[int]:
-        """The numbers of the points of these ids; ids that are not on the map are left out."""
+        """Return the numbers of the points of these ids. Ids that are not on the map are left out."""
         return [self.places[one] for one in ids if one in self.places]
 
     def bits_of(self, ids: Sequence[str]) -> Bits:
-        """Which points these ids are."""
+        """Return which points these ids are."""
         bits = np.zeros(len(self.ids), np.bool_)
         bits[self.places_of(ids)] = True
         return bits
 
 
 def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -> Points:
-    """The points of a map.
+    """Return the points of a map.
 
     Args:
         memory_map: Where each experience lies.
@@ -84,7 +84,7 @@ def points_of(memory_map: MemoryMap, columns: Mapping[str, Mapping[str, Any]]) -
 
 
 def _days(created_at: Sequence[Any]) -> tuple[date, npt.NDArray[np.uint16]]:
-    """The first day, and each record's day counted from it; what has no date counts as of the first."""
+    """Return the first day, and each record's day counted from it. Return what has no date counts as of the first."""
     texts = [str(text or "")[:10] for text in created_at]
     known = {text: _ordinal(text) for text in set(texts)}
     held = [ordinal for ordinal in known.values() if ordinal]

@@ -23,26 +23,26 @@ class Sheet:
     """Worst first."""
 
     def domain(self, number: int | None) -> DomainRow | None:
-        """The domain of this number, if there is one."""
+        """Return the domain of this number, if there is one."""
         return next((row for row in self.domains if row.number == number), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Colours:
-    """What the points are coloured by."""
+    """The colours of the points."""
 
     colouring: Colouring
     packet: bytes
 
 
 def sheet_of(column: ReadColumn, memory_map: MemoryMap) -> Sheet:
-    """The sheet of a map."""
+    """Return the sheet of a map."""
     points = points_of(memory_map, {key: column(key) for key in ("outcome", "created_at")})
     return Sheet(map=memory_map, points=points, domains=domain_rows(memory_map, points.outcomes))
 
 
 def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
-    """The colours of a sheet.
+    """Return the colours of a sheet.
 
     Args:
         column: Reads the values that are not on the sheet.
@@ -55,7 +55,7 @@ def colours_of(column: ReadColumn, sheet: Sheet, by: str) -> Colours:
 
 
 def map_fingerprint(memory_map: MemoryMap) -> str:
-    """A name for exactly this map: it is another one when a point moves or a domain is renamed."""
+    """Return a name for exactly this map: it is another one when a point moves or a domain is renamed."""
     names = "\n".join(f"{domain.number} {domain.name}" for domain in memory_map.domains)
     arrays = (memory_map.coordinates.tobytes(), memory_map.labels.tobytes())
     return fingerprint(*arrays, names.encode("utf-8", "surrogatepass"))

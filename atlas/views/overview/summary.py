@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from atlas.core.statistics import Day as Day
 from atlas.core.statistics import SuccessRate as SuccessRate
 from atlas.core.statistics import growth
-from atlas.importers.sample import load_sample, n_sample, remove_sample
+from atlas.importers.sample import n_sample
 from atlas.memory.system import MemorySystem
 from atlas.views.history.operations import OperationRow, operation_rows
-from atlas.views.shared.done import Done
 from atlas.views.shared.rates import interval_text, rate_text
-from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted, import_command
+from atlas.views.shared.wording import NOT_SAID, OUTCOMES, counted
 from atlas.views.strategies.overview import StrategyOverview, strategy_overview
 
 GROUPS_SHOWN = 50
@@ -30,7 +28,7 @@ class GroupRow:
 
     n: int
     percent_succeeded: float | None
-    """Of the known outcomes, in [0, 100]; None where none is known."""
+    """Of the known outcomes, in [0, 100]. None where none is known."""
 
     interval: str
 
@@ -46,13 +44,13 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """What the overview shows."""
+    """All that the overview shows."""
 
     rate: SuccessRate
     days: tuple[Day, ...]
     sources: Groups
     facts: Mapping[str, str]
-    """What the store is, by our own words for it."""
+    """Facts about the store, by our own words for each."""
 
     operations: tuple[OperationRow, ...]
     n_sample: int
@@ -64,57 +62,36 @@ class Overview:
 
     strategies: StrategyOverview
 
-    import_command: str
-    """What to type to fill the store."""
 
-
-def overview(memory: MemorySystem) -> Overview:
-    """The overview of a memory as it is now."""
+def overview(memory: MemorySystem, n_bytes: int = 0) -> Overview:
+    """Return the overview of a memory as it is now; `n_bytes` is what its store takes on disk."""
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),
         days=growth(memory.experience.counts_by_day()),
         sources=_groups(memory, "source", counts),
-        facts=_facts(memory),
+        facts=_facts(memory, n_bytes),
         operations=operation_rows(memory, OPERATIONS_SHOWN),
         n_sample=n_sample(memory),
         n_concepts=memory.concepts.count(),
         n_entries=memory.journal.count(),
         strategies=strategy_overview(memory),
-        import_command=import_command(memory),
     )
 
 
 def rate_words(rate: SuccessRate) -> tuple[str, str]:
-    """A success rate, and its interval with the number of attempts behind it; both empty where nothing is known."""
+    """Return a success rate, and its interval with the number of attempts behind it.
+
+    Both empty where nothing is known.
+    """
     if not rate.n_known:
         return "–", ""
     return rate_text(rate), f"{interval_text(rate)} (n = {rate.n_known:,})"
 
 
 def groups_caption(groups: Groups, noun: str) -> str:
-    """What a table of groups does not say itself; empty where it says everything."""
+    """Return what a table of groups does not say itself. Empty where it says everything."""
     return f"and {counted(groups.n_more, f'more {noun}')}" if groups.n_more else ""
-
-
-def has_sample(directory: Path) -> bool:
-    """Whether there is sample data to load."""
-    return any(directory.glob("*.jsonl"))
-
-
-def load_sample_data(memory: MemorySystem, directory: Path) -> Done | None:
-    """Import the sample data; None where the store held all of it."""
-    loaded = load_sample(memory, directory, memory.storage.settings)
-    if loaded.operation_id is None:
-        return None
-    return Done(loaded.operation_id, f"Loaded {counted(loaded.added, 'experience')} of sample data")
-
-
-def remove_sample_data(memory: MemorySystem) -> Done | None:
-    """Delete the sample data and nothing else; None where there is none."""
-    n_removed = n_sample(memory)
-    operation_id = remove_sample(memory)
-    return Done(operation_id, f"Removed the sample data, {counted(n_removed, 'experience')}") if operation_id else None
 
 
 def _groups(memory: MemorySystem, key: str, totals: Mapping[str, int]) -> Groups:
@@ -138,31 +115,21 @@ def _group(name: str, rate: SuccessRate) -> GroupRow:
     )
 
 
-def _facts(memory: MemorySystem) -> dict[str, str]:
+def _facts(memory: MemorySystem, n_bytes: int) -> dict[str, str]:
     store = memory.storage
-    facts = {"Size on disk": size_text(_n_bytes(store.path)), "Search index": _index_state(memory)}
+    facts = {"Size on disk": size_text(n_bytes), "Search index": _index_state(memory)}
     if store.model is not None:
         facts = {"Embedding model": f"{store.model.name}, {store.model.dimension} dimensions", **facts}
     return facts
 
 
 def size_text(n_bytes: int) -> str:
-    """`4.2 MB`."""
+    """Return `4.2 MB`."""
     return f"{n_bytes / 2**20:,.1f} MB" if n_bytes < 2**30 else f"{n_bytes / 2**30:,.1f} GB"
 
 
-def _n_bytes(directory: Path) -> int:
-    total = 0
-    for path in directory.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:  # gone between being listed and being looked at
-            continue
-    return total
-
-
 def _index_state(memory: MemorySystem) -> str:
-    """How searches by meaning are answered now."""
+    """Return how searches by meaning are answered now."""
     store, name = memory.storage, memory.experience.collection_name
     if store.model is None or store.collection(name).parts.nearest.is_exact():
         return "not needed: every vector is compared"

@@ -1,1 +1,1 @@
-"""What the views of several pages share."""
+"""Parts that the views of several pages share."""

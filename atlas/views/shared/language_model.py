@@ -33,11 +33,11 @@ class LanguageModel:
     """Its name, or that there is none."""
 
     sentences: tuple[str, ...]
-    """What that enables or disables, and how to change it."""
+    """Sentences on what that enables or disables, and how to change it."""
 
 
 def language_model(settings: Settings) -> LanguageModel:
-    """The model that the environment names; connecting asks it nothing."""
+    """Return the model that the environment names. Connecting asks it nothing."""
     try:
         client = AnthropicLLM(settings)
     except LLMUnavailable as error:

@@ -1,4 +1,4 @@
-"""What others have done to the store since a page was drawn."""
+"""Changes that others have made to the store since a page was drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atlas.memory.system import MemorySystem
 from atlas.views.shared.state import StoreState, store_state
 
 OPERATIONS_SEEN = 50
-"""Operations that are looked at; more than these in the time of one page are rare, and then the counts are a floor."""
+"""Operations that are looked at. More than these in the time of one page are rare, and then the counts are a floor."""
 
 UNNAMED = "Changed elsewhere"
 WORDS = {"added": "new", "changed": "changed", "marked": "marked", "removed": "removed"}
@@ -21,18 +21,17 @@ class Drawn:
 
     state: StoreState
     counts: Mapping[str, Mapping[str, int]]
-    """What each of the newest operations had done by then, by its id: an import may still be going on."""
+    """Counts of each of the newest operations by then, by its id: an import may still be going on."""
 
 
-def drawn_now(memory: MemorySystem) -> Drawn:
-    """The state of the store now. It is read first, so what comes between is noticed, not missed."""
-    state = store_state(memory)
+def drawn_now(memory: MemorySystem, state: StoreState) -> Drawn:
+    """Return what a page shows that draws this state. It was read first, so what comes between is noticed."""
     counts = {operation.id: dict(operation.counts) for operation in memory.history(OPERATIONS_SEEN)}
     return Drawn(state=state, counts=counts)
 
 
 def changes_since(drawn: Drawn, memory: MemorySystem) -> str:
-    """`3 new · 1 removed`, done since a page was drawn; empty where nothing was."""
+    """Return `3 new · 1 removed`, done since a page was drawn. Empty where nothing was."""
     now = store_state(memory)
     if now == drawn.state:
         return ""

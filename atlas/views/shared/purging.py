@@ -1,4 +1,4 @@
-"""What a purge would do, in the words that the command line and the pages share, and confirming it by typing."""
+"""The effects of a purge, in the words that the command line and the pages share, and confirming it by typing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.views.shared.kinds import Kind, kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 
 WORD = "PURGE"
-"""What a person types to confirm, where not the beginning of the one id."""
+"""Word that a person types to confirm, where not the beginning of the one id."""
 
 FINAL = "This cannot be undone, by any command or by anybody."
 
@@ -39,7 +39,7 @@ class PurgeRow:
 
     kind: str
     why: str
-    """What goes of it; or where and how one that stays holds the same."""
+    """Parts of it that go. Or where and how one that stays holds the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +61,10 @@ class PurgeView:
     """Files that stay and may hold it: paths, which are untrusted text."""
 
     words: tuple[str, ...]
-    """What confirms it, typed."""
+    """Words that confirm it when typed."""
 
     def is_confirmed_by(self, typed: str) -> bool:
-        """Whether this is what a person should type."""
+        """Say whether this is what a person should type."""
         return typed.strip() in self.words
 
 
@@ -76,12 +76,12 @@ class PurgeProposal:
     view: PurgeView
 
     def apply(self, memory: MemorySystem, reason: str = "") -> Purged:
-        """Do exactly this; `PlanOutdated` where one of the records has changed since."""
+        """Do exactly this. `PlanOutdated` where one of the records has changed since."""
         return memory.apply_purge(self.plan, reason=reason)
 
 
 def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = None) -> PurgeProposal:
-    """What purging these would do now.
+    """Return what purging these would do now.
 
     Args:
         kind: What they are; None for records of any memory.
@@ -92,7 +92,7 @@ def propose_purge(memory: MemorySystem, ids: Sequence[str], kind: Kind | None = 
 
 
 def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
-    """What a purge would do."""
+    """Return what a purge would do."""
     nouns = Counter(_noun(memory, record.collection) for record in plan.records)
     beginnings = {record.id[:8] for record in plan.records}
     return PurgeView(
@@ -107,7 +107,7 @@ def purge_view(memory: MemorySystem, plan: PurgePlan) -> PurgeView:
 
 
 def done_sentence(done: Purged) -> str:
-    """What a purge did, in our own words."""
+    """Return what a purge did, in our own words."""
     return f"Purged {counted(done.n_records, 'record')}. This cannot be undone."
 
 
@@ -116,7 +116,7 @@ def _notes(plan: PurgePlan) -> Iterator[str]:
         "It goes from its memory, the trash, the history, the marks, keyword search, the index, the cache and the free "
         "pages of the store's file. The history keeps that it was purged, by whom, when and why, and the ids."
     )
-    yield "The index, the map, near-duplicates, plans and measurements are made anew when they are next asked for."
+    yield "The index, the map, near-duplicates, plans and measurements are made again when they are next asked for."
     if plan.n_reasons:
         yield f"The reason of {counted(plan.n_reasons, 'operation')} in the history quotes it, and is emptied."
     yield COPIES_ELSEWHERE

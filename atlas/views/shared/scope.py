@@ -22,12 +22,12 @@ AWAITED = (
 )
 
 OPTIONS_SHOWN = 300
-"""The most frequent values of a field that a box offers; a link may name any other one."""
+"""The most frequent values of a field that a box offers. A link may name any other one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a person has narrowed the memory to; nothing at first."""
+    """The part of the memory that a person looks at. All of it at first."""
 
     text: str = ""
     """A question: experiences are ranked by it, or highlighted, never left out."""
@@ -36,16 +36,16 @@ class Scope:
     """`BEST_MATCH` or `WORDS`."""
 
     outcomes: tuple[str, ...] = ()
-    """Only these; all where empty. The same holds for the next four."""
+    """Only these. All where empty. The same holds for the next four."""
 
     domains: tuple[int, ...] = ()
-    """Numbers of domains on the map; `UNCLUSTERED` for what belongs to none."""
+    """Numbers of domains on the map. `UNCLUSTERED` for what belongs to none."""
 
     tags: tuple[Any, ...] = ()
     sources: tuple[Any, ...] = ()
     agents: tuple[Any, ...] = ()
     is_pinned: bool = False
-    """Whether only pinned ones are wanted."""
+    """True where only pinned ones are wanted."""
 
     since: date | None = None
     """The first day, in UTC."""
@@ -55,20 +55,20 @@ class Scope:
 
     @property
     def is_search(self) -> bool:
-        """Whether there is a question."""
+        """True where there is a question."""
         return bool(self.text.strip())
 
     @property
     def is_narrow(self) -> bool:
-        """Whether anything is left out."""
+        """True where anything is left out."""
         return bool(self._chosen() or self.domains or self.is_pinned or self.since or self.until)
 
     def awaits(self, memory_map: MemoryMap | None) -> bool:
-        """Whether it asks for domains, and nobody can tell yet what is in them."""
+        """Say whether it asks for domains, and nobody can tell yet what is in them."""
         return bool(self.domains) and not tells_domains(memory_map)
 
     def where(self, memory_map: MemoryMap | None = None) -> dict[str, Any]:
-        """The filter as the store takes it.
+        """Return the filter as the store takes it.
 
         Args:
             memory_map: Where the domains' members are found; no experience is in a domain while it tells of none.
@@ -87,7 +87,7 @@ class Scope:
         return {key: values for key, values in wanted.items() if values}
 
     def _days(self) -> dict[str, str]:
-        """Times are texts that sort as the times do, so a day is the text that all its times begin with."""
+        """Return times are texts that sort as the times do, so a day is the text that all its times begin with."""
         days = {}
         if self.since:
             days["$gte"] = self.since.isoformat()
@@ -98,17 +98,17 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeOptions:
-    """What the boxes of the scope bar can offer: untrusted text."""
+    """Values that the boxes of the scope bar can offer: untrusted text."""
 
     tags: Mapping[Any, int]
-    """How many experiences hold each, most frequent first; so the next two."""
+    """How many experiences hold each, most frequent first. So the next two."""
 
     sources: Mapping[Any, int]
     agents: Mapping[Any, int]
 
 
 def scope_options(memory: MemorySystem) -> ScopeOptions:
-    """What the store's experiences can be narrowed by."""
+    """Return what the store's experiences can be narrowed by."""
     return ScopeOptions(
         tags=known_tags(memory.experience),
         sources=memory.experience.values("source"),
@@ -125,7 +125,7 @@ def known_tags(records: Records) -> dict[str, int]:
 
 
 def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
-    """What a box offers: the most frequent values, and those that are chosen, even where nothing holds them any more.
+    """Return what a box offers: the most frequent values, and those that are chosen even if nothing holds them.
 
     A value that is chosen stays until the person takes it away: it would widen the scope unasked if it fell out.
     """
@@ -133,12 +133,14 @@ def offered(held: Mapping[Any, int], chosen: Sequence[Any]) -> list[Any]:
 
 
 def tells_domains(memory_map: MemoryMap | None) -> bool:
-    """Whether domains were looked for: there is a map, and not only the sketch of one."""
+    """Say whether domains were looked for: there is a map, and not only the sketch of one."""
     return memory_map is not None and not memory_map.is_sketch
 
 
 def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> dict[int, str]:
-    """What each domain is called in a box, by its number, largest first; those that are not there keep their number.
+    """Return what each domain is called in a box, by its number, largest first.
+
+    Those that are not there keep their number.
 
     No two are called the same. The title says nothing that changes with every record, such as how many it has: by it
     a box tells what is chosen.
@@ -155,7 +157,7 @@ def domain_titles(memory_map: MemoryMap | None, chosen: Sequence[int] = ()) -> d
 
 
 def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
-    """The ids of the experiences in any of these domains; none while nobody can tell."""
+    """Return the ids of the experiences in any of these domains. None while nobody can tell."""
     if memory_map is None or not tells_domains(memory_map):
         return []
     wanted = set(domains)
@@ -164,7 +166,7 @@ def members(memory_map: MemoryMap | None, domains: Sequence[int]) -> list[str]:
 
 
 def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, str]:
-    """The name of the domain that each of these experiences lies in; those that lie in none are left out."""
+    """Return the name of the domain that each of these experiences lies in. Those that lie in none are left out."""
     if memory_map is None:
         return {}
     wanted, names = set(ids), {domain.number: domain.name for domain in memory_map.domains}
@@ -173,7 +175,7 @@ def domain_names(memory_map: MemoryMap | None, ids: Sequence[str]) -> dict[str, 
 
 
 def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
-    """`41 of 306 experiences in scope`; holds nothing that memories hold.
+    """Return `41 of 306 experiences in scope`. Holds nothing that memories hold.
 
     Args:
         n_inside: How many are in it; None while that cannot be told.
@@ -190,7 +192,7 @@ def scope_sentence(scope: Scope, n_inside: int | None, n_all: int) -> str:
 
 
 def left_out_sentence(n_left_out: Mapping[str, int]) -> str:
-    """What an address asked for and this store does not hold, in our own words; empty where there is none."""
+    """Return what an address asked for and this store does not hold, in our own words. Empty where there is none."""
     named = [counted(n, noun) for noun, n in n_left_out.items() if n]
     if not named:
         return ""

@@ -15,7 +15,7 @@ from atlas.views.shared.wording import OUTCOMES
 FIRST_DAY, LAST_DAY = date(1970, 1, 1), date(2199, 12, 31)
 
 NUMBERS = 100_000
-"""The number of a domain is below it; so much may be asked for before there is a map."""
+"""The number of a domain is below it. So much may be asked for before there is a map."""
 
 NOUNS = {
     "scope_by": "way of searching",
@@ -27,18 +27,18 @@ NOUNS = {
     "scope_since": "date",
     "scope_until": "date",
 }
-"""What a value of a parameter is, where a store may not hold it."""
+"""Nouns for the values of parameters that a store may not hold."""
 
 KEYS = ("scope_text", *NOUNS, "scope_pinned")
 """The parameters of an address that say the scope."""
 
 Address = Mapping[str, Sequence[str]]
-"""The values of those parameters; one that says nothing is left out."""
+"""The values of those parameters. One that says nothing is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What came of an address."""
+    """The result of reading an address."""
 
     scope: Scope
     n_left_out: Mapping[str, int]
@@ -46,7 +46,7 @@ class Taken:
 
 
 def address_of(scope: Scope) -> dict[str, list[str]]:
-    """Say a scope as an address; what is not narrowed is left out."""
+    """Say a scope as an address. Return what is not narrowed is left out."""
     said: dict[str, Iterable[Any]] = {
         "scope_text": [scope.text],
         "scope_by": [scope.by] if scope.by != BEST_MATCH else [],
@@ -115,5 +115,5 @@ def _domains(asked: Address, memory_map: MemoryMap | None) -> Iterable[int]:
 
 
 def _text(value: object) -> str:
-    """A value as an address can hold it."""
+    """Return a value as an address can hold it."""
     return str(value).encode("utf-8", "replace").decode("utf-8")

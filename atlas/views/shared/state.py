@@ -23,7 +23,7 @@ class StoreState(NamedTuple):
 
 
 def store_state(memory: MemorySystem) -> StoreState:
-    """The state of a memory's store now."""
+    """Return the state of a memory's store now."""
     ledger = memory.storage.ledger
     return StoreState(
         path=str(memory.storage.path),
@@ -34,10 +34,10 @@ def store_state(memory: MemorySystem) -> StoreState:
 
 
 def uses_seen(memory: MemorySystem, kind: Kind) -> int:
-    """Another number wherever other uses of a kind of memory are recorded: those change no revision of the store."""
+    """Return how many uses of a kind of memory are recorded: they change no revision of the store."""
     return sum(kind.records(memory).column("usage.n_uses").values())
 
 
 def ledger_file(store: Path) -> Path:
-    """The file that is the store; another one at its place is another store."""
+    """Return the file that is the store. Another one at its place is another store."""
     return store / LEDGER

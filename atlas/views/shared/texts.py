@@ -16,7 +16,7 @@ PROSE_LINES = 25
 """Beyond either of these a text gets a frame of its own that scrolls."""
 
 LANGUAGES = ("python", "javascript", "typescript", "java", "c", "cpp", "go", "rust", "ruby", "haskell", "bash", "sql")
-"""Those that a source's word for a language is believed of; any other code is shown plain."""
+"""Languages that a source may name. Any other code is shown plain."""
 
 SHORT_CHARACTERS = 80
 """JSON up to this length stands on one line."""
@@ -37,21 +37,21 @@ class Text:
 
     whole: str
     written_in: str | None = None
-    """The language that is known to be its own, one of `LANGUAGES`; None where it has to be told by its looks."""
+    """The language that is known to be its own, one of `LANGUAGES`. None where it has to be told by its looks."""
 
     @property
     def language(self) -> str | None:
-        """`python`, `json` or `diff` where it looks like one of them; None is plain text, as all long ones are."""
+        """`python`, `json` or `diff` where it looks like one of them. None is plain text, as all long ones are."""
         return None if self.is_long else self.written_in or language_of(self.whole)
 
     @property
     def is_long(self) -> bool:
-        """Whether only its beginning is shown at first."""
+        """True where only its beginning is shown at first."""
         return len(self.whole) > LONG_CHARACTERS
 
     @property
     def is_tall(self) -> bool:
-        """Whether it needs a frame that scrolls."""
+        """True where it needs a frame that scrolls."""
         return len(self.whole) > PROSE_CHARACTERS or self.whole.count("\n") > PROSE_LINES
 
     @property
@@ -66,7 +66,10 @@ class Text:
 
 
 def language_of(text: str) -> str | None:
-    """The language that a text is plainly written in, or None. It is only looked at, never parsed as a program."""
+    """Return the language that a text is plainly written in, or None.
+
+    It is only looked at, never parsed as a program.
+    """
     stripped = text.strip()
     if stripped[:1] in ("{", "[") and _is_json(stripped):
         return "json"
@@ -77,7 +80,7 @@ def language_of(text: str) -> str | None:
 
 
 def as_json(value: Mapping[str, Any]) -> Text | None:
-    """Values that JSON can hold, one to a line unless they are short; None where there are none."""
+    """Return values that JSON can hold, one to a line unless they are short. None where there are none."""
     if not value:
         return None
     line = json.dumps(value, ensure_ascii=False)
@@ -85,7 +88,7 @@ def as_json(value: Mapping[str, Any]) -> Text | None:
 
 
 def text_of(value: str) -> Text | None:
-    """A text, or None where it is empty."""
+    """Return a text, or None where it is empty."""
     return Text(value) if value.strip() else None
 
 

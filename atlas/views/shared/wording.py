@@ -1,15 +1,9 @@
-"""Numbers, times and outcomes in the words of the pages; nothing here holds what memories hold."""
+"""Numbers, times and outcomes in the words of the pages. Nothing here holds what memories hold."""
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-
-from atlas.memory.system import MemorySystem
 
 NOT_SAID = "(not said)"
 """Where a record has no value."""
@@ -17,38 +11,41 @@ NOT_SAID = "(not said)"
 OUTCOMES = ("succeeded", "failed", "unknown")
 
 SIGNS = {"succeeded": "✓", "failed": "✗", "unknown": "?"}
-"""What outcomes are told apart by, without colours."""
+"""Signs that tell outcomes apart without colours."""
 
 
 def percent(share: float) -> str:
-    """`62 %`."""
+    """Return `62 %`."""
     return f"{share * 100:.0f} %"
 
 
 def hidden_text(n_hidden: int, *, n_shown: int, most: int) -> str:
-    """`3 less relevant hidden`, `200 or more hidden` where that is all that was looked at; empty where none is."""
+    """Return `3 less relevant hidden`, `200 or more hidden` where that is all that was looked at.
+
+    Empty where none is.
+    """
     how_many = f"{n_hidden:,} or more" if n_shown + n_hidden >= most else f"{n_hidden:,}"
     return f"{how_many}{' less relevant' if n_shown else ''} hidden" if n_hidden else ""
 
 
 def counted(n: int, noun: str) -> str:
-    """`1,204 experiences`, `1 experience`, `3 strategies`."""
+    """Return `1,204 experiences`, `1 experience`, `3 strategies`."""
     return f"{n:,} {noun if n == 1 else plural(noun)}"
 
 
 def plural(noun: str) -> str:
-    """`strategies` of `strategy`, `tries` of `try`; an `s` after every other noun that the pages use."""
+    """Return `strategies` of `strategy`, `tries` of `try`. An `s` after every other noun that the pages use."""
     is_ies = noun.endswith("y") and noun[-2:-1] not in "aeiou"
     return f"{noun[:-1]}ies" if is_ies else f"{noun}s"
 
 
 def in_words(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; empty of none."""
+    """Return `a`, `a and b`, `a, b and c`. Empty of none."""
     return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
 def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
-    """What a list that a question found says of itself.
+    """Return what a list that a question found says of itself.
 
     Args:
         among: What was searched: `36 strategies`.
@@ -62,45 +59,29 @@ def found_caption(n_found: int, among: str, *, with_irrelevant: bool) -> str:
 
 
 def signed(outcome: str) -> str:
-    """`✓ succeeded`."""
+    """Return `✓ succeeded`."""
     return f"{SIGNS[outcome]} {outcome}"
 
 
 def outcomes_text(counts: Mapping[str, int]) -> str:
-    """`3 succeeded, 1 failed`: of how many attempts each outcome was, without those that there are none of."""
+    """Return `3 succeeded, 1 failed`: of how many attempts each outcome was, without those that there are none of."""
     return ", ".join(f"{counts[name]:,} {name}" for name in OUTCOMES if counts.get(name))
 
 
 def attempts_text(counts: Mapping[str, int]) -> str:
-    """`×4: 3 succeeded, 1 failed`, for a hit that stands for several attempts; empty for a single one."""
+    """Return `×4: 3 succeeded, 1 failed`, for a hit that stands for several attempts. Empty for a single one."""
     n = sum(counts.values())
     return f"×{n:,}: {outcomes_text(counts)}" if n > 1 else ""
 
 
 def moment(at: datetime) -> str:
-    """`2026-01-31 09:05 UTC`."""
+    """Return `2026-01-31 09:05 UTC`."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def moment_of(made_at: str) -> str:
-    """The same of a time as ISO 8601; empty where that is none, as in a file that others wrote."""
+    """Return the same of a time as ISO 8601. Empty where that is none, as in a file that others wrote."""
     try:
         return moment(datetime.fromisoformat(made_at))
     except ValueError:
         return ""
-
-
-def import_command(memory: MemorySystem) -> str:
-    """The command that fills this store."""
-    return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
-
-
-def evaluate_command() -> str:
-    """The command that measures on runs whose answers are known."""
-    return f"{_atlas()} evaluate PATH"
-
-
-def _atlas() -> str:
-    """The command as it can be typed: by its name where the shell finds it, else by its path."""
-    beside = Path(sys.executable).with_name("atlas")
-    return "atlas" if shutil.which("atlas") or not beside.exists() else shlex.quote(str(beside))

@@ -16,8 +16,8 @@ from atlas.memory.base.success_rates import (
     replay,
 )
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.views.charts.growth import BAND_COLOUR, Chart
-from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE
+from atlas.views.charts.growth import BAND_COLOUR
+from atlas.views.charts.palette import OUTCOME_COLOURS, PALETTE, Chart
 from atlas.views.shared.wording import moment, percent
 
 UPDATERS: Mapping[str, SuccessRateUpdater] = {

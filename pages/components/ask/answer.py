@@ -1,4 +1,4 @@
-"""What the memories gave for a task: a line for each, the block of it, and the hits as cards."""
+"""The answer of the memories to a task: a line for each, the block of it, and the hits as cards."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from atlas.views.ask.comparison import RankingWeights
 from atlas.views.lists.hits import HitCard
 from atlas.views.map.page import FEWEST
 from atlas.views.shared.kinds import KINDS
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.ask.comparison import MOVES
 from pages.components.ask.profiles import Name
 from pages.components.lists.hits import hit_card
 from pages.components.lists.selection import select
 from pages.components.shared.scope import URL, digest, n_experiences
+from pages.components.shared.snapshot import store_state
 
 ALL = "All"
 FIRST = 3
@@ -28,7 +29,7 @@ BLOCK_PIXELS, BLOCK_PIXELS_OF_TWO = 560, 300
 
 
 def draw_summary(answer: Answer) -> None:
-    """A line for each memory: what it found, or why it found nothing."""
+    """Draw a line for each memory: what it found, or why it found nothing."""
     for part in answer.parts:
         with st.container(horizontal=True, gap="small"):
             st.badge(part.title, color="orange" if part.is_failed else "blue" if part.hits else "gray")
@@ -36,7 +37,7 @@ def draw_summary(answer: Answer) -> None:
 
 
 def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
-    """The block that an agent would be given, to the token."""
+    """Draw the block that an agent would be given, to the token."""
     block = answer.block
     st.subheader("What an agent is told", anchor=False)
     if not block.text:
@@ -50,7 +51,7 @@ def draw_block(side: Name, answer: Answer, pixels: int = BLOCK_PIXELS) -> None:
 
 
 def draw_choice() -> str:
-    """Which memory's hits are shown: all of one, or the first of every memory."""
+    """Draw which memory's hits are shown: all of one, or the first of every memory."""
     shown = st.segmented_control(
         "Hits of", [ALL, *TITLES.values()], default=ALL, required=True, key="ask_shown", bind=URL,
         label_visibility="collapsed",
@@ -61,7 +62,7 @@ def draw_choice() -> str:
 def draw_parts(
     memory: MemorySystem, text: str, side: Name, weights: RankingWeights, answer: Answer, shown: str
 ) -> None:
-    """The hits as cards.
+    """Draw the hits as cards.
 
     Args:
         shown: As `draw_choice` says.

@@ -28,11 +28,12 @@ from atlas.views.ask.answer import (
     settings_differing,
 )
 from atlas.views.ask.comparison import Profile, profile_names
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.ask.answer import BLOCK_PIXELS_OF_TWO, draw_block, draw_choice, draw_parts, draw_summary
 from pages.components.ask.profiles import Name, draw_weights, first_profile, warn_of_problems
 from pages.components.lists.listing import SEARCHING
 from pages.components.shared.scope import URL, digest
+from pages.components.shared.snapshot import store_state
 
 _NAMES = {title: name for name, title in TITLES.items()}
 
@@ -44,12 +45,12 @@ class _Side:
 
 
 def held_by(memory: MemorySystem) -> dict[str, int]:
-    """How many records each memory holds; counted once for each state of the store."""
+    """Return how many records each memory holds. Counted once for each state of the store."""
     return _counts(store_state(memory), _memory=memory)
 
 
 def draw_ask(memory: MemorySystem) -> None:
-    """The task and how it is asked, and below what comes of it."""
+    """Draw the task and how it is asked, and below what comes of it."""
     text = st.text_input(
         "Task", key="ask_text", type="search", placeholder="Describe a task, as an agent would be given it", bind=URL
     )
@@ -111,7 +112,7 @@ def _draw_sides(memory: MemorySystem, *, is_two: bool) -> list[_Side]:
 
 
 def _draw_configuration(side: Name, profiles: tuple[Profile, ...], in_use: str) -> Configuration:
-    """Which weights a side ranks with, how many hits each memory gives, and which memories are left out."""
+    """Draw which weights a side ranks with, how many hits each memory gives, and which memories are left out."""
     names, key = profile_names(profiles), f"ask_profile_{side}"
     if st.session_state.get(key, names[0]) not in names:  # deleted since
         del st.session_state[key]
@@ -139,7 +140,7 @@ def _ask_nonsense() -> None:
 
 
 def _answer(memory: MemorySystem, text: str, configuration: Configuration, budget: int) -> Answer:
-    """An answer, worked out once for each state of the store, and the block once more for each budget."""
+    """Return an answer, worked out once for each state of the store, and the block once more for each budget."""
     state, asked = store_state(memory), digest(text, configuration)
     result = _found(state, asked, _memory=memory, _text=text, _configuration=configuration)
     block = _block(state, asked, budget, _memory=memory, _result=result)

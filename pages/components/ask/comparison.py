@@ -1,4 +1,4 @@
-"""One query ranked by two profiles, side by side; and the profiles themselves: tried, saved, used, deleted."""
+"""One query ranked by two profiles, side by side. And the profiles themselves: tried, saved, used, deleted."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from atlas.views.ask.comparison import (
     profile_names,
     profile_problems,
 )
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.ask.profiles import Chosen, Name, called, draw_weights, first_profile, warn_of_problems
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.hits import hit_card
 from pages.components.shared.scope import URL, current_where, digest, draw_awaited
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import Act, announce_act, announcing_problems, taken_back
 
 MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
@@ -32,7 +33,7 @@ MOVES = {"▲": "green", "▼": "orange", "n": "blue"}
 
 
 def draw_comparison(memory: MemorySystem) -> None:
-    """A query, and on either side a profile, its weights and what it finds."""
+    """Draw a query, and on either side a profile, its weights and what it finds."""
     profiles, in_use = memory.storage.profiles.every(), memory.storage.profiles.in_use()
     for problem in profile_problems(memory):
         st.warning("The profile that searches should use cannot be used.", icon=":material/error:")
@@ -59,7 +60,7 @@ def draw_comparison(memory: MemorySystem) -> None:
 
 
 def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], in_use: str) -> Chosen:
-    """The profile of a side, its weights, which can be turned, and what can be done with them."""
+    """Draw the profile of a side, its weights, which can be turned, and what can be done with them."""
     names, key = profile_names(profiles), f"evaluation_profile_{side}"
     if st.session_state.get(key) not in names:
         st.session_state[key] = first_profile(side, names, in_use)
@@ -73,7 +74,7 @@ def draw_profile(memory: MemorySystem, side: Name, profiles: Sequence[Profile], 
 
 
 def draw_side(name: Name, side: Side) -> None:
-    """The hits of a side, best first, each with where it stands."""
+    """Draw the hits of a side, best first, each with where it stands."""
     if not side.hits:
         st.info("Nothing relevant.", icon=":material/search_off:")
     for hit in side.hits:
@@ -85,7 +86,7 @@ def draw_side(name: Name, side: Side) -> None:
 
 
 def compared(memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights) -> Comparison:
-    """Both rankings of a query within the scope, worked out once for each state of the store."""
+    """Return both rankings of a query within the scope, worked out once for each state of the store."""
     where = current_where(memory)
     return _compared(store_state(memory), query, left, right, digest(where), _memory=memory, _where=where)
 
@@ -98,7 +99,7 @@ def _compared(
 
 
 def _draw_acts(memory: MemorySystem, side: Name, chosen: Chosen, in_use: str) -> None:
-    """Buttons that save these weights, let searches use the profile, and delete it."""
+    """Draw buttons that save these weights, let searches use the profile, and delete it."""
     is_off, name = memory.storage.read_only, chosen.profile.name
     why = READ_ONLY if is_off else None
     with st.popover("Save as …", icon=":material/save:", disabled=is_off, help=why, key=f"evaluation_save_as_{side}"):

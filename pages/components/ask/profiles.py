@@ -1,4 +1,4 @@
-"""What a side of a comparison ranks with: a profile of the store, and its weights, which can be turned."""
+"""The ranking of one side of a comparison: a profile of the store, and its weights, which can be turned."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Bind = Literal["query-params"] | None
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What one side ranks with."""
+    """The weights that one side ranks with."""
 
     profile: Profile
     weights: RankingWeights
 
     @property
     def is_edited(self) -> bool:
-        """Whether the weights are others than the profile's."""
+        """True where the weights are others than the profile's."""
         return self.weights != self.profile.weights
 
 
@@ -32,23 +32,23 @@ def warn_of_problems(profiles: Sequence[Profile]) -> None:
     """Name the profiles that cannot be used, and say why."""
     for profile in profiles:
         if profile.problem:
-            st.warning("A profile cannot be used. Save it anew under its name, or delete it.", icon=":material/error:")
+            st.warning("A profile cannot be used. Save it again under its name, or delete it.", icon=":material/error:")
             st.text(f"{profile.name}: {profile.problem}")
 
 
 def first_profile(side: Name, names: Sequence[str], in_use: str) -> str:
-    """What a side begins with: the profile in use, and another one beside it."""
+    """Return what a side begins with: the profile in use, and another one beside it."""
     others = [name for name in names if name != in_use]
     return others[0] if others and (side == "right" or in_use not in names) else in_use
 
 
 def called(name: str, in_use: str) -> str:
-    """A profile's name, and whether searches use it."""
+    """Return a profile's name, and whether searches use it."""
     return f"{name} (in use)" if name == in_use else name
 
 
 def draw_weights(page: str, side: Name, profile: Profile, bind: Bind = None) -> RankingWeights:
-    """Sliders that begin at the profile's weights.
+    """Draw sliders that begin at the profile's weights.
 
     Args:
         page: What the keys begin with.

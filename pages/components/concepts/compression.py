@@ -28,12 +28,13 @@ from atlas.views.concepts.compression import (
     searches,
     staleness,
 )
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import apply_now
 from pages.components.shared.scope import digest
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_code, draw_prose
 
 COLUMNS = {
@@ -75,7 +76,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any], ahead: Compressibl
             help="The model is shown the programs in scope. What it proposes is proven as what Stitch finds is.",
         )
         st.button(
-            "Compress" if is_first else "Compress anew",
+            "Compress" if is_first else "Compress again",
             key="compress_run",
             icon=":material/compress:",
             type="primary" if is_first else "secondary",

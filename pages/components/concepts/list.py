@@ -21,14 +21,16 @@ from atlas.views.concepts.primitives import load_primitives, loader_names, n_mis
 from atlas.views.lists.listing import NEWEST
 from atlas.views.shared.done import Done
 from atlas.views.shared.kinds import CONCEPT
-from atlas.views.shared.state import StoreState, store_state, uses_seen
-from atlas.views.shared.wording import counted, import_command
+from atlas.views.shared.state import StoreState, uses_seen
+from atlas.views.shared.wording import counted
 from pages.components.concepts.columns import BESIDE, FOUND, LISTED
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_search, turn_to_first_page
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
+from pages.components.shared.commands import import_command
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems, say_problem
 
 LISTER = Lister(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.duplicates import FoundDuplicates, LiveDuplicates
+from atlas.views.curate.queues import FoundDuplicates, LiveDuplicates
 from pages.components.shared.memory_map import page_worker
 
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.maps.map import MemoryMap
 from atlas.views.curate.health import Health, health
 from atlas.views.map.sheet import map_fingerprint
-from atlas.views.shared.state import StoreState, store_state
-from pages.components.shared.memory_map import page_map
+from atlas.views.shared.results import MemoryMap
+from atlas.views.shared.state import StoreState
+from pages.components.shared.snapshot import page_map, store_state
 
 
 def page_health(memory: MemorySystem) -> Health:

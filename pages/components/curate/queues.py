@@ -10,24 +10,32 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.duplicates import FoundDuplicates
 from atlas.views.curate.health import BURIED, Health
-from atlas.views.curate.queues import GROUPS_SHOWN, TITLES, GroupLine, group_lines, queue_ids, queue_page, staleness
+from atlas.views.curate.queues import (
+    GROUPS_SHOWN,
+    TITLES,
+    FoundDuplicates,
+    GroupLine,
+    group_lines,
+    queue_ids,
+    queue_page,
+    staleness,
+)
 from atlas.views.experience.list import placed_and_marked
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.lists.listing import n_pages
 from atlas.views.shared.scope import Scope
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import counted
 from pages.components.curate.duplicates import live_duplicates
 from pages.components.experience.columns import QUEUED
 from pages.components.lists.editing import READ_ONLY, change_marks
 from pages.components.lists.record_table import open_clicked, selectable_table
 from pages.components.lists.selection import select
-from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import go_to, narrow_to
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.snapshot import page_map, store_state
 from pages.components.shared.undo_toast import say_problem
 
 ROWS = "rows on Curate"
@@ -84,7 +92,7 @@ def _draw_search(memory: MemorySystem, found: FoundDuplicates) -> None:
     if found.is_known and found.n_changed and not found.is_running:
         st.caption(staleness(found))
     if not found.is_running and (found.problem or found.n_changed):
-        st.button("Look anew", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
+        st.button("Look again", key="curate_look", icon=":material/refresh:", on_click=live_duplicates(memory).look)
 
 
 @st.fragment(run_every=1)

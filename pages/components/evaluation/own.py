@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.evaluation.job import LiveEvaluation
-from atlas.evaluation.report import OwnEvaluation
 from atlas.views.evaluation.own import (
     MEANINGS,
     MEASURES,
+    LiveEvaluation,
+    OwnEvaluation,
     Prospects,
     is_unreadable,
     measured,
@@ -19,9 +19,10 @@ from atlas.views.evaluation.own import (
     staleness,
     table_rows,
 )
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.overview.parts import CHART
 from pages.components.shared.jobs import draw_job, live_result
+from pages.components.shared.snapshot import store_state
 
 COLUMNS = {
     "setting": st.column_config.TextColumn("", width="medium", pinned=True),
@@ -34,7 +35,7 @@ ABOUT = (
 
 
 def draw_own(memory: MemorySystem) -> None:
-    """What can be measured on this store, a button that does it, and what came of it last."""
+    """Draw what can be measured on this store, a button that does it, and what came of it last."""
     ahead = _prospects(store_state(memory), _memory=memory)
     st.caption(ABOUT)
     if not ahead.can_run:
@@ -51,7 +52,7 @@ def draw_own(memory: MemorySystem) -> None:
 
 
 def draw_run(memory: MemorySystem) -> None:
-    """The button that has it measured; while that goes on, how far it is. The page can be left meanwhile."""
+    """Draw the button that has it measured. While that goes on, how far it is. The page can be left meanwhile."""
     live = live_result(memory, LiveEvaluation)
     if draw_job(memory, LiveEvaluation, "Measuring", key="evaluation"):
         return
@@ -66,7 +67,7 @@ def draw_run(memory: MemorySystem) -> None:
 
 
 def draw_found(memory: MemorySystem, found: OwnEvaluation) -> None:
-    """What was measured, and on which state of the store."""
+    """Draw what was measured, and on which state of the store."""
     st.text(measured_caption(found))
     if changed := staleness(memory, found):
         st.warning(changed, icon=":material/history:")

@@ -20,9 +20,9 @@ from pages.components.lists.filters import draw_irrelevant, turn_to_first_page
 from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, find
 from pages.components.lists.record_table import opened_id
-from pages.components.shared.memory_map import page_map
 from pages.components.shared.narrowing import current_scope
 from pages.components.shared.scope import URL, current_where, draw_awaited
+from pages.components.shared.snapshot import page_map
 
 
 def _card(memory: MemorySystem, query: Query, found: Found, experience_id: str) -> HitCard | None:

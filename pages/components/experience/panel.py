@@ -20,7 +20,7 @@ from pages.components.lists.facts import draw_facts
 from pages.components.lists.forms import act
 from pages.components.lists.panel import Panel, draw_panel
 from pages.components.lists.record_table import close_opened, open_experience
-from pages.components.shared.memory_map import page_map
+from pages.components.shared.snapshot import page_map
 from pages.components.shared.texts import draw_code, draw_prose
 
 PROSE = ("Thought", "Feedback")

@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem, Settings
-from atlas.jobs.refinement import LiveRefinement
-from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.views.experience.proposals import RefineRequest
 from atlas.views.experience.refinement import (
     MODEL,
     MOST,
+    LiveRefinement,
+    RefinePlan,
     can_apply,
     choices,
     decision_rows,
@@ -29,9 +29,9 @@ from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.record_table import open_clicked
 from pages.components.shared.jobs import draw_job, live_result
-from pages.components.shared.memory import opening_model
 from pages.components.shared.plans import propose
 from pages.components.shared.scope import digest, n_experiences
+from pages.components.shared.snapshot import opening_model
 
 COLUMNS = {
     "decision": st.column_config.TextColumn("Decision", width=145),
@@ -65,7 +65,7 @@ def _draw_run(memory: MemorySystem, scope: Mapping[str, Any]) -> None:
         judge = st.selectbox("Judged by", list(found.titles), format_func=lambda name: found.titles[name],
                              key="refine_judge", width=220)  # fmt: skip
         st.button(
-            "Plan" if is_first else "Plan anew",
+            "Plan" if is_first else "Plan again",
             key="refine_run",
             icon=":material/auto_fix_high:",
             type="primary" if is_first else "secondary",

@@ -34,7 +34,7 @@ COLOURS: Mapping[str, Literal["green", "orange"]] = {"added": "green", "removed"
 
 
 def operation_panel(memory: MemorySystem, operation_id: str) -> None:
-    """An operation, its differences, and the button that takes it back."""
+    """Draw an operation, its differences, and the button that takes it back."""
     st.button("All operations", key="history_back", icon=":material/arrow_back:", on_click=_close)
     detail = operation_detail(memory, operation_id)
     if detail is None:

@@ -7,16 +7,23 @@ from collections.abc import Mapping
 import streamlit as st
 
 from atlas import MemorySystem, Settings
-from atlas.jobs.compaction import KEEP_RECENT, LiveCompaction
-from atlas.memory.journal.compaction import CompactPlan
-from atlas.views.journal.forgetting import is_as_asked, made_caption, staleness, writers
+from atlas.views.journal.forgetting import (
+    KEEP_RECENT,
+    CompactPlan,
+    LiveCompaction,
+    is_as_asked,
+    made_caption,
+    staleness,
+    writers,
+)
 from atlas.views.journal.proposals import CompactRequest, compact_headline, tier_sizes
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.journal.list import draw_empty
 from pages.components.journal.summaries import draw_kept, draw_summaries
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.jobs import ask_model, draw_job, live_result
 from pages.components.shared.plans import propose
+from pages.components.shared.snapshot import store_state
 
 MEANINGS = {
     "hot": "goes into prompts",
@@ -76,7 +83,7 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             f"and may take {settings.llm_budget_tokens:,} tokens for a plan.",
         )
         st.button(
-            "Plan" if is_first else "Plan anew",
+            "Plan" if is_first else "Plan again",
             key="journal_compact",
             icon=":material/inventory_2:",
             type="primary" if is_first else "secondary",

@@ -16,7 +16,7 @@ from atlas.views.journal.links import (
 )
 from atlas.views.journal.list import EntryRow
 from atlas.views.shared.kinds import JOURNAL
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.texts import Text
 from atlas.views.shared.wording import counted
 from pages.components.journal.columns import LINKED
@@ -24,6 +24,7 @@ from pages.components.lists.editing import READ_ONLY
 from pages.components.lists.forms import act
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import experience_table
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.texts import draw_prose
 
 DEPTHS = (1, 2, 3)

@@ -19,8 +19,7 @@ from atlas.views.journal.list import (
 from atlas.views.lists.listing import NEWEST
 from atlas.views.shared.kinds import JOURNAL
 from atlas.views.shared.scope import BEST_MATCH, BY, offered
-from atlas.views.shared.state import StoreState, store_state
-from atlas.views.shared.wording import import_command
+from atlas.views.shared.state import StoreState
 from pages.components.journal.columns import BESIDE, FOUND, LISTED
 from pages.components.journal.editing import draw_write
 from pages.components.journal.timeline import draw_timeline
@@ -28,7 +27,9 @@ from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_se
 from pages.components.lists.hits import hit_card
 from pages.components.lists.listing import Answer, Lister, cards_of, draw_list, draw_trash_link, find
 from pages.components.lists.record_table import opened_id
+from pages.components.shared.commands import import_command
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 
 LISTER = Lister(
     kind=JOURNAL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from atlas.memory.journal.compaction import CompactPlan
+from atlas.views.journal.forgetting import CompactPlan
 from atlas.views.journal.proposals import CompactProposal, SummaryView, kept_sentences
 from atlas.views.shared.wording import counted
 from pages.components.shared.texts import draw_code

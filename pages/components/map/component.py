@@ -17,11 +17,11 @@ _points = st.components.v2.component(POINTS, css=stylesheet(), js=component_scri
 _layers = {name: st.components.v2.component(name, js=layer_script()) for name in (COLOURS, MARKS, TALK)}
 
 Act = Callable[[dict[str, Any]], None]
-"""What is done with what the browser tells."""
+"""Function that is called with an event of the browser."""
 
 
 def draw_points(points: Points, *, on_select: Act, on_open: Act, on_unsupported: Act) -> None:
-    """The map itself. Nothing is sent again as long as the points stay the same."""
+    """Draw the map itself. Nothing is sent again as long as the points stay the same."""
     _points(
         key=POINTS,
         data=points.packet,
@@ -32,12 +32,12 @@ def draw_points(points: Points, *, on_select: Act, on_open: Act, on_unsupported:
 
 
 def draw_layer(name: str, packet: bytes) -> None:
-    """Colours or marks, by their name."""
+    """Draw colours or marks, by their name."""
     _layers[name](key=name, data=packet)
 
 
 def draw_talk(packet: bytes, *, on_hover: Act, on_view: Act) -> None:
-    """What the map asks and tells all the time; for a fragment, so that only that runs again."""
+    """Draw what the map asks and tells all the time. For a fragment, so that only that runs again."""
     _layers[TALK](
         key=TALK,
         data=packet,
@@ -47,7 +47,7 @@ def draw_talk(packet: bytes, *, on_hover: Act, on_view: Act) -> None:
 
 
 def _telling(key: str, event: str, act: Act) -> Callable[[], None]:
-    """A callback that hands on what the browser told, if that is what it told."""
+    """Return a callback that hands on what the browser told, if that is what it told."""
 
     def tell() -> None:
         told = st.session_state[key].get(event)

@@ -37,7 +37,7 @@ TYPICAL = {"outcome": st.column_config.TextColumn("", width=30), "task": st.colu
 
 
 def draw_domains(memory: MemorySystem, sheet: Sheet) -> None:
-    """How many domains there are and how each goes; the one that is chosen, in more detail."""
+    """Draw how many domains there are and how each goes. The one that is chosen, in more detail."""
     st.markdown(f"**Domains, worst first** · {domains_caption(sheet.map)}")
     if not sheet.domains:
         st.caption(no_domains_sentence(sheet.map))

@@ -1,4 +1,4 @@
-"""What a person does on the map: selects, opens, looks; and the map that does it, in WebGL or by Plotly."""
+"""The map, in WebGL or by Plotly, and the acts of a person on it: select, open, look."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from atlas import MemorySystem
 from atlas.views.map.page import Hits, Marks, hits_of, hover_packet, marks_packet, neighbours_of, selected_after
 from atlas.views.map.points import Points
 from atlas.views.map.sheet import Colours, Sheet
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from pages.components.lists.listing import SEARCHING
 from pages.components.lists.record_table import open_experience, opened_id
 from pages.components.lists.selection import clear_selection, current_selection, select
 from pages.components.map.component import COLOURS, MARKS, draw_layer, draw_points, draw_talk
 from pages.components.map.plotly import draw_plotly
 from pages.components.shared.narrowing import current_scope
+from pages.components.shared.snapshot import store_state
 
 RENDERER, PLOTLY = "map_renderer", "plotly"
 _SHEET, _DRAWN, _HOVERED, _VIEW, _FOCUS = "map_sheet", "map_drawn", "map_hovered", "map_view", "map_focus"
@@ -27,7 +28,7 @@ DRAWN_KEPT = 3
 
 
 def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
-    """The map, with the scope's hits, the selection and the opened experience marked on it."""
+    """Draw the map, with the scope's hits, the selection and the opened experience marked on it."""
     st.session_state[_SHEET] = sheet
     _remember(sheet.points)
     marks = _marks(memory, sheet)
@@ -47,7 +48,7 @@ def draw_map(memory: MemorySystem, sheet: Sheet, colours: Colours) -> None:
 
 
 def focus_on(number: int) -> None:
-    """Let the map show a domain as large as it can; for a callback."""
+    """Let the map show a domain as large as it can. For a callback."""
     turn = st.session_state.get(_FOCUS, (0, 0))[1] + 1
     st.session_state[_FOCUS] = (number, turn)
 
@@ -69,7 +70,7 @@ def _marks(memory: MemorySystem, sheet: Sheet) -> Marks:
     state = store_state(memory)
     number, turn = st.session_state.get(_FOCUS, (None, 0))
     with st.container(), st.spinner(SEARCHING) if scope.is_search else nullcontext():  # a place of its own, or the
-        # map would be drawn anew in another place whenever there is a question
+        # map would be drawn again in another place whenever there is a question
         hits = _hits(state, repr((scope.text, scope.by, where)), _memory=memory, _where=where)
     return Marks(
         inside=_inside(state, repr(where), _memory=memory, _where=where) if scope.is_narrow else None,
@@ -100,7 +101,7 @@ def _remember(points: Points) -> None:
 
 
 def _points(told: dict[str, Any]) -> Points | None:
-    """The points that the browser speaks of; None where it is long since they were drawn."""
+    """Return the points that the browser speaks of. None where it is long since they were drawn."""
     drawn: tuple[Points, ...] = st.session_state.get(_DRAWN, ())
     return next((points for points in drawn if points.key == told.get("points")), None)
 

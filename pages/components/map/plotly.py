@@ -21,7 +21,7 @@ def draw_plotly(
     on_select: Callable[[list[str], str], None],
     on_open: Callable[[str], None],
 ) -> None:
-    """The map as a chart."""
+    """Draw the map as a chart."""
     key = f"map_plot_{sheet.points.key}"  # another chart where the points are others, for it tells only their numbers
 
     def tell() -> None:
@@ -39,7 +39,7 @@ def draw_plotly(
 
 
 def _place(point: dict[str, object]) -> int | None:
-    """The number of a point; Streamlit gives what was attached to it as a list, or as one value."""
+    """Return the number of a point. Streamlit gives what was attached to it as a list, or as one value."""
     held = point.get("customdata")
     first = held[0] if isinstance(held, list) and held else held
     return first if isinstance(first, int) else None

@@ -1,21 +1,21 @@
-"""Under the map: how it is being made anew, and the wish that it be."""
+"""Under the map: how far a new one is, and a button that asks for it."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.maps.map import MemoryMap
-from atlas.views.map.page import SUGGESTED
+from atlas.views.map.page import ENGINE_HELP, REFIT_ENGINES, SUGGESTED
+from atlas.views.shared.results import MemoryMap
 from pages.components.shared.memory_map import MIN_SIZE, live_map
 
 REFITTING = ("queued", "running")
+ENGINE = "map_engine"
+"""Key of the box that says what lays the new map out."""
 
 
 def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
-    """A button that has the map made anew; while that goes on, how far it is. The page can be left meanwhile."""
+    """Draw a button that asks for a new map. While that is made, how far it is. The page can be left meanwhile."""
     live = live_map(memory)
     if live.needs_worker():
         live.refit(_size())
@@ -24,10 +24,12 @@ def draw_refit(memory: MemorySystem, memory_map: MemoryMap) -> None:
         _draw_progress(memory)
         return
     if status and status.state == "failed":
-        st.warning("The map could not be made anew; this is the earlier one.", icon=":material/error:")
+        st.warning("No new map could be made; this is the earlier one.", icon=":material/error:")
         st.text(status.message)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Make it anew", key="map_refit", icon=":material/refresh:", on_click=partial(_refit, memory))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.selectbox("Laid out by", list(REFIT_ENGINES), format_func=REFIT_ENGINES.__getitem__, key=ENGINE, width=200,
+                     help=ENGINE_HELP, persist_state="session")  # fmt: skip
+        st.button("Make a new map", key="map_refit", icon=":material/refresh:", on_click=_refit, args=(memory,))
         if memory_map.needs_refit:
             st.caption(SUGGESTED)
 
@@ -44,7 +46,7 @@ def _draw_progress(memory: MemorySystem) -> None:
 
 
 def _refit(memory: MemorySystem) -> None:
-    live_map(memory).refit(_size())
+    live_map(memory).refit(_size(), st.session_state[ENGINE])
 
 
 def _size() -> int:

@@ -1,4 +1,4 @@
-"""What the overview is made of: figures, a chart, lists that lead on, and tables."""
+"""Parts of the overview: figures, a chart, lists that lead on, and tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from functools import partial
 
 import streamlit as st
 
-from atlas.jobs.duplicates import FoundDuplicates
 from atlas.views.charts.growth import growth_caption, growth_chart
 from atlas.views.curate.health import FAILING, Health, health_lines
+from atlas.views.curate.queues import FoundDuplicates
 from atlas.views.history.operations import OperationRow
 from atlas.views.overview.summary import Day, Groups, SuccessRate, groups_caption, rate_words
 from atlas.views.shared.scope import Scope
@@ -37,7 +37,7 @@ CHART = {"displayModeBar": False, "scrollZoom": False}
 
 
 def draw_totals(rate: SuccessRate) -> None:
-    """Four figures in a row."""
+    """Draw four figures in a row."""
     total, share, failed, unknown = st.columns(4)
     value, interval = rate_words(rate)
     total.metric("Experiences", f"{rate.n:,}", border=True, height="stretch")
@@ -56,19 +56,19 @@ def draw_totals(rate: SuccessRate) -> None:
 
 
 def draw_concepts(n_concepts: int) -> None:
-    """How much reusable code there is; it leads to the library."""
+    """Draw how much reusable code there is. It leads to the library."""
     if n_concepts:
         st.page_link("pages/concepts.py", label=counted(n_concepts, "concept"), icon=":material/functions:")
 
 
 def draw_journal(n_entries: int) -> None:
-    """How long the journal is; it leads to it."""
+    """Draw how long the journal is. It leads to it."""
     if n_entries:
         st.page_link("pages/journal.py", label=counted(n_entries, "journal entry"), icon=":material/menu_book:")
 
 
 def draw_strategies(view: StrategyOverview) -> None:
-    """How many strategies there are, and the best and worst of those that were tried enough; a click opens one."""
+    """Draw how many strategies there are, and the best and worst of those that were tried enough. A click opens one."""
     if not view.n:
         return
     st.subheader("Strategies", anchor=False)
@@ -103,7 +103,7 @@ def _open_strategy(ids: tuple[str, ...], key: str) -> None:
 
 
 def draw_growth(days: Sequence[Day]) -> None:
-    """What came on each day, and how well it went until then."""
+    """Draw what came on each day, and how well it went until then."""
     st.subheader("Growth and success", anchor=False)
     if days:
         st.plotly_chart(growth_chart(days), key="overview_growth", config=CHART, alt=growth_caption(days))
@@ -112,7 +112,7 @@ def draw_growth(days: Sequence[Day]) -> None:
 
 
 def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
-    """What asks to be looked at; each line opens Curate at it."""
+    """Draw what asks to be looked at. Each line opens Curate at it."""
     st.subheader("Worth a look", anchor=False)
     lines = health_lines(found, duplicates.groups)
     for line in lines:
@@ -133,7 +133,7 @@ def draw_health(found: Health, duplicates: FoundDuplicates) -> None:
 
 
 def draw_domains(found: Health) -> None:
-    """How each domain goes, worst first; a click shows it on the map."""
+    """Draw how each domain goes, worst first. A click shows it on the map."""
     st.subheader("By domain", anchor=False)
     if not found.domains:
         st.caption("Domains emerge on the map. There is none yet.")
@@ -179,14 +179,14 @@ def _go_to(page: str, **asked: str) -> None:
 
 
 def go_on() -> None:
-    """Go to the page that a click on a table asked for; no callback can do that itself."""
+    """Go to the page that a click on a table asked for. No callback can do that itself."""
     if wanted := st.session_state.pop(_GO_TO, None):
         page, asked = wanted
         go_to(page, **asked)
 
 
 def draw_sources(groups: Groups) -> None:
-    """A line for each source."""
+    """Draw a line for each source."""
     st.subheader("By source", anchor=False)
     columns = {
         "name": st.column_config.TextColumn("Source", width=120),
@@ -201,7 +201,7 @@ def draw_sources(groups: Groups) -> None:
 
 
 def draw_operations(operations: Sequence[OperationRow]) -> None:
-    """What was done to the store lately."""
+    """Draw what was done to the store lately."""
     st.subheader("Lately", anchor=False)
     lines = [asdict(row) for row in operations]
     st.dataframe(
@@ -215,7 +215,7 @@ def draw_operations(operations: Sequence[OperationRow]) -> None:
 
 
 def draw_facts(facts: Mapping[str, str]) -> None:
-    """What the store is."""
+    """Draw what the store is."""
     st.subheader("The store", anchor=False)
     with st.container(horizontal=True, gap="large"):
         for name, value in facts.items():

@@ -1,4 +1,4 @@
-"""What a search found as cards, each of which can be opened, and selected as a row of the table can."""
+"""Hits of a search as cards, each of which can be opened, and selected as a row of the table can."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLE, CARDS = "Table", "Cards"
 
 
 def is_as_cards(found: object | None, kind: Kind = EXPERIENCE) -> bool:
-    """Whether the person wants what was found as cards; nobody is asked where nothing was looked for."""
+    """Say whether the person wants what was found as cards. Nobody is asked where nothing was looked for."""
     if found is None:
         return False
     form = st.segmented_control(
@@ -28,7 +28,7 @@ def is_as_cards(found: object | None, kind: Kind = EXPERIENCE) -> bool:
 
 
 def draw_cards(cards: Sequence[HitCard], *, revision: int, kind: Kind = EXPERIENCE) -> None:
-    """Cards under each other.
+    """Draw cards under each other.
 
     Args:
         revision: The store's, at the time that they were found.

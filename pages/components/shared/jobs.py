@@ -8,8 +8,7 @@ from typing import Any, TypeVar, cast
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.live import LiveResult
-from atlas.jobs.worker import Worker
+from atlas.views.shared.results import LiveResult, Worker
 
 RUNNING = ("queued", "running")
 
@@ -17,14 +16,14 @@ Live = TypeVar("Live", bound=LiveResult[Any])
 
 
 def live_result(memory: MemorySystem, kind: type[Live]) -> Live:
-    """What makes such a result of this memory, the same one for everybody who looks at it."""
+    """Return what makes such a result of this memory, the same one for everybody who looks at it."""
     storage = memory.storage
     live = _live(kind.__name__, str(storage.path), storage.read_only, id(memory), _kind=kind, _memory=memory)
     return cast("Live", live)
 
 
 def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, key: str) -> bool:
-    """How far a job is while it runs, and why it failed where it did; whether it runs.
+    """Draw how far a job is while it runs, and why it failed where it did. Return whether it runs.
 
     Args:
         kind: What has it done.
@@ -41,7 +40,7 @@ def draw_job(memory: MemorySystem, kind: type[LiveResult[Any]], doing: str, *, k
 
 
 def ask_model(label: str, titles: Mapping[bool, str], *, key: str, help: str) -> bool:
-    """Whether a language model is to do a job; nothing to choose where there is none.
+    """Say whether a language model is to do a job. Nothing to choose where there is none.
 
     Args:
         titles: What can do it, by whether it is a model; the first is the default.

@@ -1,4 +1,4 @@
-"""What another process has done since this page was drawn: a quiet line beside it, and nothing is taken away."""
+"""News of other processes since this page was drawn: a quiet line beside it, and nothing is taken away."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from atlas import AtlasError, MemorySystem
 from atlas.views.shared.live import Drawn, changes_since, drawn_now
 from pages.components.lists.selection import current_selection
 from pages.components.shared.memory_map import live_map
+from pages.components.shared.snapshot import store_state
 
 MAPPED = "The map took up what is new"
 QUIET = "Up to date"
@@ -22,14 +23,14 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 def begin_run(memory: MemorySystem) -> None:
-    """Remember which state of the store this run draws; called before anything else is read."""
-    st.session_state[_DRAWN] = drawn_now(memory)
+    """Remember which state of the store this run draws. Called before anything else is read."""
+    st.session_state[_DRAWN] = drawn_now(memory, store_state(memory))
     st.session_state[_MAP] = live_map(memory).n_followed
     st.session_state[_REFRESHING] = False
 
 
 def refreshing(memory: MemorySystem) -> None:
-    """Let this page draw itself anew when another process writes, as long as nothing is selected.
+    """Let this page draw itself again when another process writes, as long as nothing is selected.
 
     For pages on which a person types nothing and opens nothing: what is open would close.
     """
@@ -66,5 +67,5 @@ def _draw_notice(said: str) -> None:
 
 
 def _mapped(memory: MemorySystem) -> str:
-    """That a large store's map has come up with the store since this page was drawn; empty where it has not."""
+    """Say that a large store's map has come up with the store since this page was drawn. Empty where it has not."""
     return MAPPED if live_map(memory).n_followed != st.session_state.get(_MAP, 0) else ""

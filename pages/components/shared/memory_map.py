@@ -5,39 +5,25 @@ from __future__ import annotations
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.jobs.live_map import LiveMap
-from atlas.jobs.worker import Worker
-from atlas.maps.columns import LiveColumns
-from atlas.maps.map import MemoryMap
+from atlas.views.shared.results import LiveColumns, LiveMap, Worker
 
 MIN_SIZE = "map_min_size"
 """Where the fewest experiences of a domain are kept that the person has chosen."""
 
 
-def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
-    """The map, with the domains that the person has asked for; None where there is none.
-
-    Args:
-        memory: The memory that the page shows.
-        is_awaited: Whether to wait, for seconds, until a large store's map is as the store is now. Else it is as it
-            was last, and follows in the background; `draw_live` draws the page again then.
-    """
-    return live_map(memory).shown(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
-
-
 def live_map(memory: MemorySystem) -> LiveMap:
-    """What keeps the map of this memory up to date."""
+    """Return what keeps the map of this memory up to date."""
     return _live_map(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
 
 
 def live_columns(memory: MemorySystem) -> LiveColumns:
-    """What the map's points are told by, kept up with the store."""
+    """Return what the map's points are told by, kept up with the store."""
     return _live_columns(str(memory.storage.path), id(memory), _memory=memory)
 
 
 @st.cache_resource(show_spinner=False, on_release=lambda worker: worker.close())
 def page_worker() -> Worker:
-    """What does long work for all pages, one thing after another, in a process of its own."""
+    """Return what does long work for all pages, one thing after another, in a process of its own."""
     return Worker()
 
 

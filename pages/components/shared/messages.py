@@ -1,4 +1,4 @@
-"""What a page says when there is nothing to show, or when something went wrong."""
+"""Sentences for a page that has nothing to show, or where something went wrong."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _log = logging.getLogger("atlas.dashboard")
 
 
 def show_problem(error: AtlasError) -> None:
-    """A problem that a person can act on: what happened, and what to do, as the error says it."""
+    """Draw a problem that a person can act on: what happened, and what to do, as the error says it."""
     st.error("This memory cannot be shown.", icon=":material/error:")
     st.code(str(error), language=None, wrap_lines=True)
     st.caption("Nothing was changed by looking. When it is mended, reload this page.")
 
 
 def show_failure(error: Exception) -> None:
-    """A fault of our own: one plain sentence here, the traceback on stderr."""
+    """Draw a fault of our own: one plain sentence here, the traceback on stderr."""
     _log.error("a page failed", exc_info=error)
     st.error("This page failed, which is a fault in ATLAS. The memory itself is unharmed.", icon=":material/error:")
     st.caption("The terminal that runs the dashboard shows the details. Reload this page to try again.")
 
 
 def show_empty(import_command: str) -> None:
-    """An empty store: how to fill it."""
+    """Draw an empty store: how to fill it."""
     st.info("Nothing is remembered yet.", icon=":material/inbox:")
     st.text("Import agent runs from a terminal; PATH is a file or a directory of them:")
     st.code(import_command, language=None, wrap_lines=True)

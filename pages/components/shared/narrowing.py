@@ -1,7 +1,7 @@
-"""What the person has narrowed the memory to: the session holds it, and the address of every page follows it.
+"""The scope that a person has set: the session holds it, and the address of every page follows it.
 
 An address that is opened wins once: the session's first, that of a link, and one that the person goes back or on to.
-Any other that says something else is behind what the person has chosen since, and is written anew.
+Any other that says something else is behind what the person has chosen since, and is written again.
 
 The boxes of the scope bar begin with what is held, and tell what was chosen since. Where the scope is set by anything
 else than the boxes, they are other boxes: a late word of those that stood there before would undo it.
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from atlas.maps.map import MemoryMap
+from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import Scope, ScopeOptions
 from atlas.views.shared.scope_address import KEYS, Address, address_of, taken
 
@@ -23,7 +23,7 @@ NOTHING = Scope()
 
 
 def current_scope() -> Scope:
-    """What the person has narrowed the memory to, as the scope bar of this run says."""
+    """Return what the person has narrowed the memory to, as the scope bar of this run says."""
     scope: Scope = st.session_state.get(_HELD, NOTHING)
     return scope
 
@@ -35,7 +35,7 @@ def narrow_to(scope: Scope = NOTHING) -> None:
 
 
 def follow_address() -> None:
-    """Note the address where it was opened; else let it say what the session holds.
+    """Note the address where it was opened. Else let it say what the session holds.
 
     Called before the navigation: that is when the browser enters a page into its history, and the entry then says the
     scope too.
@@ -51,7 +51,10 @@ def follow_address() -> None:
 
 
 def take_address(options: ScopeOptions, memory_map: MemoryMap | None) -> Mapping[str, int]:
-    """Hold what the address asks for, where it was opened; how much of it the store does not hold, by what it is."""
+    """Hold what the address asks for, where it was opened.
+
+    Return how much of it the store does not hold, by what it is.
+    """
     opened = st.session_state.get(_OPENED)
     if opened is None:
         return {}
@@ -80,7 +83,7 @@ def go_to(page: str, **asked: str) -> None:
 
 
 def box_key(name: str) -> str:
-    """The key of a box of the scope bar; another one where the scope was set by anything else than the boxes.
+    """Return the key of a box of the scope bar. Another one where the scope was set by anything else than the boxes.
 
     Args:
         name: Of what it asks for.
@@ -89,7 +92,7 @@ def box_key(name: str) -> str:
     return "_".join(["scope", name, *(str(turn) for turn in turns if any(turns))])
 
 
-def name_anew(name: str) -> None:
+def rename_box(name: str) -> None:
     """Give a box another key, so that it is another box."""
     st.session_state[f"{_TURN}_{name}"] = st.session_state.get(f"{_TURN}_{name}", 0) + 1
 
@@ -101,7 +104,7 @@ def _set(scope: Scope) -> None:
 
 
 def _is_opened(asked: Address) -> bool:
-    """Whether the address came from outside: links give the page that they lead to a scope, all else none."""
+    """Say whether the address came from outside: links give the page that they lead to a scope, all else none."""
     if _HELD not in st.session_state and _OPENED not in st.session_state:
         return True
     run = get_script_run_ctx()
@@ -120,6 +123,6 @@ def _address() -> dict[str, list[str]]:
 
 
 def _write(said: Address) -> None:
-    """Let the address say this, in one entry of the browser's history; a parameter without values does not appear."""
+    """Let the address say this, in one entry of the browser's history. A parameter without values does not appear."""
     known = [key for key in KEYS if key in said or key in st.query_params]
     st.query_params.update({key: said.get(key, []) for key in known})

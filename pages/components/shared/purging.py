@@ -28,7 +28,7 @@ COLUMNS = {
 
 
 def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: str) -> None:
-    """A button that shows what purging would do."""
+    """Draw a button that shows what purging would do."""
     is_off = memory.storage.read_only
     st.button("Purge …", key=key, icon=":material/delete_forever:", disabled=is_off or not ids, on_click=_propose,
               args=(memory, tuple(ids), kind),
@@ -37,7 +37,7 @@ def draw_purging(memory: MemorySystem, kind: Kind, ids: Sequence[str], *, key: s
 
 
 def draw_purge(memory: MemorySystem) -> bool:
-    """The purge that is looked at, if there is one; whether there is."""
+    """Draw the purge that is looked at, if there is one. Return whether there is."""
     if st.session_state.get(_PROPOSAL) is None:
         return False
     st.dialog("Purge for good", width="large", on_dismiss=_close)(_draw)(memory)
@@ -77,7 +77,7 @@ def _draw(memory: MemorySystem) -> None:
     if outdated := st.session_state.get(_OUTDATED):
         st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
         st.text(outdated)
-        st.button("Plan anew", key="purge_anew", type="primary", on_click=_propose, args=(memory, ids, kind))
+        st.button("Plan again", key="purge_anew", type="primary", on_click=_propose, args=(memory, ids, kind))
         return
     _draw_confirmation(memory, proposal)
 

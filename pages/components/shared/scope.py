@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from atlas import MemorySystem
-from atlas.maps.map import MemoryMap
 from atlas.views.shared.kinds import EXPERIENCE, Kind
+from atlas.views.shared.results import MemoryMap
 from atlas.views.shared.scope import (
     AWAITED,
     BY,
@@ -25,10 +25,10 @@ from atlas.views.shared.scope import (
     scope_sentence,
 )
 from atlas.views.shared.scope_address import FIRST_DAY, LAST_DAY
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import OUTCOMES
-from pages.components.shared.memory_map import page_map
-from pages.components.shared.narrowing import box_key, current_scope, hold, name_anew, narrow_to, take_address
+from pages.components.shared.narrowing import box_key, current_scope, hold, narrow_to, rename_box, take_address
+from pages.components.shared.snapshot import page_map, store_state
 
 URL: Literal["query-params"] = "query-params"
 
@@ -38,13 +38,16 @@ T = TypeVar("T")
 
 
 def current_where(memory: MemorySystem) -> dict[str, Any]:
-    """The filter of the current scope, as the store takes it."""
+    """Return the filter of the current scope, as the store takes it."""
     scope = current_scope()
     return scope.where(page_map(memory) if scope.domains else None)
 
 
 def draw_awaited(memory: MemorySystem) -> bool:
-    """Say that nobody can tell yet what is in scope, where that is so, in place of acts on all of it; whether it is."""
+    """Say that nobody can tell yet what is in scope, where that is so, in place of acts on all of it.
+
+    Return whether it is.
+    """
     scope = current_scope()
     if not scope.domains or not scope.awaits(page_map(memory)):
         return False
@@ -54,7 +57,7 @@ def draw_awaited(memory: MemorySystem) -> bool:
 
 
 def draw_scope(memory: MemorySystem) -> None:
-    """The scope bar, for the sidebar."""
+    """Draw the scope bar, for the sidebar."""
     options, memory_map = _options(store_state(memory), _memory=memory), page_map(memory)
     n_left_out = take_address(options, memory_map)
     held, above = current_scope(), st.container()
@@ -64,7 +67,7 @@ def draw_scope(memory: MemorySystem) -> None:
     by = st.segmented_control("Search by", BY, default=first, required=True, key=key, label_visibility="collapsed")
     key, some = _box("outcomes", held.outcomes)
     outcomes = st.pills("Outcome", OUTCOMES, selection_mode="multi", default=some, key=key)
-    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn anew
+    with st.container():  # a place of its own, as each box has that may come or go: the others would be drawn again
         domains = _draw_domains(memory_map, held.domains)
     more = _draw_more(options, held)
     scope = Scope(text=text or "", by=by or held.by, outcomes=tuple(outcomes), domains=domains, **more)
@@ -76,17 +79,17 @@ def draw_scope(memory: MemorySystem) -> None:
 
 
 def n_experiences(memory: MemorySystem, where: Mapping[str, Any] | None = None) -> int:
-    """How many experiences pass a filter; counted once for each revision of the store."""
+    """Return how many experiences pass a filter. Counted once for each revision of the store."""
     return _count(store_state(memory), digest(where), _memory=memory, _where=where)
 
 
 def page_tags(memory: MemorySystem, kind: Kind = EXPERIENCE) -> Mapping[Any, int]:
-    """How many of a kind hold each tag, most frequent first; counted once for each state of the store."""
+    """Return how many of a kind hold each tag, most frequent first. Counted once for each state of the store."""
     return _tags(store_state(memory), kind.noun, _memory=memory, _kind=kind)
 
 
 def digest(*asked: object) -> str:
-    """A short name for what was asked, to key caches and tables on."""
+    """Return a short name for what was asked, to key caches and tables on."""
     return hashlib.sha256(repr(asked).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -108,7 +111,7 @@ def _draw_sentence(memory: MemorySystem, scope: Scope, memory_map: MemoryMap | N
 
 
 def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
-    """The boxes that are asked for less often; folded away, unless one of them says something at first."""
+    """Draw the boxes that are asked for less often. Folded away, unless one of them says something at first."""
     says = bool(held.tags or held.sources or held.agents or held.since or held.until or held.is_pinned)
     is_open = st.session_state.setdefault(box_key("is_open"), says)
     with st.expander("More filters", expanded=is_open, key="scope_more"):
@@ -133,7 +136,7 @@ def _draw_more(options: ScopeOptions, held: Scope) -> dict[str, Any]:
 
 
 def _box(name: str, held: T) -> tuple[str, T]:
-    """The key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
+    """Return the key of a box, and what it says at first: what is held when it comes up, as long as it stands there.
 
     Not by its key in the session: where a run is ended before the browser has heard of that, the box comes up empty.
     """
@@ -145,7 +148,7 @@ def _box(name: str, held: T) -> tuple[str, T]:
 
 
 def _choice(label: str, known: Mapping[Any, int], name: str, held: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A choice of several values; none means all. Boxes for what no experience says are left out."""
+    """Return a choice of several values. None means all. Boxes for what no experience says are left out."""
     key, first = _box(name, held)
     options = offered(known, [*first, *st.session_state.get(key, ())])
     with st.container():
@@ -158,12 +161,12 @@ def _day(label: str, name: str, held: date | None) -> date | None:
 
 
 def _draw_domains(memory_map: MemoryMap | None, held: tuple[int, ...]) -> tuple[int, ...]:
-    """The choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
+    """Draw the choice of domains: by their titles, which change, while what is chosen is held by their numbers."""
     key, first = _box("domains", held)
     chosen: Sequence[int] = st.session_state.get(key, first)
     titles, drawn = domain_titles(memory_map, [*first, *chosen]), st.session_state.get(_TITLES, {})
     if any(drawn.get(number, title) != title for number, title in titles.items()):
-        name_anew("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
+        rename_box("domains")  # the browser tells what is chosen by its title, and would tell it by the earlier one
         key, first = _box("domains", tuple(chosen))
     st.session_state[_TITLES] = titles
     if not titles:

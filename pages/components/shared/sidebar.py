@@ -1,25 +1,26 @@
-"""What stands beside every page: the scope, what changed meanwhile, which store this is, and which language model."""
+"""The sidebar of every page: the scope, what changed meanwhile, the store, and the language model."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from atlas import MemorySystem
 from atlas.views.shared.kinds import EXPERIENCE, kind_on
+from atlas.views.shared.language_model import LanguageModel
 from pages.components.shared.live import draw_live
-from pages.components.shared.memory import opening_model, opening_notices
+from pages.components.shared.memory import Opened
 from pages.components.shared.scope import draw_scope, n_experiences
 
 UNSCOPED = ("ask",)
 """Pages that the scope of the experiences does not narrow, beside those about other memories."""
 
 
-def draw_sidebar(memory: MemorySystem, page: str) -> None:
-    """The scope bar, news of the store, its path and embedding model, and the language model.
+def draw_sidebar(opened: Opened, page: str) -> None:
+    """Draw the scope bar, news of the store, its path and embedding model, and the language model.
 
     Args:
         page: The page that it stands beside.
     """
+    memory = opened.memory
     with st.sidebar:
         if memory.storage.read_only:
             st.badge("Read only", icon=":material/lock:", color="gray")
@@ -30,24 +31,23 @@ def draw_sidebar(memory: MemorySystem, page: str) -> None:
             with st.expander("Scope of the experiences", key="sidebar_scope"):  # it does not narrow this page
                 draw_scope(memory)
         with st.expander("About this store", key="sidebar_store"):
-            _draw_store(memory)
-        _draw_model()
+            _draw_store(opened)
+        _draw_model(opened.model)
 
 
-def _draw_model() -> None:
-    """Which language model may be asked, or that there is none, and what that means."""
-    model = opening_model()
+def _draw_model(model: LanguageModel) -> None:
+    """Draw which language model may be asked, or that there is none, and what that means."""
     with st.expander(model.badge, icon=":material/smart_toy:", key="sidebar_model"):
         for sentence in model.sentences:
             st.text(sentence)
 
 
-def _draw_store(memory: MemorySystem) -> None:
-    store = memory.storage
+def _draw_store(opened: Opened) -> None:
+    store = opened.memory.storage
     _draw_fact("Path", str(store.path))
     if store.model is not None:
         _draw_fact("Embedding model", f"{store.model.name}\n{store.model.dimension} dimensions")
-    for notice in opening_notices():
+    for notice in opened.notices:
         st.text(notice)
 
 

@@ -1,4 +1,4 @@
-"""What of a page is shown, where it has several parts."""
+"""The choice among the parts of a page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pages.components.shared.scope import URL
 
 
 def choose_part(parts: Sequence[str], *, key: str) -> str:
-    """The part that a person, or the address, chose; the first until then."""
+    """Return the part that a person, or the address, chose. The first until then."""
     shown = st.segmented_control("Show", parts, default=parts[0], required=True, key=key, bind=URL,
                                  label_visibility="collapsed")  # fmt: skip
     return shown or parts[0]

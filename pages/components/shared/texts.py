@@ -10,7 +10,7 @@ FRAME_PIXELS = 360
 
 
 def draw_prose(text: Text, *, key: str) -> None:
-    """Running text, with its line breaks."""
+    """Draw running text, with its line breaks."""
     if text.is_long:
         draw_code(text, key=key)
     elif text.is_tall:
@@ -21,7 +21,7 @@ def draw_prose(text: Text, *, key: str) -> None:
 
 
 def draw_code(text: Text, *, key: str) -> None:
-    """Code or what a program said, highlighted where its language is plain."""
+    """Draw code or what a program said, highlighted where its language is plain."""
     is_whole = not text.is_long or st.toggle(f"Show all {text.size}", key=f"{key}_whole")
     shown = text.whole if is_whole else text.beginning
     st.code(shown, language=text.language, wrap_lines=True, height=FRAME_PIXELS if text.is_tall else "content")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from atlas import MemorySystem
 from atlas.views.shared.kinds import STRATEGY
-from atlas.views.shared.state import StoreState, store_state, uses_seen
+from atlas.views.shared.state import StoreState, uses_seen
 from atlas.views.strategies.list import (
     ALL,
     ORDERS,
@@ -25,6 +25,7 @@ from pages.components.lists.filters import draw_choice, draw_irrelevant, draw_se
 from pages.components.lists.listing import Lister, draw_trash_link, find
 from pages.components.lists.listing import draw_list as draw_rows
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 from pages.components.strategies.columns import BESIDE, FOUND, LISTED
 from pages.components.strategies.writing import draw_by_hand, draw_from_attempts
 

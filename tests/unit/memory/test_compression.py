@@ -139,7 +139,7 @@ def test_what_a_chosen_concept_calls_comes_along_and_what_calls_it_does_not(memo
 def test_what_calls_a_concept_that_was_deleted_since_is_refused(memory):
     known = learned("first", known=True)
     found = holding(known, learned("second", known))
-    with pytest.raises(InvalidInput, match="calls a concept that was deleted since; compress anew"):
+    with pytest.raises(InvalidInput, match="calls a concept that was deleted since; compress again"):
         add_found(memory, found, ["id_second"])
     assert len(memory.concepts) == 0
 

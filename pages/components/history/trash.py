@@ -1,4 +1,4 @@
-"""What was deleted, of each kind of memory, with the offer to restore it."""
+"""Deleted records of each kind of memory, with the offer to restore them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import streamlit as st
 from atlas import MemorySystem
 from atlas.views.history.operations import n_trash_pages, trash_page
 from atlas.views.shared.kinds import EXPERIENCE, KINDS, Kind
-from atlas.views.shared.state import store_state
 from atlas.views.shared.wording import counted, plural
 from pages.components.history.operation import TIME
 from pages.components.lists.editing import READ_ONLY
 from pages.components.shared.purging import draw_purging
 from pages.components.shared.scope import URL
+from pages.components.shared.snapshot import store_state
 from pages.components.shared.undo_toast import announce, announcing_problems
 
 TRASH_COLUMNS = {
@@ -27,7 +27,7 @@ TRASH_COLUMNS = {
 
 
 def draw_trash(memory: MemorySystem) -> None:
-    """What was deleted, with the offer to restore it."""
+    """Draw what was deleted, with the offer to restore it."""
     state = hash(store_state(memory))  # before the rows are read: a write meanwhile gives another table
     kind = draw_kinds(memory)
     page = draw_pages(n_trash_pages(memory, kind), key=f"history_trash_page_{kind.noun}")
@@ -50,7 +50,7 @@ def draw_trash(memory: MemorySystem) -> None:
 
 
 def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
-    """What can be done with those that are chosen."""
+    """Draw what can be done with those that are chosen."""
     st.button(
         f"Restore {counted(len(ids), kind.noun)}" if ids else "Restore the chosen ones",
         key="history_restore",
@@ -64,7 +64,7 @@ def _draw_acts(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_kinds(memory: MemorySystem) -> Kind:
-    """The kind whose trash is shown; nobody is asked where only experiences were deleted."""
+    """Draw the kind whose trash is shown. Nobody is asked where only experiences were deleted."""
     nouns = {
         plural(kind.noun).capitalize(): kind
         for kind in KINDS
@@ -88,5 +88,5 @@ def restore(memory: MemorySystem, ids: tuple[str, ...], kind: Kind) -> None:
 
 
 def draw_pages(n_pages: int, *, key: str) -> int:
-    """The page that is chosen."""
+    """Draw the page that is chosen."""
     return st.pagination(n_pages, key=key, bind=URL) if n_pages > 1 else 1

@@ -1,0 +1,23 @@
+"""Files that the overview is about: the sample data, and what the store takes on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SAMPLE = Path(__file__).resolve().parents[3] / "sample_data"
+
+
+def has_sample() -> bool:
+    """Say whether there is sample data to load."""
+    return any(SAMPLE.glob("*.jsonl"))
+
+
+def n_bytes(directory: Path) -> int:
+    """Return what the files of a directory take on disk."""
+    total = 0
+    for path in directory.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:  # gone between being listed and being looked at
+            continue
+    return total

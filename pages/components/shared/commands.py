@@ -1,0 +1,26 @@
+"""Commands for a terminal, as a page shows them."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from atlas import MemorySystem
+
+
+def import_command(memory: MemorySystem) -> str:
+    """Return the command that fills this store."""
+    return f"{_atlas()} --store {shlex.quote(str(memory.storage.path.resolve()))} import PATH"
+
+
+def evaluate_command() -> str:
+    """Return the command that measures on runs whose answers are known."""
+    return f"{_atlas()} evaluate PATH"
+
+
+def _atlas() -> str:
+    """Return the command as it can be typed: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).with_name("atlas")
+    return "atlas" if shutil.which("atlas") or not beside.exists() else shlex.quote(str(beside))

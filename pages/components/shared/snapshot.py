@@ -1,0 +1,108 @@
+"""The snapshot that one run of a page draws: the memory, the state of its store and its map, each asked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from atlas import MemorySystem
+from atlas.views.shared import state
+from atlas.views.shared.language_model import LanguageModel
+from atlas.views.shared.results import MemoryMap
+from atlas.views.shared.state import StoreState
+from pages.components.shared.memory import Opened, opened_now
+from pages.components.shared.memory_map import MIN_SIZE, live_map
+
+_taken: ContextVar[Snapshot | None] = ContextVar("taken", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The memory as the router found it when a run began. All that the run draws is drawn from it."""
+
+    opened: Opened
+    state: StoreState
+    _maps: dict[int, MemoryMap | None] = field(default_factory=dict)
+    """By the fewest experiences of a domain. Only once a part of the page asks for one."""
+
+    @property
+    def memory(self) -> MemorySystem:
+        """The memory that every part of the page is drawn from."""
+        return self.opened.memory
+
+    def map(self, *, is_awaited: bool) -> MemoryMap | None:
+        """Return the map with the domains that the person has asked for. It is waited for where that is wanted."""
+        size: int = st.session_state.get(MIN_SIZE, 0)
+        if is_awaited or size not in self._maps:
+            self._maps[size] = live_map(self.memory).shown(size, is_awaited=is_awaited)
+        return self._maps[size]
+
+
+def take_snapshot() -> Snapshot:
+    """Return the memory that the settings name, as it is now.
+
+    Raises:
+        AtlasError: It cannot be opened; the message says what to do. The next run tries again.
+    """
+    opened = opened_now()
+    return Snapshot(opened, state.store_state(opened.memory))
+
+
+@contextmanager
+def drawn_from(snapshot: Snapshot) -> Iterator[None]:
+    """Let all that is drawn within be drawn from a snapshot."""
+    before = _taken.set(snapshot)
+    try:
+        yield
+    finally:
+        _taken.reset(before)
+
+
+def page_memory() -> MemorySystem:
+    """Return the memory, for a page: it asks for it first of all.
+
+    Until the router has run once, Streamlit runs a page that a URL names by itself. Then the router is run here, which
+    draws that same page as it should be, and this run of it ends.
+    """
+    snapshot = _taken.get()
+    if snapshot is None:
+        from app import main
+
+        main()
+        st.stop()
+    return snapshot.memory
+
+
+def opening_model() -> LanguageModel:
+    """Return the language model that the memory was opened with, or that there is none."""
+    snapshot = _taken.get()
+    return (snapshot.opened if snapshot is not None else opened_now()).model
+
+
+def store_state(memory: MemorySystem) -> StoreState:
+    """Return the state that this run draws. As it is now, where a part of the page is drawn again by itself."""
+    snapshot = _of(memory)
+    return snapshot.state if snapshot is not None else state.store_state(memory)
+
+
+def page_map(memory: MemorySystem, *, is_awaited: bool = False) -> MemoryMap | None:
+    """Return the map, with the domains that the person has asked for. None where there is none.
+
+    Args:
+        memory: The memory that the page shows.
+        is_awaited: Whether to wait, for seconds, until a large store's map is as the store is now. Else it is as it
+            was last, and follows in the background; `draw_live` draws the page again then.
+    """
+    snapshot = _of(memory)
+    if snapshot is None:
+        return live_map(memory).shown(st.session_state.get(MIN_SIZE, 0), is_awaited=is_awaited)
+    return snapshot.map(is_awaited=is_awaited)
+
+
+def _of(memory: MemorySystem) -> Snapshot | None:
+    snapshot = _taken.get()
+    return snapshot if snapshot is not None and snapshot.memory is memory else None
