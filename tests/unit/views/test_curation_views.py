@@ -29,7 +29,8 @@ from atlas.views.curate.queues import (
 )
 from atlas.views.experience.proposals import MergeRequest, PruneRequest, criteria_of
 from atlas.views.experience.selection import chosen, chosen_rows, compared, exported_lines
-from atlas.views.overview.summary import overview, remove_sample_data, size_text
+from atlas.views.overview.sample import remove_sample_data
+from atlas.views.overview.summary import overview, size_text
 from atlas.views.shared.wording import NOT_SAID
 from tests.ui.stores import START, attempt, attempts
 

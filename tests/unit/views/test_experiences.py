@@ -143,7 +143,7 @@ def test_what_an_address_asked_for_in_vain_is_listed_as_one_would_say_it():
 
 def test_what_others_did_since_is_counted_by_what_it_was(memory):
     ids = memory.experience.store_many(attempts(3))
-    drawn = drawn_now(memory)
+    drawn = drawn_now(memory, store_state(memory))
     assert changes_since(drawn, memory) == ""
     memory.experience.store_many(attempts(2))
     memory.experience.edit(ids[0], feedback="new")
@@ -155,7 +155,7 @@ def test_what_others_did_since_is_counted_by_what_it_was(memory):
 def test_an_operation_that_goes_on_counts_from_where_it_was(memory):
     importing = memory.experience.within("import")
     importing.store_many(attempts(2))
-    drawn = drawn_now(memory)
+    drawn = drawn_now(memory, store_state(memory))
     importing.store_many(attempts(3))
     assert changes_since(drawn, memory) == "3 new"
 

@@ -41,7 +41,7 @@ def test_a_store_that_was_put_back_is_another_state_at_the_same_revision(memory,
     memory.experience.store_many(attempts(3))
     steps = other_at_the_same_revision(memory, tmp_path)
     next(steps)
-    was, drawn = store_state(memory), drawn_now(memory)
+    was, drawn = store_state(memory), drawn_now(memory, store_state(memory))
     assert next(steps, None) is None
     assert store_state(memory).revision == was.revision
     assert store_state(memory) != was
