@@ -110,7 +110,7 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
               kwargs={"draw_extra": draw_summaries, "is_repeatable": False},
-              help=READ_ONLY if is_off else "Which entries would move and why, and every summary. Applying can be undone.",
+              help=READ_ONLY if is_off else "Which entries would move and why, with every summary. It can be undone.",
               )  # fmt: skip
 
 

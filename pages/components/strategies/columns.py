@@ -17,7 +17,7 @@ BAR = Column(
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The success rate of its tries, with its 95 % interval. In grey: that of attempts at its tasks without it, "
+        help="The success rate of its tries, with its 95 % interval. In grey: that of attempts without it, "
         "as nobody has tried it yet",
     ),
     is_optional=True,
