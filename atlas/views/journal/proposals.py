@@ -125,7 +125,7 @@ def _compact_view(plan: CompactPlan, before: Mapping[str, int]) -> PlanView:
         ),
         rows=tuple(_row(move) for move in plan.moves),
         subject=JOURNAL.noun.capitalize(),
-        caption="Who would move where, and why",
+        caption="Which entries would move, and why",
         figures=_tier_figures(plan, before),
         n_going=len(plan.moves),
         share=_share_moving(plan),

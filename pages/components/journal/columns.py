@@ -17,7 +17,7 @@ IMPORTANCE = Column(
 )
 TIER = Column("tier", st.column_config.TextColumn("Tier", width=70))
 N_LINKS = Column(
-    "n_links", st.column_config.NumberColumn("Links", format="localized", width=50, help="That it has to others")
+    "n_links", st.column_config.NumberColumn("Links", format="localized", width=50, help="Links to other entries")
 )
 
 LISTED = (GENERATION, ENTRY_TYPE, CONTENT, IMPORTANCE, TIER, N_LINKS, MARKS, CREATED_AT)

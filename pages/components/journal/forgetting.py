@@ -90,8 +90,8 @@ def _draw_run(memory: MemorySystem, keep_recent: int, keep_types: Mapping[str, i
             on_click=live.ask,
             args=(keep_recent, keep_types),
             kwargs={"with_model": with_model},
-            help="In a process of its own. It changes nothing: you see first who would move where, and what would be "
-            "written.",
+            help="In a process of its own. It changes nothing: you see first which entries would move, and what "
+            "would be written.",
         )
 
 
@@ -111,7 +111,7 @@ def _draw_plan(memory: MemorySystem, plan: CompactPlan, is_asked: bool) -> None:
     st.button("Preview …", key="journal_preview", type="primary", icon=":material/visibility:",
               disabled=bool(outdated), on_click=propose, args=(memory, CompactRequest(plan=plan)),
               kwargs={"draw_extra": draw_summaries, "is_repeatable": False},
-              help=READ_ONLY if is_off else "Who would move where and why, and every summary. Applying can be undone.",
+              help=READ_ONLY if is_off else "Which entries would move and why, with every summary. It can be undone.",
               )  # fmt: skip
 
 

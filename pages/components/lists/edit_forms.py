@@ -46,8 +46,8 @@ class EditForm:
     """The fields of a stored record that can be changed."""
 
     draw: Callable[[str, Any, bool], None]
-    """Draws a box for each field, given how their keys begin (each ends with the field's name), what they hold at
-    first, and whether nothing can be typed."""
+    """Function that draws a box for each field, given how their keys begin (each ends with the field's name), what they
+    hold at first, and whether nothing can be typed."""
 
     changes: Callable[[Any, Any, Any], dict[str, Any]] = lambda record, typed, begun: typed.changes(begun)
     """The changes, as `edit` takes them, that a person typed into the boxes."""

@@ -40,7 +40,7 @@ class Detail(Protocol):
 D = TypeVar("D", bound=Detail)
 
 DrawTab = Callable[[MemorySystem, D, bool], None]
-"""Draws what stands on a tab, told whether the tab is open: what takes long waits for that."""
+"""Function that draws what stands on a tab, told whether the tab is open: what takes long waits for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +55,10 @@ class Panel(Generic[D]):
     """One record in full, or None if it is not there."""
 
     draw_acts: Callable[[MemorySystem, D], None]
-    """Draws the buttons above the record. Closing and purging are there already."""
+    """Function that draws the buttons above the record. Closing and purging are there already."""
 
     draw_head: Callable[[MemorySystem, D], None]
-    """Draws what stands above the tags."""
+    """Function that draws what stands above the tags."""
 
     tabs: dict[str, DrawTab[D]]
     """The tabs before those that every panel has, by their names."""

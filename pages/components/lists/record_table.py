@@ -39,7 +39,7 @@ Columns = Sequence[Column]
 RELEVANCE = Column(
     "relevance",
     st.column_config.ProgressColumn(
-        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="How much it has to do with the question"
+        "Relevance", format="%.2f", min_value=0, max_value=1, width=95, help="Relevance to the question, from 0 to 1"
     ),
     is_optional=True,
 )

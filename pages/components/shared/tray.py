@@ -31,13 +31,13 @@ class Tray:
     """The selection as the store is now, given its ids and where it was made."""
 
     draw_acts: Callable[[MemorySystem, Chosen], None]
-    """Draws what can be done with a selection beside marking it."""
+    """Function that draws what can be done with a selection beside marking it."""
 
     draw_looking: Callable[[MemorySystem, Chosen, bool], None] | None = None
-    """Draws the buttons that show more of the selection, given whether a plan is open."""
+    """Function that draws the buttons that show more of the selection, given whether a plan is open."""
 
     draw_dialog: Callable[[MemorySystem], None] | None = None
-    """Draws the dialog that one of the acts opened."""
+    """Function that draws the dialog that one of the acts opened."""
 
     can_bury: bool = True
     state: Callable[[MemorySystem], object] = lambda memory: 0

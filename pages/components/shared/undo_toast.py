@@ -22,7 +22,7 @@ class Act:
     """Our own words: `Removed 9 experiences`."""
 
     take_back: Callable[[MemorySystem], None] | None = None
-    """Undoes it and says so. None if it cannot be undone."""
+    """Function that undoes it and says so, or None if it cannot be undone."""
 
 
 def announce(operation_id: str, sentence: str) -> None:

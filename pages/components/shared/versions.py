@@ -16,7 +16,7 @@ from pages.components.shared.texts import draw_code
 from pages.components.shared.undo_toast import announcing_problems
 
 ChangesTo = Callable[[MemorySystem, str, int], dict[str, Any]]
-"""Returns the changes, as `edit` takes them, that restore a record, by its id and the version's number."""
+"""Function that returns the changes, as `edit` takes them, that restore a version, by record and number."""
 
 
 def draw_versions(

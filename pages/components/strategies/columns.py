@@ -10,31 +10,29 @@ TITLE = Column("title", st.column_config.TextColumn("Situation", width=300))
 SUGGESTION = Column("suggestion", st.column_config.TextColumn("What to do", width=260))
 TRIES = Column(
     "tries",
-    st.column_config.TextColumn(
-        "Succeeded", width=165, help="Of its tries, with where the rate lies with a probability of 95 %"
-    ),
+    st.column_config.TextColumn("Succeeded", width=165, help="The success rate of its tries, with its 95 % interval"),
 )
 BAR = Column(
     "bar",
     st.column_config.ImageColumn(
         "0 – 50 – 100 %",
         width=140,
-        help="The rate of its tries and its 95 % interval; in grey, of attempts at its tasks without it, where nobody "
-        "has tried it",
+        help="The success rate of its tries, with its 95 % interval. In grey: that of attempts without it, "
+        "as nobody has tried it yet",
     ),
     is_optional=True,
 )
 TREND = Column(
     "trend",
     st.column_config.TextColumn(
-        "Trend", width=105, help="Earlier tries against the latest; an arrow up or down where that is hardly chance"
+        "Trend", width=105, help="Earlier tries against the latest. An arrow up or down means that it is hardly chance"
     ),
     is_optional=True,
 )
 WITHOUT = Column(
     "without",
     st.column_config.TextColumn(
-        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from; its sources are among them"
+        "Its tasks without it", width=165, help="Attempts at the tasks that it comes from, its sources among them"
     ),
     is_optional=True,
 )

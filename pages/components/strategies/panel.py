@@ -128,7 +128,7 @@ def _draw_effect(memory: MemorySystem, detail: StrategyDetail, is_open: bool) ->
     st.markdown(f"**{view.verdict}**")
     st.dataframe([asdict(row) for row in view.rows], column_config=EFFECT_COLUMNS, column_order=list(EFFECT_COLUMNS),
                  hide_index=True, alt="With it and without it")  # fmt: skip
-    st.caption("Nobody drew lots over who uses it: that two things go together does not say that one makes the other. "
+    st.caption("Agents that used it were not chosen at random, so a difference can have other causes. "
                "The attempts that it was abstracted from are among those without it.")  # fmt: skip
 
 
