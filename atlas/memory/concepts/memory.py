@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Self
@@ -18,52 +17,32 @@ from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
-from atlas.learning.model_composition import LLMCompositionStrategy
-from atlas.learning.naming.autodoc import LLMAutoDocumenter
-from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import columns, unknown
+from atlas.memory.base.columns import Backing, columns
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
-from atlas.memory.base.memory import Weights
-from atlas.memory.base.records import retried
+from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.merging import check_groups
+from atlas.memory.base.records import listed, retried
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.concepts.calls import ConceptLineage, ConceptUses
+from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.primitive_updates import SHIPPED, shipped, update_of
+from atlas.memory.concepts.plugged import asking, check_plugged, succeeded_of
+from atlas.memory.concepts.primitives import shipped, updates
 from atlas.memory.concepts.records import (
-    PYTHON,
     checked,
-    made_at,
     to_entry,
     usage_of,
 )
-from atlas.memory.experience.merging import check_groups
+from atlas.memory.concepts.writing import ConceptWriter
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import (
     CompositionStrategy,
     CompressionStrategy,
-    ConceptDocumenter,
     PrimitiveLoader,
 )
 from atlas.storage.collection import Restored
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
-
-__all__ = [
-    "COLLECTION",
-    "ChromaConceptLibrary",
-    "CompositionStrategy",
-    "CompressionStrategy",
-    "ConceptDocumenter",
-    "ConceptUses",
-    "LLMAutoDocumenter",
-    "LLMCompositionStrategy",
-    "PrimitiveLoader",
-    "StitchCompressionStrategy",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -83,16 +62,18 @@ EDITABLE: Editable = {
 }
 
 
-class ChromaConceptLibrary(ConceptLineage):
+class ChromaConceptLibrary(Memory[CodeConcept]):
     """Reusable code, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.
     """
 
+    noun = "concept"
+
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Backing,
         primitive_loader: PrimitiveLoader | None = None,
         composition_strategy: CompositionStrategy | None = None,
         compression_strategy: CompressionStrategy | None = None,
@@ -116,20 +97,12 @@ class ChromaConceptLibrary(ConceptLineage):
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
-        self.composition_strategy = self._finding(composition_strategy)
+        self.composition_strategy = asking(composition_strategy, self.get)
         self.compression_strategy = compression_strategy
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)
 
-    def _finding(self, strategy: CompositionStrategy | None) -> CompositionStrategy | None:
-        """A strategy; where it was not told whom to ask for what concepts call, one that asks this library."""
-        needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
-        if isinstance(strategy, needs_find) and strategy.find is nothing_found:
-            strategy = copy(strategy)
-            strategy.find = self.get
-        return strategy
-
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
+    def _over(self, store: Backing) -> Self:
         return type(self)(
             self.embedder,
             store,
@@ -151,7 +124,7 @@ class ChromaConceptLibrary(ConceptLineage):
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         concept = checked(concept)
-        added = retried(lambda: self._add_alone(concept))
+        added = retried(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
@@ -168,7 +141,7 @@ class ChromaConceptLibrary(ConceptLineage):
         """
         given = [checked(concept) for concept in concepts]
         restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
-        return self._add(given, restored, reason)
+        return self._writer.add(given, restored, reason)
 
     aadd_many = twin(add_many)
 
@@ -180,12 +153,12 @@ class ChromaConceptLibrary(ConceptLineage):
 
     def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
         """Bring those that `primitive_updates` tells up to date, as one operation; their ids."""
-        updates = self.primitive_updates(loader)
-        if updates:
-            given = columns([to_entry(concept) for concept in updates], self._store, self.embedder, {})
+        changed = self.primitive_updates(loader)
+        if changed:
+            given = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
             scoped = self._store if self.operation_id else self._store.within("edit", "primitives")
             scoped.update(*given)
-        return [concept.id for concept in updates]
+        return [concept.id for concept in changed]
 
     aupdate_primitives = twin(update_primitives)
 
@@ -194,14 +167,7 @@ class ChromaConceptLibrary(ConceptLineage):
 
         Those that were edited here since they were loaded stay as they are, and are not among them.
         """
-        brought = {concept.id: shipped(concept) for concept in loader.load().values()}
-        found = []
-        for held in self.get_many(list(brought)):
-            is_marked = SHIPPED in held.metadata
-            was_edited = not is_marked and bool(self._store.versions(held.id))
-            now = update_of(held, brought[held.id], was_edited=was_edited)
-            found += [] if now is None else [checked(now)]
-        return found
+        return updates(loader, self.get_many, lambda held: bool(self._store.versions(held.id)))
 
     aprimitive_updates = twin(primitive_updates)
 
@@ -221,7 +187,7 @@ class ChromaConceptLibrary(ConceptLineage):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
-        return retried(lambda: self._edit(concept_id, changes))
+        return retried(lambda: self._writer.edit(concept_id, changes))
 
     aedit = twin(edit)
 
@@ -245,12 +211,12 @@ class ChromaConceptLibrary(ConceptLineage):
             InvalidInput: A group has fewer than two concepts, one is in two groups, or one is not there.
         """
         checked_groups = check_groups(groups)
-        moment = self._store.moment()
         ids = [concept_id for group in checked_groups for concept_id in group]
-        subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
-        naming = self._subjects(self._naming(ids))
-        n_total = self._store.count()
-        return plan_concept_merge(checked_groups, subjects, naming, n_total=n_total, moment=moment)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
+            callers = self._subjects(naming(self._store, ids))
+        return plan_concept_merge(checked_groups, subjects, callers, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -321,17 +287,11 @@ class ChromaConceptLibrary(ConceptLineage):
         Raises:
             InvalidInput: One of them is no attempt.
         """
-        given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
-        for one in given:
-            if not isinstance(one, Trajectory):
-                raise InvalidInput(
-                    f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
-                )
+        succeeded = succeeded_of(trajectories)
         if self.compression_strategy is None:
             self._say_once("this library has no compression strategy; give it one as compression_strategy")
             return []
         with operation():
-            succeeded = [one for one in given if one.outcome.success is True]
             return call(self.compression_strategy.compress, succeeded)
 
     acompress = twin(compress)
@@ -368,7 +328,7 @@ class ChromaConceptLibrary(ConceptLineage):
         """
         given = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
-        return self._add([checked(item.concept) for item in given.values()], restored)
+        return self._writer.add([checked(item.concept) for item in given.values()], restored)
 
     arestore_many = twin(restore_many)
 
@@ -386,89 +346,67 @@ class ChromaConceptLibrary(ConceptLineage):
 
     aversions = twin(versions)
 
+    # Lineage
+
+    def uses(self, concept_id: str) -> ConceptUses:
+        """Where a concept was found, who calls it, and how often it was used; `NotFound` where it is not there."""
+        with self._store.reading():
+            concept = self._whole_concept(concept_id)
+            usage = self._store.usage([concept_id])[concept_id]
+            callers = self.get_many(naming(self._store, [concept_id]))
+            return ConceptUses(
+                found_in=concept.found_in,
+                called_by=tuple(one.id for one in callers if concept_id in one.calls),
+                part_of=tuple(self._store.ids({"composed_of": concept_id})),
+                n_uses=usage.n_uses,
+                n_successes=usage.n_successes,
+            )
+
+    auses = twin(uses)
+
+    def depends_on(self, concept_id: str) -> list[CodeConcept]:
+        """The concepts that one needs to run, directly or through others, and those that it was composed of.
+
+        Nearest first, each once; those that were deleted are left out.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        with self._store.reading():
+            return reached(self._whole_concept(concept_id), self.get_many)
+
+    adepends_on = twin(depends_on)
+
+    def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """The other concepts that call one of these, or were composed of one: those that would lack them."""
+        among = set(listed(concept_ids))
+        with self._store.reading():
+            return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
+
+    adependents = twin(dependents)
+
     # Steps of the above
+
+    def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
+        return read_concepts(self._store, rows)
+
+    def _whole_concept(self, concept_id: str) -> CodeConcept:
+        return self._read([self._row(concept_id)])[0]
 
     def _composing(self) -> CompositionStrategy:
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
         return self.composition_strategy
 
-    def _add(
-        self,
-        concepts: Sequence[CodeConcept],
-        restored: Mapping[str, Restored],
-        reason: str = "",
-        *,
-        alone_in: str = "",
-    ) -> list[str]:
-        """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
-        made = [made_at(concept, self._clock.now()) for concept in concepts]
-        held = self._store.present([concept.id for concept in made])
-        entries = unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
-        if not entries:
-            return []
-        new_ids = {entry.id for entry in entries}
-        new = self._with_calls([concept for concept in made if concept.id in new_ids])
-        scoped = self._store if self.operation_id else self._store.within("store", reason)
-        given = columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return scoped.add_unknown(*given, restored, alone_in=alone_in)
-
-    def _add_alone(self, concept: CodeConcept) -> list[str]:
-        """`_add` of one, unless another has its name; `PlanOutdated` where another got it just now."""
-        if concept.id not in self._store.present([concept.id]):
-            self._check_hash(concept)
-            self._check_name(concept)
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
-        return self._add([concept], restored, alone_in="title")
+    @property
+    def _writer(self) -> ConceptWriter:
+        return ConceptWriter(self._store, self.embedder, self._clock)
 
     def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
-        """What merging has to know of those that are there."""
+        """Return what merging has to know of those that are there."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [
             ConceptSubject(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
             for row, concept in zip(rows, self._read(rows), strict=True)
         ]
-
-    def _edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """`aedit`, unless the concept changes between being read and being written."""
-        moment = self._store.moment()
-        before = self._whole_concept(concept_id)
-        changed = checked(replace(before, **changes))
-        if changed.code != before.code:
-            changed = self._with_calls([replace(changed, calls=())])[0]
-        if changed.name != before.name:
-            self._check_name(changed)
-        self._check_hash(changed)
-        given = columns([to_entry(changed)], self._store, self.embedder, {})
-        self._store.update(*given, unchanged_since=moment)
-        return changed
-
-    def _check_hash(self, concept: CodeConcept) -> None:
-        content_hash = to_entry(made_at(concept, self._clock.now())).metadata["content_hash"]
-        same = self._store.known_hashes([content_hash]).get(content_hash, concept.id)
-        if same != concept.id:
-            raise InvalidInput(
-                f"the library has the code of {concept.name!r} already, but for layout and comments: "
-                f"concept {same!r}; edit that one, or delete it first"
-            )
-
-    def _check_name(self, concept: CodeConcept) -> None:
-        if concept.language == PYTHON and not concept.name.isidentifier():
-            raise InvalidInput(
-                f"expected the name of Python as code can call it, got {concept.name!r}; "
-                "give the concept the name of its function"
-            )
-        titles = self._store.column("title")
-        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
-        if same:
-            raise InvalidInput(
-                f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
-                "Give this one another name, or edit that one"
-            )
-
-
-def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
-    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
-    if given is not None and not isinstance(given, protocol):
-        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
 from atlas.memory.base.marks import joined, merged_marks
+from atlas.memory.base.merging import GroupsPlan, lineage, merged_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
-from atlas.memory.experience.extraction import lineage
-from atlas.memory.experience.merging import GroupsPlan
 from atlas.storage.sqlite.history.merge import Merge
 from atlas.storage.sqlite.history.operations import Moment
 
@@ -119,17 +118,7 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
-    row = rows.get(concept.id)
-    if row is None:
-        raise PlanOutdated(f"{concept.id!r} was deleted since the plan was made; nothing was done. Plan anew")
-    return Merge(
-        kept_id=concept.id,
-        embedding=row["embedding"],  # what is embedded, name and description, stays
-        metadata=to_entry(concept).metadata,
-        document=row["document"],
-        removed=removed,
-        marks=marks,
-    )
+    return merged_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
 def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:

@@ -20,7 +20,7 @@ from atlas.learning.rewrite.rename import bound_names
 from atlas.learning.terms import normal_forms
 from atlas.learning.terms.parsing import NotPython, parse
 from atlas.memory.base.columns import Entry
-from atlas.memory.experience.extraction import lineage
+from atlas.memory.base.merging import lineage
 from atlas.storage.sqlite.stored import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")

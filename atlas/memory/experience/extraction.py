@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
+from atlas.memory.base.merging import lineage
 from atlas.storage.sqlite.stored import decoded_content
 
 TITLE_CHARACTERS = 200
@@ -109,12 +110,6 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
 def from_metadata(metadata: Mapping[str, Any]) -> Experience:
     """The experience that a vector store keeps with this metadata."""
     return decoded_content(decode_experience, metadata)
-
-
-def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """The ids that an experience was merged from, as its metadata says; none where it says nothing readable."""
-    ids = metadata.get("merged_from")
-    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
 
 
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -27,11 +27,12 @@ from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import retried
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
 from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
-from atlas.memory.experience.merging import MergePlan, check_groups, merge_of, plan_merge
+from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
 from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
 from atlas.memory.experience.model_refinement import LLMRefineStrategy
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune

@@ -15,8 +15,8 @@ from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_
 from atlas.core.types import Strategy
 from atlas.memory.base.columns import Entry
 from atlas.memory.base.marks import joined
+from atlas.memory.base.merging import lineage
 from atlas.memory.base.success_rates import replay
-from atlas.memory.experience.extraction import lineage
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.plain.usage import statistics
 from atlas.storage.sqlite.stored import decoded_content

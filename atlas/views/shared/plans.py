@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.memory.experience.merging import GroupsPlan, MergeGroup, MergePlan
+from atlas.memory.base.merging import GroupsPlan
+from atlas.memory.experience.merging import MergeGroup, MergePlan
 from atlas.memory.experience.pruning import PruneDecision, PrunePlan
 from atlas.memory.experience.refinement_plan import RefinePlan
 from atlas.views.shared.wording import counted

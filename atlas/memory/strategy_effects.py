@@ -12,7 +12,7 @@ from atlas.memory.base.ranking import NUDGES
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.strategies.sources import Attempt, attempts, rate_without
+from atlas.memory.strategy_sources import Attempt, attempts, rate_without
 
 SIMILAR = 500
 """Experiences that are looked at, at most."""
