@@ -16,8 +16,8 @@ from atlas.core.unseen import has_unseen, written_out
 from atlas.core.words import STOP_WORDS
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.memory.base.success_rates import credible_interval
-from atlas.memory.outcomes import joined
-from atlas.memory.outcomes import told as described
+from atlas.memory.query import joined
+from atlas.memory.query import told as described
 
 logger = logging.getLogger(__name__)
 

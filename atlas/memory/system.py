@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, TypeVar
 
-from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Task, Trajectory, Vector
+from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
-from atlas.memory.attribution import TrajectoryAttribution
-from atlas.memory.base.memory import Memory
-from atlas.memory.base.ranking import check_k, check_threshold
-from atlas.memory.base.retriever import Search
+from atlas.memory.attribution import TrajectoryAttribution, UseCounter
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -33,20 +29,19 @@ from atlas.memory.context import (
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.outcomes import gathered, joined, outcome
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
     PluggedExperience,
     PluggedStrategies,
     as_given,
-    needed,
+    lacking,
     own,
 )
 from atlas.memory.promotion import Promoter, Promotion
+from atlas.memory.query import AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
 from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.use_counter import AnyMemory, UseCounter
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
@@ -79,18 +74,22 @@ class MemorySystemImpl:
         Raises:
             InvalidInput: One of them lacks a method that this calls.
         """
-        self._experience = _own_or(PluggedExperience, experience, ChromaExperienceMemory)
-        self._concepts = _own_or(PluggedConcepts, concepts, ChromaConceptLibrary)
-        self._strategies = _own_or(PluggedStrategies, strategies, ChromaStrategyBank)
-        self._journal = journal
-        self._conversations = conversations
+        self._given: dict[str, Any] = {
+            "experience": _own_or(PluggedExperience, experience, ChromaExperienceMemory),
+            "concepts": _own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
+            "strategies": _own_or(PluggedStrategies, strategies, ChromaStrategyBank),
+            "journal": journal,
+            "conversations": conversations,
+        }
+        self._makers: dict[str, Callable[[], Any]] = {}
+        self._making = threading.RLock()
         self._storage = storage
         self._attribution = attribution or TrajectoryAttribution()
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
         """Attempts at tasks, as it was plugged in."""
-        return as_given(self._experience)
+        return as_given(self._memory("experience"))
 
     @property
     def experience(self) -> ChromaExperienceMemory:
@@ -99,12 +98,12 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without them, or with one of somebody else's.
         """
-        return needed(self._experience, "experience memory")
+        return self._own("experience", ChromaExperienceMemory, "experience memory")
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
         """Reusable code, as it was plugged in."""
-        return as_given(self._concepts)
+        return as_given(self._memory("concepts"))
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
@@ -113,12 +112,12 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return needed(self._concepts, "concept library")
+        return self._own("concepts", ChromaConceptLibrary, "concept library")
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
         """What to do in which situation, as it was plugged in."""
-        return as_given(self._strategies)
+        return as_given(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:
@@ -127,7 +126,7 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return needed(self._strategies, "strategy bank")
+        return self._own("strategies", ChromaStrategyBank, "strategy bank")
 
     @property
     def journal(self) -> Journal:
@@ -136,9 +135,7 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without it.
         """
-        if self._journal is None:
-            raise NotFound("this memory system has no journal")
-        return self._journal
+        return self._own("journal", Journal, "journal")
 
     @property
     def conversations(self) -> Conversations:
@@ -147,9 +144,7 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without them.
         """
-        if self._conversations is None:
-            raise NotFound("this memory system has no conversations")
-        return self._conversations
+        return self._own("conversations", Conversations, "conversations")
 
     @property
     def storage(self) -> Store:
@@ -165,13 +160,28 @@ class MemorySystemImpl:
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        given: dict[str, AnyMemory | None] = {
-            "experience": self._experience,
-            "concepts": self._concepts,
-            "strategies": self._strategies,
-            "journal": self._journal,
-        }
+        given = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
         return {name: memory for name, memory in given.items() if memory is not None}
+
+    def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        """Have each of these memories made when it is first asked for."""
+        self._makers = dict(makers)
+
+    def _memory(self, name: str) -> Any:
+        """Return the memory of a name, ours or plugged in, or None."""
+        if name in self._makers:
+            with self._making:
+                if name in self._makers:  # no other thread has made it meanwhile
+                    self._given[name] = self._makers[name]()
+                    del self._makers[name]
+        return self._given[name]
+
+    def _own(self, name: str, kind: type[M], noun: str) -> M:
+        """Return a memory of ours, or raise `NotFound`."""
+        memory = self._memory(name)
+        if isinstance(memory, kind):
+            return memory
+        raise lacking(memory, noun)
 
     @property
     def token_counter(self) -> TokenCounter:
@@ -206,8 +216,9 @@ class MemorySystemImpl:
         Raises:
             InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
         """
-        searches = await in_thread(self._prepared, task, k, threshold)
-        asking = [in_thread(self._ask, name, task, searches[name], k, count_retrieval) for name in searches]
+        memories = self._memories
+        searches = await in_thread(searches_for, memories, task, k, threshold)
+        asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._noted(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
@@ -215,7 +226,8 @@ class MemorySystemImpl:
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
         """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
-        return self._noted(task, self._asked(task, k, threshold, count_retrieval), count_retrieval)
+        outcomes = ask_all(self._memories, self._storage, task, k, threshold, count_retrieval)
+        return self._noted(task, outcomes, count_retrieval)
 
     def build_context(
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
@@ -225,7 +237,7 @@ class MemorySystemImpl:
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
         """
-        result = _result(self._asked(task, k, threshold))
+        result = result_of(ask_all(self._memories, self._storage, task, k, threshold))
         block = build_context(result, self.token_counter, budget_tokens)
         self._attribution.note(task, block.shown)
         return block
@@ -257,14 +269,15 @@ class MemorySystemImpl:
         operation_id = next(filter(None, operations), None)
         stored: dict[str, Any] = {}
         others: dict[str, Any] = {}
-        if self._experience is not None:
-            storing = self._experience.within("store", operation_id=operation_id).store
-            if isinstance(self._experience, Plugged):
+        experience, strategies = self._memory("experience"), self._memory("strategies")
+        if experience is not None:
+            storing = experience.within("store", operation_id=operation_id).store
+            if isinstance(experience, Plugged):
                 others["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)
-        if self._strategies is not None and trajectory.outcome.success is True:
-            writing = self._strategies.within("store", operation_id=operation_id).write
+        if strategies is not None and trajectory.outcome.success is True:
+            writing = strategies.within("store", operation_id=operation_id).write
             others["strategies"] = outcome(writing, trajectory)
         written = gathered(others)
         made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
@@ -301,61 +314,12 @@ class MemorySystemImpl:
 
     @property
     def _promoter(self) -> Promoter:
-        return Promoter(self.journal, own(self._experience), own(self._strategies))
-
-    def _prepared(self, task: Task, k: int, threshold: float | None) -> dict[str, Any]:
-        """Return what each memory searches for, by its name, or what it raised; each embedder embeds the task once."""
-        check_k(k)
-        check_text(task.description, "the task's description")
-        if threshold is not None:
-            check_threshold(threshold)
-        vectors: dict[int, Vector | None] = {}
-
-        def prepare(memory: AnyMemory) -> Search | None:
-            if isinstance(memory, Plugged):
-                return None
-            known = vectors.get(id(memory.embedder))
-            search = memory._prepared(task.description, k, threshold=threshold, vector=known)
-            vectors[id(memory.embedder)] = search.vector if known is None else known
-            return search
-
-        return {name: outcome(prepare, memory) for name, memory in self._memories.items()}
-
-    def _ask(self, name: str, task: Task, search: Any, k: int, count_retrieval: bool) -> Retrieval[Any]:
-        """Return what one memory holds for a task, in a state of the store of its own."""
-        if isinstance(search, Exception):
-            raise search
-        memory = self._memories[name]
-        if isinstance(memory, Plugged):
-            return memory.retrieve(task, k)
-        return memory._searched(search, count_retrieval=count_retrieval)
-
-    def _asked(
-        self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
-    ) -> dict[str, Retrieval[Any] | Exception]:
-        """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
-
-        Plugged memories and language models are asked outside it.
-        """
-        searches = self._prepared(task, k, threshold)
-        own = {name: memory for name, memory in self._memories.items() if not isinstance(memory, Plugged)}
-        with self._storage.reading() if self._storage is not None else nullcontext():
-            found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
-
-        def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
-            if isinstance(memory, Plugged):
-                return memory.retrieve(task, k)
-            seen = found[name]
-            if isinstance(seen, Exception):
-                raise seen
-            return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
-
-        return {name: outcome(answer, name, memory) for name, memory in self._memories.items()}
+        return Promoter(self.journal, own(self._memory("experience")), own(self._memory("strategies")))
 
     def _noted(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
     ) -> MemoryQueryResult:
-        result = _result(outcomes)
+        result = result_of(outcomes)
         if count_retrieval:
             self._attribution.note(task, result.ids)
         return result
@@ -390,7 +354,7 @@ class MemorySystemImpl:
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
         """Forget exactly the records of a plan for good, or raise `PlanOutdated`; nothing brings them back."""
-        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._journal))
+        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._memory("journal")))
 
     def close(self) -> None:
         """Catch the index up and let go of every file."""
@@ -408,25 +372,6 @@ class MemorySystemImpl:
 
 
 MemorySystem = MemorySystemImpl
-
-
-def _found(memory: Memory[Any], search: Search | Exception) -> Any:
-    if isinstance(search, Exception):
-        raise search
-    return memory._find(search)
-
-
-def _result(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
-    found = gathered(outcomes)
-    hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
-    return MemoryQueryResult(
-        experience_hits=hits.get("experience", ()),
-        concept_hits=hits.get("concepts", ()),
-        strategy_hits=hits.get("strategies", ()),
-        journal_hits=hits.get("journal", ()),
-        n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
-        errors=found.errors,
-    )
 
 
 def _own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:

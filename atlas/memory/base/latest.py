@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atlas.core.filters import matches, parse_where
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.memory.base.columns import Backing
 
 Row = dict[str, Any]
 
@@ -18,7 +17,7 @@ are: the latest of all come straight from an index, and most filters are passed 
 AT_LEAST = 50
 
 
-def newest(store: LedgerCollection | PlainStore, where: Mapping[str, Any], limit: int) -> list[Row]:
+def newest(store: Backing, where: Mapping[str, Any], limit: int) -> list[Row]:
     """Rows without vectors and content, newest first; of one instant, what was added last is the newest."""
     if limit <= 0:
         return []
@@ -33,7 +32,7 @@ def newest(store: LedgerCollection | PlainStore, where: Mapping[str, Any], limit
     return sorted(last_added_first, key=_instant, reverse=True)[:limit]
 
 
-def place_after_all(store: LedgerCollection | PlainStore, at: str) -> str:
+def place_after_all(store: Backing, at: str) -> str:
     """What to sort a record by that is written at an instant: never before what is there, should the clock go back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])

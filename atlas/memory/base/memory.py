@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -16,13 +17,13 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Vectors
 from atlas.embedding.plain import whole_embedder
 from atlas.infra.twin import twin
+from atlas.memory.base.columns import Backing
 from atlas.memory.base.ranking import check_k
 from atlas.memory.base.records import Records, listed
 from atlas.memory.base.retriever import Ranked, Retriever, Search
 from atlas.protocols.infra import Clock, Embedder, VectorStore, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker, SuccessRateUpdater
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore, as_vector_store, backing
+from atlas.storage.plain.store import as_vector_store, backing
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class Memory(Records, ABC, Generic[T]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Backing,
         collection_name: str,
         weights: Weights,
         clock: Clock,
@@ -75,18 +76,14 @@ class Memory(Records, ABC, Generic[T]):
     def _read(self, rows: Sequence[Row]) -> list[T]:
         """What rows stand for, in their order."""
 
-    @abstractmethod
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
-        """This memory over another view of its store."""
-
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
         """This memory, all of whose writes are one operation in the history, undone as a whole.
 
         Args:
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
         """
-        made = self._over(self._store.within(kind, reason, operation_id))
-        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
+        made = copy(self)
+        made._store = self._store.within(kind, reason, operation_id)
         return made
 
     def ranked_with(
@@ -94,7 +91,7 @@ class Memory(Records, ABC, Generic[T]):
         weights: Weights,
         *,
         embedder: WholeEmbedder | None = None,
-        store: LedgerCollection | PlainStore | None = None,
+        store: Backing | None = None,
         reranked: bool = True,
     ) -> Self:
         """This memory, ranked with other weights; its clock and what it has measured of the store stay.
@@ -104,7 +101,8 @@ class Memory(Records, ABC, Generic[T]):
             store: In place of its own, one that gives the same records.
             reranked: Whether its reranker has a part in it.
         """
-        made = self._over(store or self._store)
+        made = copy(self)
+        made._store = store or self._store
         made.embedder = embedder or self.embedder
         made._weights = _asked(weights)
         made._retriever = self._retriever.changed(
@@ -116,7 +114,7 @@ class Memory(Records, ABC, Generic[T]):
         return made
 
     @property
-    def collection(self) -> LedgerCollection | PlainStore:
+    def collection(self) -> Backing:
         """Where the records are."""
         return self._store
 

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from atlas.core.errors import InvalidInput, PlanOutdated
 from atlas.core.operations import Marks, TrashedRecord, Usage
 from atlas.infra.twin import twin
+from atlas.memory.base.columns import Backing
 from atlas.memory.base.marks import MarksChange
 from atlas.memory.base.unused import Idle, idle
 from atlas.protocols.infra import Clock, Where
 from atlas.protocols.strategies import SuccessRateUpdater
-from atlas.storage.ledger_collection import LedgerCollection
 from atlas.storage.plain.store import PlainStore
 
 TRIES = 10
@@ -29,7 +29,7 @@ class Records:
     success_updater: SuccessRateUpdater | None = None
     """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
 
-    def __init__(self, store: LedgerCollection | PlainStore, collection_name: str, clock: Clock) -> None:
+    def __init__(self, store: Backing, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
         self._store = store
         self._clock = clock

@@ -14,10 +14,12 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.passages import best_passage
-from atlas.memory.base.calibration import LiveCalibration
-from atlas.memory.base.columns import first_vectors
+from atlas.memory.base.columns import Backing, first_vectors
 from atlas.memory.base.ranking import (
+    USUAL,
+    Calibration,
     Candidate,
+    calibrate,
     candidates_of,
     check_diversity,
     check_k,
@@ -29,8 +31,13 @@ from atlas.memory.base.ranking import (
 from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
+from atlas.storage.sqlite.history.operations import NO_MOMENT, Moment
+
+SAMPLED = 64
+"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
+
+GROWTH = 1.25
+"""How much longer a store's history gets before it is measured anew."""
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -67,10 +74,30 @@ class Ranked:
 
 
 @dataclass(slots=True)
+class LiveCalibration:
+    """The scale of one collection. It is measured when first asked for, and again whenever the store has grown."""
+
+    store: Backing
+    model: str
+    _measured: Calibration | None = None
+    _at: Moment = NO_MOMENT
+
+    def now(self) -> Calibration:
+        """The scale as it is for the store's present size."""
+        now = self.store.moment()
+        is_outgrown = now.change > GROWTH * self._at.change or now.ledger_id != self._at.ledger_id
+        if self._measured is None or is_outgrown:
+            unrelated, near = self.store.similarities(SAMPLED)
+            self._measured = calibrate(unrelated, near, USUAL.get(self.model, Calibration()))
+            self._at = now
+        return self._measured
+
+
+@dataclass(slots=True)
 class Retriever:
     """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
 
-    store: LedgerCollection | PlainStore
+    store: Backing
     embedder: WholeEmbedder
     weights: Callable[[], RankingWeights]
     """Asked at every search: another process may have chosen others."""
@@ -154,8 +181,9 @@ class Retriever:
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
         """Return the vectors that `ordered` needs of hits, in their order; none where it needs none."""
-        among = hits[: overfetch(search.k)] if search.diversity else ()
-        return first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+        if not search.diversity:
+            return np.zeros((0, self.embedder.dimension), np.float32)
+        return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
 
     def ordered(self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors) -> Reranked:
         """Return the k hits that a search gives, in their final order. The store is not asked.

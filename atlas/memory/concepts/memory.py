@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput, NotFound
@@ -101,18 +101,6 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
         self.compression_strategy = compression_strategy
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)
-
-    def _over(self, store: Backing) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            None,  # they are there already
-            self.composition_strategy,
-            self.compression_strategy,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-        )
 
     # Adding
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
@@ -23,7 +23,7 @@ from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
+from atlas.memory.base.columns import Backing, Entry, columns, first_vectors, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
@@ -41,8 +41,6 @@ from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_s
 from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
 
 __all__ = [
     "COLLECTION",
@@ -81,7 +79,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Backing,
         extractor: ExperienceExtractor = SimpleExperienceExtractor(),
         refine_strategy: RefineStrategy = PassthroughRefineStrategy(),
         collection_name: str = COLLECTION,
@@ -96,17 +94,6 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
         return [from_metadata(row["metadata"]) for row in rows]
-
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self._extractor,
-            self._refine_strategy,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-        )
 
     # Storing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
@@ -13,12 +13,10 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import new_id
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.memory.base.columns import Entry, columns
+from atlas.memory.base.columns import Backing, Entry, columns
 from atlas.memory.base.latest import newest, place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
 from atlas.protocols.infra import Clock, Embedder, VectorStore
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.plain.store import PlainStore
 from atlas.storage.sqlite.stored import decoded_content, stored_instant
 
 __all__ = ["COLLECTION", "MAIN", "Conversations", "Turn"]
@@ -56,7 +54,7 @@ class Conversations(Memory[Turn]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | LedgerCollection | PlainStore,
+        vector_store: VectorStore | Backing,
         collection_name: str = COLLECTION,
         *,
         max_turns: int = 5,
@@ -134,17 +132,6 @@ class Conversations(Memory[Turn]):
 
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
-
-    def _over(self, store: LedgerCollection | PlainStore) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self.collection_name,
-            max_turns=self.max_turns,
-            ttl=self.ttl,
-            weights=self._weights,
-            clock=self._clock,
-        )
 
 
 def _to_entry(turn: Turn) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.journal_codec import TIERS, check_given
 from atlas.core.settings import RankingWeights
@@ -470,17 +470,3 @@ class Journal(Memory[JournalEntry]):
 
     def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]
-
-    def _over(self, store: Backing) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self._refused,
-            self.collection_name,
-            keep_noise=self.keep_noise,
-            keep_repetitions=self.keep_repetitions,
-            llm=self.llm,
-            types=self.types,
-            weights=self._weights,
-            clock=self._clock,
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -101,31 +102,15 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
         """This bank with another updater, which gives every rate from the same recorded attempts."""
-        made = self._over(self._store)
+        made = copy(self)
         made.success_updater = success_updater
-        made._retriever = self._retriever
         return made
 
     def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
         """This bank with another abstractor, which writes its next strategies."""
-        made = self._over(self._store)
+        made = copy(self)
         made.abstractor = abstractor
-        made._retriever = self._retriever
         return made
-
-    def _over(self, store: Backing) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self.abstractor,
-            self.success_updater,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-            text_of=self._text_of,
-            same_situation=self._same_situation,
-            retirement=self.retirement,
-        )
 
     # Writing
 
