@@ -87,6 +87,25 @@ class Promoter:
             NotFound: It is not there, or the system has no memory for what it would become.
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
+        with self._journal.collection.reading():
+            return self._planned(entry_id)
+
+    def apply(self, promotion: Promotion) -> str | None:
+        """Do exactly what a plan says, as one operation; its id, for `undo`.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        ids = [entry.id for entry in promotion.entries]
+        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
+        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
+            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
+        journal = self._journal.within("promote", promotion.reason)
+        self._write(promotion, journal.operation_id)
+        journal.note_promotion(ids, _name(promotion))
+        return journal.operation_id
+
+    def _planned(self, entry_id: str) -> Promotion:
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
@@ -105,21 +124,6 @@ class Promoter:
                 "edit that one, or delete it first"
             )
         return promotion
-
-    def apply(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation; its id, for `undo`.
-
-        Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
-        """
-        ids = [entry.id for entry in promotion.entries]
-        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
-        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
-            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
-        journal = self._journal.within("promote", promotion.reason)
-        self._write(promotion, journal.operation_id)
-        journal.note_promotion(ids, _name(promotion))
-        return journal.operation_id
 
     def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
         fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}

@@ -135,7 +135,8 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without it.
         """
-        return self._own("journal", Journal, "journal")
+        made: Journal = self._needed("journal")
+        return made
 
     @property
     def conversations(self) -> Conversations:
@@ -144,7 +145,8 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without them.
         """
-        return self._own("conversations", Conversations, "conversations")
+        made: Conversations = self._needed("conversations")
+        return made
 
     @property
     def storage(self) -> Store:
@@ -175,6 +177,13 @@ class MemorySystemImpl:
                     self._given[name] = self._makers[name]()
                     del self._makers[name]
         return self._given[name]
+
+    def _needed(self, name: str) -> Any:
+        """Return a memory, or raise `NotFound`."""
+        memory = self._memory(name)
+        if memory is None:
+            raise lacking(memory, name)
+        return memory
 
     def _own(self, name: str, kind: type[M], noun: str) -> M:
         """Return a memory of ours, or raise `NotFound`."""

@@ -22,7 +22,7 @@ from atlas.memory.concepts import (
     ConceptDocumenter,
     PrimitiveLoader,
 )
-from atlas.memory.experience.memory import ChromaExperienceMemory, ExperienceExtractor, RefineStrategy
+from atlas.memory.experience import ChromaExperienceMemory, ExperienceExtractor, RefineStrategy
 from atlas.memory.storage import QueryResult, VectorStore
 from atlas.memory.strategies import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
 from atlas.memory.system import MemorySystemImpl

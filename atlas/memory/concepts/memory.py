@@ -291,8 +291,10 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
 
         Those that are not there are left out, and so are the earlier versions of those that were edited.
         """
-        marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
-        usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
+        with self._store.reading():
+            marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
+            usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
+            found = self._read(rows)
         return [
             ExportedConcept(
                 concept=replace(one, usage_count=0, success_rate=0.0),
@@ -301,7 +303,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
                 uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
                 stored_at=stored_at(row),
             )
-            for row, one in zip(rows, self._read(rows), strict=True)
+            for row, one in zip(rows, found, strict=True)
         ]
 
     aexport = twin(export)

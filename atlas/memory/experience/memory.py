@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -33,25 +32,12 @@ from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
 from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
 from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
-from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
-from atlas.memory.experience.model_refinement import LLMRefineStrategy
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
 from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_sets
 from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
-
-__all__ = [
-    "COLLECTION",
-    "ChromaExperienceMemory",
-    "ExperienceExtractor",
-    "LLMRefineStrategy",
-    "LLMSummarizingExtractor",
-    "PassthroughRefineStrategy",
-    "RefineStrategy",
-    "SimpleExperienceExtractor",
-]
 
 COLLECTION = "atlas_experiences"
 EDITABLE: Editable = {
@@ -184,8 +170,8 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
         """`aedit`, unless the experience changes between being read and being written."""
-        moment = self._store.moment()
-        metadata = self._row(experience_id)["metadata"]
+        with self._store.reading():
+            moment, metadata = self._store.moment(), self._row(experience_id)["metadata"]
         changed = replace(from_metadata(metadata), **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
@@ -222,14 +208,15 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         parsed = PruneCriteria.parse(criteria)
         self._store.write_retrievals()
-        moment = self._store.moment()
-        # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
-        subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
-        vectors, n_total = None, self._store.count()
-        if parsed.keep_diverse:
-            vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
-        decide = partial(plan_prune, n_total=n_total, moment=moment, among=among)
-        return decide(subjects, vectors, parsed, self._clock.now())
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
+            subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
+            vectors = None
+            if parsed.keep_diverse:
+                vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
+        now = self._clock.now()
+        return plan_prune(subjects, vectors, parsed, now, n_total=n_total, moment=moment, among=among)
 
     aplan_prune = twin(plan_prune)
 
@@ -258,10 +245,11 @@ class ChromaExperienceMemory(Memory[Experience]):
             InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
         """
         checked = check_groups(groups)
-        moment = self._store.moment()
         ids = [record_id for group in checked for record_id in group]
-        subjects = merge_subjects(self._store, ids)
-        return plan_merge(checked, subjects, n_total=self._store.count(), moment=moment)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = merge_subjects(self._store, ids)
+        return plan_merge(checked, subjects, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
@@ -303,10 +291,11 @@ class ChromaExperienceMemory(Memory[Experience]):
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
             on_progress: Told after each set how many experiences are judged, and of how many.
         """
-        moment = self._store.moment()
-        subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
-        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
-        vectors = first_vectors(there, self._store, self.embedder.dimension)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
+            there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+            vectors = first_vectors(there, self._store, self.embedder.dimension)
         judged = Judging(strategy, subjects)
         with operation():
             for given in alike_sets(there, vectors, strategy.set_size):
@@ -317,7 +306,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             decisions=tuple(judged.decisions),
             made_by=strategy.name,
             moment=moment,
-            n_total=self._store.count(),
+            n_total=n_total,
             n_in_scope=len(there),
             failures=tuple(judged.failures),
         )
@@ -364,8 +353,9 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
         """Experiences with all that is known of them; `arestore_many` puts them back."""
-        rows = self._store.get(list(experience_ids))
-        marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
+        with self._store.reading():
+            rows = self._store.get(list(experience_ids))
+            marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
         model = self.embedder.model_name if with_vectors else ""
         return [to_exported(row, marks[row["id"]], usage[row["id"]], model) for row in rows]
 

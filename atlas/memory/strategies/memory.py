@@ -308,8 +308,10 @@ class ChromaStrategyBank(Memory[Strategy]):
 
     def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
         """Strategies with their marks and every recorded attempt; `arestore_many` puts them back."""
-        marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
-        uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
+        with self._store.reading():
+            marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
+            uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
+            found = self._read(rows)
         return [
             ExportedStrategy(
                 strategy=replace(one, usage_count=0, n_succeeded=0, success_rate=UNTRIED_RATE),
@@ -318,7 +320,7 @@ class ChromaStrategyBank(Memory[Strategy]):
                 uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
                 stored_at=stored_at(row),
             )
-            for row, one in zip(rows, self._read(rows), strict=True)
+            for row, one in zip(rows, found, strict=True)
         ]
 
     aexport = twin(export)
