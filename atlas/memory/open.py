@@ -163,7 +163,7 @@ def open_storage(*, settings: Settings, read_only: bool = False, create: bool = 
 
 
 def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
-    """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
+    """Embed a whole store again with another model, and bind it to that one and return how many texts there were."""
     embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
     with open_storage(settings=settings, create=False) as storage:
         n_texts = reembed(storage.ledger, embedder, on_progress)

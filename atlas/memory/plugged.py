@@ -55,7 +55,7 @@ class Plugged:
 
     @property
     def counts_uses(self) -> bool:
-        """Whether it can be told how an attempt went that used what it found."""
+        """True if it can be told how an attempt went that used what it found."""
         return callable(offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:

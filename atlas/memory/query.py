@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What came of it, by memory."""
+    """Answers and errors, by memory."""
 
     answers: Mapping[str, Any]
     errors: Mapping[str, str]
@@ -70,7 +70,7 @@ def joined(*errors: Mapping[str, str]) -> dict[str, str]:
 def searches_for(
     memories: Mapping[str, AnyMemory], task: Task, k: int, threshold: float | None
 ) -> dict[str, Search | Exception | None]:
-    """Return what each memory searches for, by its name, or what it raised; each embedder embeds the task once."""
+    """Return what each memory searches for, by its name, or what it raised. Each embedder embeds the task once."""
     check_k(k)
     check_text(task.description, "the task's description")
     if threshold is not None:

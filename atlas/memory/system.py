@@ -53,7 +53,7 @@ P = TypeVar("P", bound=Plugged)
 
 
 class MemorySystemImpl:
-    """The memories of an agent; each is optional, so that what one contributes can be measured."""
+    """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(
         self,
@@ -116,12 +116,12 @@ class MemorySystemImpl:
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
-        """What to do in which situation, as it was plugged in."""
+        """The strategy bank, as it was plugged in."""
         return as_given(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:
-        """What to do in which situation, with all that ATLAS's own strategy bank offers.
+        """Strategies, with all that ATLAS's own strategy bank offers.
 
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
@@ -130,7 +130,7 @@ class MemorySystemImpl:
 
     @property
     def journal(self) -> Journal:
-        """What the agent noted, generation by generation.
+        """The agent's notes, generation by generation.
 
         Raises:
             NotFound: This system was put together without it.
@@ -140,7 +140,7 @@ class MemorySystemImpl:
 
     @property
     def conversations(self) -> Conversations:
-        """What people and the agent said to each other.
+        """The turns between people and the agent.
 
         Raises:
             NotFound: This system was put together without them.
@@ -194,12 +194,12 @@ class MemorySystemImpl:
 
     @property
     def token_counter(self) -> TokenCounter:
-        """What counts the tokens of a context: the embedder's tokenizer where it has one."""
+        """The counter of a context's tokens: the embedder's tokenizer where it has one."""
         embedders = (memory.embedder for memory in self._memories.values())
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
-        """The same memories, or only some of them, whose searches rank with other weights.
+        """Return the same memories, or only some of them, whose searches rank with other weights.
 
         It is for looking: what it is asked counts as used only for what it stores itself.
 
@@ -213,7 +213,7 @@ class MemorySystemImpl:
     async def query(
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
-        """What every memory holds for a task, asked at once; at most k of each, best first.
+        """Return what every memory holds for a task, asked at once. At most k of each, best first.
 
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
@@ -241,7 +241,7 @@ class MemorySystemImpl:
     def build_context(
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
-        """The part of a prompt that tells an agent what is remembered for a task, within a budget.
+        """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
 
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
@@ -298,7 +298,7 @@ class MemorySystemImpl:
     astore = twin(store)
 
     def plan_promotion(self, entry_id: str) -> Promotion:
-        """What an entry of the journal would become; nothing is touched.
+        """Return what an entry of the journal would become. Nothing is touched.
 
         A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
         was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
@@ -312,7 +312,7 @@ class MemorySystemImpl:
     aplan_promotion = twin(plan_promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation; its id, for `undo`.
+        """Do exactly what a plan says, as one operation. Its id, for `undo`.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
@@ -334,35 +334,35 @@ class MemorySystemImpl:
         return result
 
     def revision(self) -> int:
-        """A number that grows with every change to the store, by any process: what to key a cache on."""
+        """Return a number that grows with every change to the store, by any process: what to key a cache on."""
         return self.storage.ledger.revision()
 
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """What was done to the store, newest first."""
+        """Return what was done to the store, newest first."""
         return self.storage.history(limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
-        """One operation, by its id or a beginning of it that no other shares, or `NotFound`."""
+        """Return one operation, by its id or a beginning of it that no other shares, or `NotFound`."""
         return self.storage.operation(operation_id)
 
     def count_operations(self) -> int:
-        """How many operations the history holds."""
+        """Return how many operations the history holds."""
         return self.storage.count_operations()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """What an operation did to each record, in its order, field by field."""
+        """Return what an operation did to each record, in its order, field by field."""
         return self.storage.changes(operation_id, limit, offset)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly; see `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
+        """Take an operation back, exactly. See `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-        """What forgetting records of any memory for good would do; see `atlas.storage.purge`."""
+        """Return what forgetting records of any memory for good would do. See `atlas.storage.purge`."""
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
-        """Forget exactly the records of a plan for good, or raise `PlanOutdated`; nothing brings them back."""
+        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
         return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._memory("journal")))
 
     def close(self) -> None:

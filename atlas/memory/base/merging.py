@@ -21,7 +21,7 @@ class Group(Protocol):
 
     @property
     def removed(self) -> Sequence[object]:
-        """Those that go."""
+        """The ones that go."""
 
 
 G = TypeVar("G", bound=Group)
@@ -29,7 +29,7 @@ G = TypeVar("G", bound=Group)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupsPlan(Generic[G]):
-    """What merging would do; applying it does exactly this, or nothing if one of the records has changed."""
+    """A plan to merge records. Applying it does exactly this, or nothing if one of the records has changed."""
 
     groups: tuple[G, ...]
     n_total: int
@@ -50,7 +50,7 @@ class GroupsPlan(Generic[G]):
 
     @property
     def reason(self) -> str:
-        """What is done, as the history says it."""
+        """The reason that the history gives."""
         n_records = self.n_removed + len(self.groups)
         if len(self.groups) == 1:
             return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
@@ -78,7 +78,7 @@ def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def merged_row(
     row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
 ) -> Merge:
-    """Return a group as the store takes it: the row of the kept record with other metadata; what is embedded stays.
+    """Return a group as the store takes it: the row of the kept record with other metadata. What is embedded stays.
 
     Raises:
         PlanOutdated: The record is not there any more.
@@ -96,6 +96,6 @@ def merged_row(
 
 
 def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids that a record was merged from, as its metadata says; none where it says nothing readable."""
+    """Return the ids that a record was merged from, as its metadata says, or none where it says nothing readable."""
     ids = metadata.get("merged_from")
     return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []

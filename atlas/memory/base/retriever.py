@@ -37,7 +37,7 @@ SAMPLED = 64
 """Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
 
 GROWTH = 1.25
-"""How much longer a store's history gets before it is measured anew."""
+"""How much longer a store's history gets before it is measured again."""
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -48,7 +48,7 @@ MOST_CANDIDATES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked of a collection; see `Memory.retrieve`."""
+    """A search of a collection. See `Memory.retrieve`."""
 
     query: str
     k: int
@@ -58,7 +58,7 @@ class Search:
     diversity: float
     with_buried: bool
     vector: Vector | None
-    """The query embedded; None where nothing can be found."""
+    """The query embedded, or None where nothing can be found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class LiveCalibration:
     _at: Moment = NO_MOMENT
 
     def now(self) -> Calibration:
-        """The scale as it is for the store's present size."""
+        """Return the scale as it is for the store's present size."""
         now = self.store.moment()
         is_outgrown = now.change > GROWTH * self._at.change or now.ledger_id != self._at.ledger_id
         if self._measured is None or is_outgrown:
@@ -95,7 +95,7 @@ class LiveCalibration:
 
 @dataclass(slots=True)
 class Retriever:
-    """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
+    """Gives the ids of a collection's records as hits. Whoever holds the records says what they are."""
 
     store: Backing
     embedder: WholeEmbedder
@@ -107,7 +107,7 @@ class Retriever:
     """None, as is usual, for the order that the weights give."""
 
     prior: Callable[[Usage], float] | None = None
-    """What stands for success where records have no outcome of their own; see `candidates_of`."""
+    """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -116,7 +116,7 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder.model_name)
 
     def changed(self, **changes: Any) -> Retriever:
-        """This one with other parts, which shares what was measured of the store."""
+        """Return this one with other parts, which shares what was measured of the store."""
         made = replace(self, **changes)
         made._calibration = self._calibration
         return made
@@ -156,7 +156,7 @@ class Retriever:
         )
 
     def find(self, search: Search, n_withheld: int = 0) -> Ranked:
-        """Return what a search ranks, of those that are relevant enough; call it inside one state of the store.
+        """Return what a search ranks, of those that are relevant enough. Call it inside one state of the store.
 
         Args:
             n_withheld: How many records the memory leaves out of what is found.
@@ -180,7 +180,7 @@ class Retriever:
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors that `ordered` needs of hits, in their order; none where it needs none."""
+        """Return the vectors that `ordered` needs of hits, in their order, or none where it needs none."""
         if not search.diversity:
             return np.zeros((0, self.embedder.dimension), np.float32)
         return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
@@ -204,13 +204,13 @@ class Retriever:
         return Reranked(best[: search.k], reranked.problems)
 
     def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
-        """The k nearest to a vector, by meaning alone."""
+        """Return the k nearest to a vector, by meaning alone."""
         found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
         weights = self.weights()
         return self._ranked(self._known(found), replace(weights, words=0.0))[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
+        """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
 
         Args:
             row: The record with its `document` and its `embedding`.
@@ -229,7 +229,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Whether there may be anything to find; a store that was seen with records is not asked again."""
+        """Return whether there may be anything to find. A store that was seen with records is not asked again."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
@@ -245,7 +245,7 @@ class Retriever:
             n *= 4  # so many were alike that they left no room for others
 
     def _known(self, found: Candidates) -> list[Candidate[str]]:
-        """What was found with what else the ranking asks for."""
+        """Return what was found with what else the ranking asks for."""
         usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
         return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 

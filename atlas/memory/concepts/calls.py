@@ -88,7 +88,7 @@ def with_calls(store: Backing, concepts: Sequence[CodeConcept]) -> list[CodeConc
 def linked(
     concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
 ) -> CodeConcept:
-    """The concept with the ids of what it calls: those that it names, and for names that none of them has, the last.
+    """Return the concept with the ids of what it calls: those that it names, else the last of a name.
 
     Of those that it names and that are gone, one is left out for each that was found.
 

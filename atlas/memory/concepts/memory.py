@@ -1,4 +1,4 @@
-"""Concept library: reusable code, found by what it does (Stitch, LILO); and its strategies."""
+"""Concept library: reusable code, found by what it does (Stitch, LILO). And its strategies."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Adding
 
     def add(self, concept: CodeConcept) -> str:
-        """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
+        """Add a concept and return its id. What it calls by name is kept as its `calls` where it names none itself.
 
         Raises:
             InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
@@ -122,7 +122,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd = twin(add)
 
     def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
-        """Add concepts as one operation, without those that the library has, by id or by code; the ids of the others.
+        """Add concepts as one operation, without those that the library has, by id or by code. The ids of the others.
 
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
@@ -134,13 +134,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd_many = twin(add_many)
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Add a loader's concepts as one operation; the ids of those that the library had not."""
+        """Add a loader's concepts as one operation. The ids of those that the library had not."""
         return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
 
     def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Bring those that `primitive_updates` tells up to date, as one operation; their ids."""
+        """Bring those that `primitive_updates` tells up to date, as one operation and return their ids."""
         changed = self.primitive_updates(loader)
         if changed:
             given = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
@@ -151,7 +151,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aupdate_primitives = twin(update_primitives)
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
-        """The primitives that a loader brings otherwise than the library holds them, as they would become.
+        """Return the primitives that a loader brings otherwise than the library holds them, as they would become.
 
         Those that were edited here since they were loaded stay as they are, and are not among them.
         """
@@ -162,7 +162,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Changing
 
     def edit(self, /, concept_id: str, **changes: Any) -> CodeConcept:
-        """Change a concept, and embed it anew if its name or description has changed; the changed one.
+        """Change a concept, and embed it again if its name or description has changed and return the changed one.
 
         Its earlier versions stay in the history; see `versions`.
 
@@ -180,7 +180,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aedit = twin(edit)
 
     def update_stats(self, concept_id: str, success: bool) -> None:
-        """Say how a task went that this concept was used for; `NotFound` where it is not there."""
+        """Say how a task went that this concept was used for, or raise `NotFound` where it is not there."""
         self.record_use(concept_id, success)
 
     aupdate_stats = twin(update_stats)
@@ -188,7 +188,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Merging
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
-        """What `apply_merge` would make of groups of concepts that do the same; nothing is touched.
+        """Return what `apply_merge` would make of groups of concepts that do the same. Nothing is touched.
 
         The most used of each group stays, else the oldest, with its own code. It takes over where the others were
         found, what they were composed of, uses, tags and notes, and those examples that call a function of its name.
@@ -209,7 +209,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
-        """Merge exactly what a plan says, as one operation; the concepts that stay.
+        """Merge exactly what a plan says, as one operation. The concepts that stay.
 
         Raises:
             PlanOutdated: One of the concepts, or its marks, has changed since; nothing was done.
@@ -225,7 +225,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> CodeConcept:
-        """Merge concepts that do the same into the most used of them; see `plan_merge`. `undo` parts them again."""
+        """Merge concepts that do the same into the most used of them. See `plan_merge`. `undo` parts them again."""
 
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -237,7 +237,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Making new ones
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return what the composition strategy makes of concepts, for a person or an agent to `add`; None for nothing.
+        """Return what the composition strategy makes of concepts, to be added with `add`, or None.
 
         None as well where `composable` would raise; the log says why.
         """
@@ -287,7 +287,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Carrying elsewhere
 
     def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
-        """Concepts with their lineage, marks and every recorded attempt; `arestore_many` puts them back.
+        """Return concepts with their lineage, marks and every recorded attempt. `restore_many` puts them back.
 
         Those that are not there are left out, and so are the earlier versions of those that were edited.
         """
@@ -309,7 +309,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
-        """Put exported concepts back with their ids, lineage, marks and attempts; the ids of those that were put back.
+        """Put exported concepts back with their ids, lineage, marks and attempts. The ids of those that were put back.
 
         What the library holds already, by id or by code, stays as it is.
 
@@ -325,13 +325,13 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Reading
 
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
-        """The k concepts nearest to what is asked, best first."""
+        """Return the k concepts nearest to what is asked, best first."""
         return [hit.item for hit in self.search_hits(query, k)]
 
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """A concept as it was before each edit, the last first; none where it was never edited."""
+        """Return a concept as it was before each edit, the last first, or none where it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
@@ -339,7 +339,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     # Lineage
 
     def uses(self, concept_id: str) -> ConceptUses:
-        """Where a concept was found, who calls it, and how often it was used; `NotFound` where it is not there."""
+        """Return where a concept was found, who calls it, and how often it was used, or raise `NotFound`."""
         with self._store.reading():
             concept = self._whole_concept(concept_id)
             usage = self._store.usage([concept_id])[concept_id]
@@ -355,7 +355,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     auses = twin(uses)
 
     def depends_on(self, concept_id: str) -> list[CodeConcept]:
-        """The concepts that one needs to run, directly or through others, and those that it was composed of.
+        """Return the concepts that one needs to run, directly or through others, and those that it was composed of.
 
         Nearest first, each once; those that were deleted are left out.
 
@@ -368,7 +368,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     adepends_on = twin(depends_on)
 
     def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """The other concepts that call one of these, or were composed of one: those that would lack them."""
+        """Return the other concepts that call one of these, or were composed of one: those that would lack them."""
         among = set(listed(concept_ids))
         with self._store.reading():
             return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])

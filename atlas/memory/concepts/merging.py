@@ -22,7 +22,7 @@ from atlas.storage.sqlite.history.operations import Moment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptSubject:
-    """What is known of one concept."""
+    """A concept, as merging has to know it."""
 
     concept: CodeConcept
     marks: Marks
@@ -62,13 +62,13 @@ class LackingCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
-    """What merging concepts would do."""
+    """A plan to merge concepts."""
 
     linked: tuple[ConceptSubject, ...]
     """Other concepts that name one that goes, with the kept one named in its place."""
 
     lacking: tuple[LackingCaller, ...]
-    """Those whose code somebody has to change afterwards."""
+    """The ones whose code somebody has to change afterwards."""
 
 
 def plan_concept_merge(
@@ -79,7 +79,7 @@ def plan_concept_merge(
     n_total: int,
     moment: Moment,
 ) -> ConceptMergePlan:
-    """What these groups become.
+    """Return what these groups become.
 
     Args:
         naming: All concepts that call one of them, or were composed of one.
@@ -105,7 +105,7 @@ def plan_concept_merge(
 
 
 def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """A plan as the store takes it.
+    """Return a plan as the store takes it.
 
     Args:
         rows: Those of the kept concepts and of the linked ones, by id.
@@ -122,7 +122,7 @@ def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping
 
 
 def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """The most used, else the oldest; and the others."""
+    """Return the most used, else the oldest. And the others."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -171,7 +171,7 @@ def _why(kept: CodeConcept, gone: Sequence[CodeConcept]) -> str:
 def _relinked(
     concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """A concept that names the kept ones: as what it calls where they have the name that its code calls them by."""
+    """Return a concept that names the kept ones, as what it calls where its code has their names."""
     calls = [
         into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
         for called in concept.calls
@@ -185,7 +185,7 @@ def _without(ids: Iterable[str], own: str) -> tuple[str, ...]:
 
 
 def _lacks(caller: CodeConcept, gone: CodeConcept, kept: CodeConcept) -> set[str]:
-    """Names that a concept calls one that goes by, and that the kept one's code does not define."""
+    """Return names that a concept calls one that goes by, and that the kept one's code does not define."""
     if caller.language != PYTHON:
         return {gone.name} - {kept.name}
     return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(kept)

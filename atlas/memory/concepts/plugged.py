@@ -21,7 +21,7 @@ def check_plugged(protocol: type, given: object, name: str, method: str) -> None
 def asking(
     strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
 ) -> CompositionStrategy | None:
-    """Return a strategy; where it was not told whom to ask for what concepts call, one that asks `find`."""
+    """Return a strategy. Where it was not told whom to ask for what concepts call, one that asks `find`."""
     needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
     if isinstance(strategy, needs_find) and strategy.find is nothing_found:
         strategy = copy(strategy)

@@ -19,7 +19,7 @@ LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def shipped(concept: CodeConcept) -> CodeConcept:
-    """A loader's concept, marked with what it says."""
+    """Return a loader's concept, marked with what it says."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
 
@@ -44,7 +44,7 @@ def updates(
 
 
 def update_of(held: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """What a library's primitive would become; None where it is as its loader brings it, or where a person changed it.
+    """Return what a primitive would become, or None where it is as brought, or where a person changed it.
 
     Args:
         brought: By the loader now, `shipped`.

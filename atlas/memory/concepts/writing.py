@@ -33,7 +33,7 @@ class ConceptWriter:
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add those that the library has neither by id nor by code, with what was known of them; return their ids."""
+        """Add those that the library has neither by id nor by code, with what was known of them. Return their ids."""
         made = [made_at(concept, self.clock.now()) for concept in concepts]
         held = self.store.present([concept.id for concept in made])
         entries = unknown([to_entry(concept) for concept in made if concept.id not in held], self.store)
@@ -54,7 +54,7 @@ class ConceptWriter:
         return self.add([concept], restored, alone_in="title")
 
     def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """Edit a concept unless it changes between being read and being written; return the changed one."""
+        """Edit a concept unless it changes between being read and being written. Return the changed one."""
         with self.store.reading():
             moment, rows = self.store.moment(), self.store.get([concept_id])
             if not rows:

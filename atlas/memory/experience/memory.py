@@ -1,4 +1,4 @@
-"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem); and its strategies."""
+"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem). And its strategies."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Storing
 
     def store(self, trajectory: Trajectory) -> str:
-        """Remember an attempt, a success or a failure; the id of its experience.
+        """Remember an attempt, a success or a failure. The id of its experience.
 
         Raises:
             InvalidInput: The attempt holds something that JSON cannot, or its task has no description.
@@ -96,7 +96,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
-        """Remember attempts, in batches each of which is durable when the next begins; the ids of their experiences.
+        """Remember attempts, in batches each of which is durable when the next begins. The ids of their experiences.
 
         Args:
             on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
@@ -142,7 +142,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Finding
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
-        """The k experiences most useful for a task, best first, successes before failures among about equals.
+        """Return the k experiences most useful for a task, best first, successes before failures among about equals.
 
         Fewer than k where the memory holds fewer; none for k = 0, an empty memory or a task without a description.
         """
@@ -153,7 +153,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Changing
 
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
-        """Change an experience and embed it anew if what is embedded has changed; the changed one.
+        """Change an experience and embed it again if what is embedded has changed and return the changed one.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
@@ -169,7 +169,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aedit = twin(edit)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """`aedit`, unless the experience changes between being read and being written."""
+        """Edit an experience unless it changes between being read and being written."""
         with self._store.reading():
             moment, metadata = self._store.moment(), self._row(experience_id)["metadata"]
         changed = replace(from_metadata(metadata), **changes)
@@ -186,7 +186,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """What the refine strategy makes of the experiences; the memory itself is not changed."""
+        """Return what the refine strategy makes of the experiences. The memory itself is not changed."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -195,7 +195,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Pruning
 
     def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
-        """What `prune` would remove and save, and why; nothing is touched.
+        """Return what `prune` would remove and save, and why. Nothing is touched.
 
         Args:
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
@@ -221,7 +221,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_prune = twin(plan_prune)
 
     def apply_prune(self, plan: PrunePlan) -> int:
-        """Remove exactly what a plan says; how many.
+        """Remove exactly what a plan says and return how many.
 
         Raises:
             PlanOutdated: The store has changed, or one of them was used, since the plan was made; nothing was removed.
@@ -235,7 +235,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_prune = twin(apply_prune)
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
-        """What `apply_merge` would make of groups of experiences that say the same; nothing is touched.
+        """Return what `apply_merge` would make of groups of experiences that say the same. Nothing is touched.
 
         The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
         that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
@@ -254,7 +254,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: MergePlan) -> list[Experience]:
-        """Merge exactly what a plan says, as one operation; the experiences that stay.
+        """Merge exactly what a plan says, as one operation. The experiences that stay.
 
         Raises:
             PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
@@ -270,7 +270,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge experiences that say the same into the best of them; see `plan_merge`. `undo` parts them again."""
+        """Merge experiences that say the same into the best of them. See `plan_merge`. `undo` parts them again."""
 
         def plan_and_apply() -> Experience:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -282,7 +282,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_refine(
         self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
     ) -> RefinePlan:
-        """What a strategy would make of these experiences, judged in sets that are alike; nothing is touched.
+        """Return what a strategy would make of these experiences, judged in sets that are alike. Nothing is touched.
 
         A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
         holds as long as none of the experiences that it touches changes.
@@ -320,7 +320,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Merge and drop exactly what a plan says, as one transaction; how many experiences went.
+        """Merge and drop exactly what a plan says, as one transaction. How many experiences went.
 
         The order in which those that stay would be read is not kept: a search orders by what it is asked.
 
@@ -342,7 +342,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_refine = twin(apply_refine)
 
     def prune(self, criteria: dict[str, Any]) -> int:
-        """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""
+        """Remove low-value experiences and return how many.
+
+        See `plan_prune` for the criteria. `undo` brings them back.
+        """
 
         def plan_and_apply() -> int:
             return self.apply_prune(self.plan_prune(criteria))
@@ -352,7 +355,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aprune = twin(prune)
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
-        """Experiences with all that is known of them; `arestore_many` puts them back."""
+        """Return experiences with all that is known of them. `restore_many` puts them back."""
         with self._store.reading():
             rows = self._store.get(list(experience_ids))
             marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
@@ -380,13 +383,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         return text
 
     def _findable(self, experience: Experience) -> Experience:
-        """The experience with a text to embed, which a line written by hand may lack."""
+        """Return the experience with a text to embed, which a line written by hand may lack."""
         if experience.embedding_text.strip():
             return experience
         return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """The ids of those that were added; what others store meanwhile is known only when they are written."""
+        """Return the ids of those that were added. What others store meanwhile is known only when they are written."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
@@ -396,7 +399,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _columns(
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
-        """What the vector store takes: ids, embeddings, metadatas, documents."""
+        """Return what the vector store takes: ids, embeddings, metadatas, documents."""
         entries = [_entry(experience) for experience in experiences]
         return columns(entries, self._store, self.embedder, given or {})
 

@@ -37,13 +37,13 @@ class MergedAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSubject:
-    """What is known of one record."""
+    """A record, as a plan has to know it."""
 
     experience: Experience
     title: str
     marks: Marks
     content_hash: str
-    """That of the attempt as it was read."""
+    """The hash of the attempt as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class MergeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan(GroupsPlan[MergeGroup]):
-    """What merging attempts would do."""
+    """A plan to merge attempts."""
 
 
 def plan_merge(
@@ -74,7 +74,7 @@ def plan_merge(
     moment: Moment,
     keep_first: bool = False,
 ) -> MergePlan:
-    """What these groups become.
+    """Return what these groups become.
 
     Args:
         keep_first: Whether the first of each group stays, rather than the best.
@@ -139,13 +139,13 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any]:
-    """The best one's metadata, without what holds for all of them only."""
+    """Return the best one's metadata, without what holds for all of them only."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in others)
     return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """How each attempt went, the hash of what it said and its own id, by the id of its experience.
+    """Return how each attempt went, the hash of what it said and its own id, by the id of its experience.
 
     Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
     them counts as it is now.

@@ -1,4 +1,4 @@
-"""What pruning and merging have to know of the records of a store."""
+"""The records of a store, as pruning and merging have to know them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
 def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """The records of a store, or those of some ids that are there; none is read whole.
+    """Return the records of a store, or those of some ids that are there. None is read whole.
 
     One that keeps no such time was stored when it was attempted.
     """
@@ -28,7 +28,7 @@ def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[P
 
 
 def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Those of the experiences that are there, by id, read whole."""
+    """Return those of the experiences that are there, by id, read whole."""
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(

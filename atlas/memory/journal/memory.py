@@ -84,7 +84,7 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Take entries of one more type, or treat those of a type differently from now on; the store keeps it.
+        """Take entries of one more type, or treat those of a type differently from now on. The store keeps it.
 
         Args:
             importance: Of an entry of whose content nothing is known, in [0, 1].
@@ -110,7 +110,7 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.kept())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
+        """Return switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
 
         Args:
             name: `noise` or `near-duplicate`.
@@ -121,13 +121,13 @@ class Journal(Memory[JournalEntry]):
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return what the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
+        """Return what the gates kept out: how many for which reason, and the latest of them. They are kept whole."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then; return its id.
+        """Write what a gate kept out, as it would have been written then. Return its id.
 
         Undone, it is kept out again.
 
@@ -150,7 +150,7 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry; return its id, or None where a gate kept it out: `rejected` says why.
+        """Write an entry. Return its id, or None where a gate kept it out: `rejected` says why.
 
         Args:
             importance: In [0, 1]; by its type and what it says where it is None.
@@ -190,7 +190,7 @@ class Journal(Memory[JournalEntry]):
     aadd_entries = twin(add_entries)
 
     def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
-        """Change an entry, and embed it again if what it says has changed; return the changed one.
+        """Change an entry, and embed it again if what it says has changed. Return the changed one.
 
         Args:
             changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
@@ -207,7 +207,7 @@ class Journal(Memory[JournalEntry]):
     aedit = twin(edit)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete entries; return how many there were. `undo` brings them back from the history.
+        """Delete entries. Return how many there were. `undo` brings them back from the history.
 
         Their beginnings are taken out of the texts of the entries just after them, which are embedded again, as part of
         the same operation: no search finds what was deleted.
@@ -219,7 +219,7 @@ class Journal(Memory[JournalEntry]):
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back, as one operation; return how many. Those that are there stay as they are.
+        """Bring deleted entries back, as one operation. Return how many. Those that are there stay as they are.
 
         They and the entries just after them are embedded with what stands before each now.
 
@@ -245,7 +245,7 @@ class Journal(Memory[JournalEntry]):
     def recent(
         self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
     ) -> list[JournalEntry]:
-        """Return the latest entries, newest first; of those written at one instant, the last added is the newest.
+        """Return the latest entries, newest first. Of those written at one instant, the last added is the newest.
 
         Args:
             entry_types: None for all.
@@ -313,7 +313,7 @@ class Journal(Memory[JournalEntry]):
     # Links
 
     def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Say how one entry is related to another; return the first with its links. Again, it changes nothing.
+        """Say how one entry is related to another. Return the first with its links. Again, it changes nothing.
 
         Args:
             link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
@@ -327,7 +327,7 @@ class Journal(Memory[JournalEntry]):
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links from one entry to another back, those of a type or all; return the first with those it has left.
+        """Take links from one entry to another back, those of a type or all. Return the first with those it has left.
 
         Raises:
             NotFound: The first is not there.
@@ -337,7 +337,7 @@ class Journal(Memory[JournalEntry]):
     aunlink = twin(unlink)
 
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Return what can be reached from an entry over so many links, either way; deleted ones are left out.
+        """Return what can be reached from an entry over so many links, either way. Deleted ones are left out.
 
         Raises:
             NotFound: It is not there.
@@ -358,7 +358,7 @@ class Journal(Memory[JournalEntry]):
     asuggest_links = twin(suggest_links)
 
     def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Make a suggested link; return the entry that has it now."""
+        """Make a suggested link. Return the entry that has it now."""
         return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
 
     aaccept_link = twin(accept_link)
@@ -395,7 +395,7 @@ class Journal(Memory[JournalEntry]):
         keep_types: Mapping[str, int] | None = None,
         on_progress: Progress | None = None,
     ) -> CompactPlan:
-        """Plan who moves from hot to warm, cold or archived, and what is summarised; nothing is touched.
+        """Plan who moves from hot to warm, cold or archived, and what is summarised. Nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
         of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
@@ -421,7 +421,7 @@ class Journal(Memory[JournalEntry]):
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Do exactly what a plan says, as one operation; return its id, for `undo`, or None for an empty plan.
+        """Do exactly what a plan says, as one operation. Return its id, for `undo`, or None for an empty plan.
 
         Raises:
             PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
@@ -431,7 +431,7 @@ class Journal(Memory[JournalEntry]):
     aapply_compact = twin(apply_compact)
 
     def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
-        """Forget what is worth least, as `plan_compact` says; return what was done. `undo` takes it back."""
+        """Forget what is worth least, as `plan_compact` says. Return what was done. `undo` takes it back."""
 
         def plan_and_apply() -> CompactPlan:
             plan = self.plan_compact(keep_recent, keep_types)
@@ -457,7 +457,7 @@ class Journal(Memory[JournalEntry]):
         return Contexts(self._log, self.types)
 
     def _recall(self) -> Mapping[str, str]:
-        """Return the texts that the store keeps; learn the types that other processes have registered meanwhile."""
+        """Return the texts that the store keeps. Learn the types that other processes have registered meanwhile."""
         kept = self._store.kept()
         self.types.recall(kept)
         return kept

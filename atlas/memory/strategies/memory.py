@@ -59,7 +59,7 @@ EDITABLE: Editable = {
 
 
 class ChromaStrategyBank(Memory[Strategy]):
-    """What to do in which situation, in a vector store.
+    """Strategies, each for a situation, in a vector store.
 
     Each method has an async twin, with an `a` before its name, whose docstring says more.
     """
@@ -101,13 +101,13 @@ class ChromaStrategyBank(Memory[Strategy]):
         self._retriever.prior = prior
 
     def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """This bank with another updater, which gives every rate from the same recorded attempts."""
+        """Return this bank with another updater, which gives every rate from the same recorded attempts."""
         made = copy(self)
         made.success_updater = success_updater
         return made
 
     def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
-        """This bank with another abstractor, which writes its next strategies."""
+        """Return this bank with another abstractor, which writes its next strategies."""
         made = copy(self)
         made.abstractor = abstractor
         return made
@@ -115,7 +115,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Writing
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """The strategy that an attempt becomes, or that is there for its situation and gets the attempt as a source.
+        """Return the strategy that an attempt becomes, or that it is one more source of.
 
         None for an attempt that did not succeed, and where the abstractor finds nothing to reuse. An attempt that a
         strategy names among its sources is not abstracted again. What is retired gets sources too, and stays retired;
@@ -129,7 +129,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     awrite = twin(write)
 
     def add(self, strategy: Strategy) -> str:
-        """Add a strategy as it is, such as one that a person wrote; its id.
+        """Add a strategy as it is, such as one that a person wrote and return its id.
 
         Statistics that it brings along are not kept: a rate here is what recorded attempts say.
 
@@ -145,7 +145,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aadd = twin(add)
 
     def plan_write(self, trajectories: Sequence[Trajectory], on_progress: Progress | None = None) -> StrategyWritePlan:
-        """What `apply_write` would make of attempts; nothing is touched, but the abstractor is asked.
+        """Return what `apply_write` would make of attempts. Nothing is touched, but the abstractor is asked.
 
         Attempts that did not succeed are left out. Those of one situation become one strategy, with all as its
         sources, or sources of the one that is there for it.
@@ -158,7 +158,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_write = twin(plan_write)
 
     def apply_write(self, plan: StrategyWritePlan) -> list[str]:
-        """Write exactly what a plan says, as one operation; the ids of the strategies that were added.
+        """Write exactly what a plan says, as one operation. The ids of the strategies that were added.
 
         Raises:
             PlanOutdated: Strategies came, went or changed since; nothing was done.
@@ -170,7 +170,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Finding
 
     def read(self, task: Task, k: int = 5) -> list[Strategy]:
-        """The k strategies that fit a task best, best first; of about equals, those that surely work.
+        """Return the k strategies that fit a task best, best first. Of about equals, those that surely work.
 
         Retired ones are left out.
         """
@@ -181,7 +181,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Changing
 
     def edit(self, /, strategy_id: str, **changes: Any) -> Strategy:
-        """Change a strategy, and embed it anew if what is embedded has changed; the changed one.
+        """Change a strategy, and embed it again if what is embedded has changed and return the changed one.
 
         Args:
             changes: New values of `title`, `situation`, `suggestion`, `parameters`, `rationale` or `metadata`.
@@ -197,7 +197,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aedit = twin(edit)
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> StrategyMergePlan:
-        """What `apply_merge` would make of groups of strategies that say the same; nothing is touched.
+        """Return what `apply_merge` would make of groups of strategies that say the same. Nothing is touched.
 
         The most used of each group stays, else the oldest, as it is. It takes over the others' sources, parameters,
         attempts, tags and notes, is pinned if one is, and retired by hand if all are.
@@ -216,7 +216,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
-        """Merge exactly what a plan says, as one operation; the strategies that stay.
+        """Merge exactly what a plan says, as one operation. The strategies that stay.
 
         Raises:
             PlanOutdated: One of the strategies, or its marks, has changed since; nothing was done.
@@ -232,7 +232,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Strategy:
-        """Merge strategies into the most used of them; see `plan_merge`. `undo` parts them again."""
+        """Merge strategies into the most used of them. See `plan_merge`. `undo` parts them again."""
 
         def plan_and_apply() -> Strategy:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -242,7 +242,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     amerge = twin(merge)
 
     def versions(self, strategy_id: str) -> list[ItemVersion[Strategy]]:
-        """A strategy as it was before each edit, the last first; none where it was never edited."""
+        """Return a strategy as it was before each edit, the last first, or none where it was never edited."""
         return item_versions(self._store.versions(strategy_id), decode_strategy)
 
     aversions = twin(versions)
@@ -250,13 +250,13 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Outcomes
 
     def update_stats(self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Say how an attempt went that this strategy was used for; `NotFound` where it is not there."""
+        """Say how an attempt went that this strategy was used for, or raise `NotFound` where it is not there."""
         self.record_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
 
     aupdate_stats = twin(update_stats)
 
     def attempts(self, strategy_id: str) -> list[Use]:
-        """Every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
+        """Return every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
 
         Raises:
             NotFound: It is not there.
@@ -267,39 +267,39 @@ class ChromaStrategyBank(Memory[Strategy]):
     aattempts = twin(attempts)
 
     def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """The recorded attempts of each of several strategies, oldest first; none of one that is not there."""
+        """Return the recorded attempts of several strategies, oldest first, none of one that is not there."""
         return self._store.uses(strategy_ids)
 
     aattempts_of = twin(attempts_of)
 
     def rate(self, strategy_id: str) -> StrategyRate:
-        """How well a strategy works, and how sure that is; `NotFound` where it is not there."""
+        """Return how well a strategy works, and how sure that is, or raise `NotFound` where it is not there."""
         self._row(strategy_id)
         return self.rates([strategy_id])[strategy_id]
 
     arate = twin(rate)
 
     def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
-        """How well each strategy works that is there, by id."""
+        """Return how well each strategy works that is there, by id."""
         with self._store.reading():
             return rates_of(self.get_many(strategy_ids), self._store.marks(strategy_ids), self.retirement)
 
     arates = twin(rates)
 
     def retired(self) -> dict[str, str]:
-        """What keeps each strategy from being read that is not: `by hand` or `by its outcomes`, by id."""
+        """Return what keeps each strategy from being read that is not: `by hand` or `by its outcomes`, by id."""
         return retired(self._store, self.retirement)
 
     aretired = twin(retired)
 
     def retire(self, strategy_ids: Sequence[str]) -> int:
-        """Keep strategies from being read, as burying does, without deleting them; how many changed."""
+        """Keep strategies from being read, as burying does, without deleting them and return how many changed."""
         return self.change_marks(strategy_ids, buried=True)
 
     aretire = twin(retire)
 
     def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Let strategies be read again; those that their outcomes retired are pinned, which overrules that."""
+        """Let strategies be read again. Those that their outcomes retired are pinned, which overrules that."""
         return unretire(self._store, list(dict.fromkeys(strategy_ids)), self._withheld())
 
     aunretire = twin(unretire)
@@ -307,7 +307,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     # Carrying elsewhere
 
     def export(self, strategy_ids: Sequence[str]) -> list[ExportedStrategy]:
-        """Strategies with their marks and every recorded attempt; `arestore_many` puts them back."""
+        """Return strategies with their marks and every recorded attempt. `restore_many` puts them back."""
         with self._store.reading():
             marks, usage = self._store.marks(strategy_ids), self._store.usage(strategy_ids)
             uses, rows = self._store.uses(strategy_ids), self._store.get(list(strategy_ids))
@@ -326,7 +326,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
-        """Put exported strategies back with their ids, marks and attempts; the ids of those that were put back.
+        """Put exported strategies back with their ids, marks and attempts. The ids of those that were put back.
 
         What the bank holds already, by id or by what it says, stays as it is.
         """

@@ -39,7 +39,7 @@ class StrategyMergeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyMergePlan(GroupsPlan[StrategyMergeGroup]):
-    """What merging strategies would do."""
+    """A plan to merge strategies."""
 
 
 def plan_strategy_merge(
@@ -50,7 +50,7 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """What these groups become: the most used of each stays, else the oldest.
+    """Return what these groups become: the most used of each stays, else the oldest.
 
     Raises:
         InvalidInput: There is no strategy of one of the ids.

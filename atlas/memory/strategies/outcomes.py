@@ -1,4 +1,4 @@
-"""What outcomes say of strategies: how surely each works, and which are retired."""
+"""Outcomes of strategies: how surely each works, and which are retired."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RetirementRule:
     min_tries: int = 5
 
     def holds(self, n_succeeded: int, n: int) -> bool:
-        """Whether so many successes in n tries retire it; with the defaults, 0 of 12 does, and 1 of 19."""
+        """Return whether so many successes in n tries retire it. With the defaults, 0 of 12 does, and 1 of 19."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
 
 
@@ -43,7 +43,7 @@ class StrategyRate:
     """How well a strategy works, on how many tries, and how sure that is."""
 
     rate: float
-    """As the bank's updater estimates it, in [0, 1]; 0.5 before any try."""
+    """As the bank's updater estimates it, in [0, 1]. 0.5 before any try."""
 
     n: int
     n_succeeded: int
@@ -89,7 +89,7 @@ def outworn(store: Backing, rule: RetirementRule) -> set[str]:
 
 
 def unretire(store: Backing, strategy_ids: Sequence[str], by_outcomes: Collection[str]) -> int:
-    """Let strategies be read again; return how many changed.
+    """Let strategies be read again. Return how many changed.
 
     Args:
         by_outcomes: Those that their outcomes retired, which are pinned.

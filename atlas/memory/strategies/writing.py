@@ -29,12 +29,12 @@ MOST_VARIANTS = 5
 """Other suggestions that a strategy keeps."""
 
 Combine = Callable[[Strategy, Strategy], Strategy | None]
-"""Makes one of a strategy and another for an alike situation; None where they are two."""
+"""Makes one of a strategy and another for an alike situation, or None where they are two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyWritePlan:
-    """What writing strategies from attempts would do; applying it does exactly this, or nothing."""
+    """A plan to write strategies from attempts. Applying it does exactly this, or nothing."""
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
@@ -44,16 +44,16 @@ class StrategyWritePlan:
     """Successful attempts that were looked at."""
 
     n_known: int
-    """Those of them that strategies have as sources already."""
+    """The ones of them that strategies have as sources already."""
 
     n_nothing: int
-    """Those in which the abstractor found nothing to reuse."""
+    """The ones in which the abstractor found nothing to reuse."""
 
     problems: tuple[str, ...]
     """Why others could not be abstracted."""
 
     spent: str = ""
-    """What asking a language model took, for people; empty where none was asked that tells."""
+    """The cost of asking a language model, for people, or empty where none was asked that tells."""
 
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
@@ -79,13 +79,13 @@ class Abstracted:
     """Of what is embedded, shape (dim,), of unit length."""
 
     near: str
-    """The id of a strategy of the bank that says when to apply it alike; empty where there is none."""
+    """The id of a strategy of the bank that says when to apply it alike, or empty where there is none."""
 
 
 def grouped(
     abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
-    """Strategies to add, and those to change, each with the sources of all that are of its situation.
+    """Return strategies to add, and those to change, each with the sources of all that are of its situation.
 
     Args:
         held: The strategies of the bank that are near to one of them, by id.
@@ -133,7 +133,7 @@ class StrategyWriter:
         return columns([to_entry(one, self.text_of) for one in strategies], self.store, self.embedder, {})
 
     def write(self, trajectory: Trajectory) -> Strategy | None:
-        """Return the strategy that an attempt becomes, or that gets it as a source; see `ChromaStrategyBank.write`."""
+        """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
         if trajectory.outcome.success is not True:
             return None
         known = self.read(self.store.get(self.store.ids({"sources": trajectory.id})))
@@ -145,7 +145,7 @@ class StrategyWriter:
             return None if abstracted is None else self._joined_or_added(abstracted)
 
     def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
-        """Plan what to write of attempts; see `ChromaStrategyBank.plan_write`."""
+        """Plan what to write of attempts. See `ChromaStrategyBank.plan_write`."""
         with self.store.reading():
             moment, held = self.store.moment(), frozenset(self.store.ids())
             known = self._known_sources()
@@ -169,7 +169,7 @@ class StrategyWriter:
         )
 
     def apply(self, plan: StrategyWritePlan) -> list[str]:
-        """Write exactly what a plan says; see `ChromaStrategyBank.apply_write`."""
+        """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.held:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan anew")
         scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
@@ -208,7 +208,7 @@ class StrategyWriter:
     def _placed(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[Abstracted], dict[str, Strategy], Mapping[str, str]]:
-        """Return new strategies, each with the id of the one that is there for its situation; those; the retired."""
+        """Return new strategies, each with the id of the one that is there for its situation. Those. The retired."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(given)[0] for given in self.columns(*strategies)[1]]
@@ -222,7 +222,7 @@ class StrategyWriter:
             return placed, held, retired(self.store, self.retirement) if near else {}
 
     def _near(self, vector: Vectors) -> str:
-        """Return the id of the strategy that is there for a situation; empty where there is none."""
+        """Return the id of the strategy that is there for a situation, or empty where there is none."""
         near = self.store.query(vector, 1)
         return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self.same_situation else ""
 
@@ -239,7 +239,7 @@ class StrategyWriter:
         return strategy
 
     def _combined(self, held: Strategy, other: Strategy) -> Strategy | None:
-        """Return a strategy with another of an alike situation; None where a model says that they are two."""
+        """Return a strategy with another of an alike situation, or None where a model says that they are two."""
         both = with_sources(held, other)
         if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
             return both
@@ -268,7 +268,7 @@ class StrategyWriter:
 
 
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
-    """A strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
+    """Return a strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
     metadata = dict(strategy.metadata)
     if not says_the_same(strategy, other):
         metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
@@ -276,7 +276,7 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 
 
 def says_the_same(strategy: Strategy, other: Strategy) -> bool:
-    """Whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
+    """Return whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
     variants = [str(one.get("suggestion", "")) for one in _variants(strategy) if isinstance(one, Mapping)]
     if len(variants) >= MOST_VARIANTS:
         return True
