@@ -109,7 +109,7 @@ def ask_all(
 
     Plugged memories and language models are asked outside it.
     """
-    searches = searches_for(memories, task, k, threshold)
+    searches: Mapping[str, Any] = searches_for(memories, task, k, threshold)
     own = {name: memory for name, memory in memories.items() if not isinstance(memory, Plugged)}
     with storage.reading() if storage is not None else nullcontext():
         found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}

@@ -50,7 +50,7 @@ class Found(Generic[T]):
 
 
 class Memory(Records, ABC, Generic[T]):
-    """The records of one collection, as what they stand for. Each method has an async twin that says more."""
+    """The records of one collection, as what they stand for, found by what is asked."""
 
     noun: ClassVar[str]
     """The name of one of them, in errors."""

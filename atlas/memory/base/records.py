@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Records:
-    """The records of one collection. Each method has an async twin, whose docstring says more."""
+    """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
     success_updater: SuccessRateUpdater | None = None
     """The updater of success rates where the store keeps no attempts, or None where no rate is kept there."""

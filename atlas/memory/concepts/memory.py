@@ -63,10 +63,7 @@ EDITABLE: Editable = {
 
 
 class ChromaConceptLibrary(Memory[CodeConcept]):
-    """Reusable code, in a vector store.
-
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    """Reusable code, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "concept"
 

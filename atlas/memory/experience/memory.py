@@ -55,10 +55,7 @@ STORE_BATCH = 256
 
 
 class ChromaExperienceMemory(Memory[Experience]):
-    """Attempts at tasks, in a vector store.
-
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    """Attempts at tasks, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "experience"
 

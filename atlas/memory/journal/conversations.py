@@ -46,7 +46,7 @@ class Turn:
 class Conversations(Memory[Turn]):
     """The turns of conversations, in a vector store.
 
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    Each method has an async twin, with an `a` before its name, for coroutines.
     """
 
     noun = "turn"

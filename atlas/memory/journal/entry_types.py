@@ -56,7 +56,7 @@ class EntryTypes:
         self.recall(kept)
 
     def register(self, added: EntryType) -> None:
-        """Return know one more, or know one differently.
+        """Learn one more, or learn one differently.
 
         Raises:
             InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
@@ -67,7 +67,7 @@ class EntryTypes:
         self._known[added.name] = added
 
     def recall(self, kept: Mapping[str, str]) -> None:
-        """Return know what was registered in any process. What cannot be read is left out, with a warning."""
+        """Learn the types that were registered in any process. What cannot be read is left out, with a warning."""
         for name, text in kept.items():
             if name.startswith(KEPT):
                 try:

@@ -63,8 +63,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             refused_store: Keeps what the gates refuse. Without one both gates are off: nothing goes without trace.
             keep_noise: Whether entries that tell nothing are written as well; None for what `switch_gate` said last.
-            keep_repetitions: Whether entries that say what one of the latest of their type says are written as well;
-                None for what `switch_gate` said last.
+            keep_repetitions: Whether entries that say what one of the latest of their type says are, or None likewise.
             llm: A language model, which writes the summaries of what is forgotten.
             types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
@@ -92,16 +91,14 @@ class Journal(Memory[JournalEntry]):
             is_gated: Whether noise and repetitions of this type are kept out.
             counts_as: A type in whose place contexts take it.
 
-        Raises:
-            InvalidInput: One of them is impossible.
+        Raises `InvalidInput` where one of them is impossible.
         """
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
         self.types.register(registered)
-        key, text = kept_as(registered)
-        if self._store.kept().get(key) != text:
-            self._store.keep(key, text)
+        if self._store.kept().items().isdisjoint([kept_as(registered)]):
+            self._store.keep(*kept_as(registered))
 
     # Gates
 
@@ -110,14 +107,7 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.kept())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Return switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
-
-        Args:
-            name: `noise` or `near-duplicate`.
-
-        Raises:
-            InvalidInput: There is no such gate.
-        """
+        """Switch the gate `noise` or `near-duplicate` for all who write here, unless they were told otherwise."""
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
@@ -127,12 +117,9 @@ class Journal(Memory[JournalEntry]):
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then. Return its id.
+        """Write what a gate kept out, as it would have been written then. Return its id, or raise `NotFound`.
 
         Undone, it is kept out again.
-
-        Raises:
-            NotFound: No such entry was kept out.
         """
         return self._gates.accept(refused_id, self._log)
 
@@ -157,9 +144,7 @@ class Journal(Memory[JournalEntry]):
             metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
-        Raises:
-            InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
-            NotFound: An entry that it is linked to is not there.
+        Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
         kept = self._recall()
@@ -179,11 +164,7 @@ class Journal(Memory[JournalEntry]):
         Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
         links that it never had: those are new, and one that was taken back stays so.
 
-        Returns:
-            The ids of those that were written.
-
-        Raises:
-            InvalidInput: One of them cannot be kept; nothing was written.
+        Returns the ids of those that were written, or raises `InvalidInput` where one of them cannot be kept.
         """
         return self._log.add(entries, reason)
 
@@ -196,10 +177,7 @@ class Journal(Memory[JournalEntry]):
             changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
                 the journal itself noted stays.
 
-        Raises:
-            NotFound: It is not there.
-            InvalidInput: Another field, or a value that cannot be kept.
-            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+        Raises `NotFound`, `InvalidInput` for what cannot be kept, and `PlanOutdated` where others changed it each time.
         """
         check_changes(changes, EDITABLE)
         return retried(lambda: self._log.edit(entry_id, changes))
@@ -212,8 +190,7 @@ class Journal(Memory[JournalEntry]):
         Their beginnings are taken out of the texts of the entries just after them, which are embedded again, as part of
         the same operation: no search finds what was deleted.
 
-        Raises:
-            PlanOutdated: Others changed them each time before this could be done; nothing was done.
+        Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
         """
         gone = list(dict.fromkeys(ids))
         return retried(lambda: self._log.delete(gone))
@@ -223,8 +200,7 @@ class Journal(Memory[JournalEntry]):
 
         They and the entries just after them are embedded with what stands before each now.
 
-        Raises:
-            NotFound: There never was an entry of one of the ids; nothing was done.
+        Raises `NotFound` where there never was an entry of one of the ids; nothing was done.
         """
         return self._log.restore(ids)
 
@@ -318,30 +294,22 @@ class Journal(Memory[JournalEntry]):
         Args:
             link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
-        Raises:
-            NotFound: One of them is not there.
-            InvalidInput: There is no such type, or both are one.
+        Raises `NotFound` where one is not there, and `InvalidInput` for another type, or where both are one.
         """
         return links.link(self._log, source_id, target_id, link_type)
 
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links from one entry to another back, those of a type or all. Return the first with those it has left.
-
-        Raises:
-            NotFound: The first is not there.
-        """
+        """Take links of a type, or all, from one entry to another back. Return the first, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)
 
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Return what can be reached from an entry over so many links, either way. Deleted ones are left out.
+        """Return the entries that can be reached from one over at most `depth` links, either way, without deleted ones.
 
-        Raises:
-            NotFound: It is not there.
-            InvalidInput: The depth is less than 1.
+        Raises `NotFound` where it is not there, and `InvalidInput` for a depth of less than 1.
         """
         return links.graph_from(self._log, entry_id, depth)
 
@@ -364,24 +332,13 @@ class Journal(Memory[JournalEntry]):
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep this link from being suggested again.
-
-        Raises:
-            NotFound: The entry that it would go from is not there.
-        """
+        """Keep this link from being suggested again, or raise `NotFound` where its entry is not there."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
 
     def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Say of entries what they became a part of.
-
-        Args:
-            name: Such as `experience:id`.
-
-        Raises:
-            NotFound: One of them is not there.
-        """
+        """Say of entries what they became a part of, such as `experience:id`, or raise `NotFound`."""
         for entry_id in entry_ids:
             self._log.change(entry_id, partial(links.promoted, name), "promote")
 
@@ -402,12 +359,9 @@ class Journal(Memory[JournalEntry]):
         the sentences that say most of it. Each draft says which, and why where the model should have written it.
 
         Args:
-            keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
+            keep_recent: The latest entries stay, so many from 0 up, as do those that are pinned, and directives.
             keep_types: Of these types the latest so many stay as well.
             on_progress: Told after each summary how many are written, and of how many.
-
-        Raises:
-            InvalidInput: A number to keep is negative.
         """
         self._recall()
         return compaction.plan(self._log, self.types, self.llm, keep_recent, keep_types or {}, on_progress)
@@ -423,8 +377,7 @@ class Journal(Memory[JournalEntry]):
     def apply_compact(self, plan: CompactPlan) -> str | None:
         """Do exactly what a plan says, as one operation. Return its id, for `undo`, or None for an empty plan.
 
-        Raises:
-            PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
+        Raises `PlanOutdated` where one of the entries, or its marks, has changed since; nothing was done.
         """
         return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 

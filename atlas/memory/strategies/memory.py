@@ -59,10 +59,7 @@ EDITABLE: Editable = {
 
 
 class ChromaStrategyBank(Memory[Strategy]):
-    """Strategies, each for a situation, in a vector store.
-
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    """Strategies by situation, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "strategy"
     success_updater: SuccessRateUpdater
