@@ -166,7 +166,7 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
 
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
-    """Return the one retrieved id that begins so. What was given where none does, several do, or it is too short."""
+    """Return the one retrieved id that begins so, or what was given where none or several do."""
     found = [one for one in retrieved if _is_named(begin, one)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 

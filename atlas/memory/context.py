@@ -115,7 +115,7 @@ def counter_of(embedder: object) -> TokenCounter:
 
 
 def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int = BUDGET_TOKENS) -> ContextBlock:
-    """Return the block of what was retrieved that is worth most within a budget. The same for the same result.
+    """Return the block of what was retrieved that is worth most within a budget, always the same one.
 
     Memories are chosen one after another: each time the one whose relevance, times the share of its words that nothing
     chosen holds, is most for its length. What says nothing new is left out.

@@ -91,7 +91,7 @@ class Promoter:
             return self._planned(entry_id)
 
     def apply(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Its id, for `undo`.
+        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.

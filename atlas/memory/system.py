@@ -312,7 +312,7 @@ class MemorySystemImpl:
     aplan_promotion = twin(plan_promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation. Its id, for `undo`.
+        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.

@@ -119,7 +119,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd = twin(add)
 
     def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
-        """Add concepts as one operation, without those that the library has, by id or by code. The ids of the others.
+        """Add concepts as one operation, without known ids or code. Return the ids of the others.
 
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
@@ -131,7 +131,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aadd_many = twin(add_many)
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Add a loader's concepts as one operation. The ids of those that the library had not."""
+        """Add a loader's concepts as one operation. Return the ids of those that the library had not."""
         return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
@@ -206,7 +206,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
-        """Merge exactly what a plan says, as one operation. The concepts that stay.
+        """Merge exactly what a plan says, as one operation. Return the concepts that stay.
 
         Raises:
             PlanOutdated: One of the concepts, or its marks, has changed since; nothing was done.
@@ -306,7 +306,7 @@ class ChromaConceptLibrary(Memory[CodeConcept]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
-        """Put exported concepts back with their ids, lineage, marks and attempts. The ids of those that were put back.
+        """Put exported concepts back with their ids, lineage, marks and attempts. Return the ids of those put back.
 
         What the library holds already, by id or by code, stays as it is.
 

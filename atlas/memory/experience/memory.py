@@ -10,14 +10,7 @@ from typing import Any
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
-from atlas.core.types import (
-    Experience,
-    Outcome,
-    Task,
-    Trajectory,
-    Vectors,
-    new_id,
-)
+from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
@@ -81,7 +74,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Storing
 
     def store(self, trajectory: Trajectory) -> str:
-        """Remember an attempt, a success or a failure. The id of its experience.
+        """Remember an attempt, a success or a failure. Return the id of its experience.
 
         Raises:
             InvalidInput: The attempt holds something that JSON cannot, or its task has no description.
@@ -93,7 +86,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
-        """Remember attempts, in batches each of which is durable when the next begins. The ids of their experiences.
+        """Remember attempts, in batches that are durable one by one. Return the ids of their experiences.
 
         Args:
             on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
@@ -104,7 +97,6 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids: list[str] = []
         n_done, remaining = 0, iter(trajectories)
         while batch := list(islice(remaining, STORE_BATCH)):
-            # In a thread, as an extractor may ask a language model; the same holds wherever one is called.
             experiences = list(map(self._to_experience, batch))
             ids += scoped._add(experiences, skip_known)
             n_done += len(batch)
@@ -251,7 +243,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: MergePlan) -> list[Experience]:
-        """Merge exactly what a plan says, as one operation. The experiences that stay.
+        """Merge exactly what a plan says, as one operation. Return the experiences that stay.
 
         Raises:
             PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
@@ -317,7 +309,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Merge and drop exactly what a plan says, as one transaction. How many experiences went.
+        """Merge and drop exactly what a plan says, as one transaction. Return how many experiences went.
 
         The order in which those that stay would be read is not kept: a search orders by what it is asked.
 

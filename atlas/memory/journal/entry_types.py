@@ -11,6 +11,7 @@ from types import MappingProxyType
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import check_importance
+from atlas.memory.base.columns import Backing
 
 logger = logging.getLogger(__name__)
 
@@ -66,8 +67,15 @@ class EntryTypes:
             raise InvalidInput(f"counts_as should be one of {', '.join(self._known)}, but is {added.counts_as!r}")
         self._known[added.name] = added
 
-    def recall(self, kept: Mapping[str, str]) -> None:
-        """Learn the types that were registered in any process. What cannot be read is left out, with a warning."""
+    def register_in(self, store: Backing, added: EntryType) -> None:
+        """Learn a type as `register` does, and have a store keep it for all who open it."""
+        self.register(added)
+        name, text = KEPT + added.name, dump(asdict(added))
+        if store.kept().get(name) != text:
+            store.keep(name, text)
+
+    def recall(self, kept: Mapping[str, str]) -> Mapping[str, str]:
+        """Learn the types that were registered in any process, without what cannot be read. Return what was given."""
         for name, text in kept.items():
             if name.startswith(KEPT):
                 try:
@@ -77,6 +85,7 @@ class EntryTypes:
                     logger.warning("the entry type %r cannot be read, so register it anew: %s", name, error)
                 else:
                     self._known[recalled.name] = recalled
+        return kept
 
     def __getitem__(self, name: str) -> EntryType:
         """Return the type of this name, or raise `InvalidInput` where the journal knows none."""
@@ -100,11 +109,6 @@ class EntryTypes:
 
     def __iter__(self) -> Iterator[EntryType]:
         return iter(tuple(self._known.values()))
-
-
-def kept_as(registered: EntryType) -> tuple[str, str]:
-    """Name and text under which a store keeps a type."""
-    return KEPT + registered.name, dump(asdict(registered))
 
 
 def _check(added: EntryType) -> None:

@@ -20,7 +20,7 @@ from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compaction import CompactPlan
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import LIVE, NOUN, EntryLog
-from atlas.memory.journal.entry_types import EntryType, EntryTypes, kept_as
+from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
@@ -86,19 +86,12 @@ class Journal(Memory[JournalEntry]):
         """Take entries of one more type, or treat those of a type differently from now on. The store keeps it.
 
         Args:
-            importance: Of an entry of whose content nothing is known, in [0, 1].
-            half_life_days: After how long one that nobody used is worth half; None for what is never forgotten.
-            is_gated: Whether noise and repetitions of this type are kept out.
-            counts_as: A type in whose place contexts take it.
-
-        Raises `InvalidInput` where one of them is impossible.
+            counts_as: A type in whose place contexts take it. The rest is as `EntryType` has it.
         """
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
-        self.types.register(registered)
-        if self._store.kept().items().isdisjoint([kept_as(registered)]):
-            self._store.keep(*kept_as(registered))
+        self.types.register_in(self._store, registered)
 
     # Gates
 
@@ -107,7 +100,7 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.kept())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch the gate `noise` or `near-duplicate` for all who write here, unless they were told otherwise."""
+        """Turn the gate `noise` or `near-duplicate` on or off for all who write here and were not told otherwise."""
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
@@ -117,10 +110,7 @@ class Journal(Memory[JournalEntry]):
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then. Return its id, or raise `NotFound`.
-
-        Undone, it is kept out again.
-        """
+        """Write what a gate kept out. Return its id, or raise `NotFound`. Undone, it is kept out again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -141,13 +131,13 @@ class Journal(Memory[JournalEntry]):
 
         Args:
             importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
+            metadata: JSON values that a filter finds as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
         Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
-        kept = self._recall()
+        kept = self.types.recall(self._store.kept())
         kind, now = self.types[entry_type], self._clock.now()
         place = place_after_all(self._store, instant(now))
         told = importance_of(kind, content, metadata or {}) if importance is None else importance
@@ -164,7 +154,7 @@ class Journal(Memory[JournalEntry]):
         Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
         links that it never had: those are new, and one that was taken back stays so.
 
-        Returns the ids of those that were written, or raises `InvalidInput` where one of them cannot be kept.
+        Return the ids of those that were written, or raise `InvalidInput` where one of them cannot be kept.
         """
         return self._log.add(entries, reason)
 
@@ -187,8 +177,7 @@ class Journal(Memory[JournalEntry]):
     def delete(self, ids: Sequence[str]) -> int:
         """Delete entries. Return how many there were. `undo` brings them back from the history.
 
-        Their beginnings are taken out of the texts of the entries just after them, which are embedded again, as part of
-        the same operation: no search finds what was deleted.
+        Their beginnings go from the texts of the entries just after them too: no search finds what was deleted.
 
         Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
         """
@@ -196,7 +185,7 @@ class Journal(Memory[JournalEntry]):
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back, as one operation. Return how many. Those that are there stay as they are.
+        """Bring deleted entries back, as one operation. Return how many there were not.
 
         They and the entries just after them are embedded with what stands before each now.
 
@@ -250,7 +239,7 @@ class Journal(Memory[JournalEntry]):
         """Return what an agent should know that is about to change itself, the most urgent first.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        so many of each; where a type has too few, or there is room for more, the entries of most value.
+        so many of each, then the entries of most value.
 
         Args:
             limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
@@ -266,7 +255,6 @@ class Journal(Memory[JournalEntry]):
         """Return what an agent should know at a task: the last directive, entries about the task, then by value.
 
         Args:
-            task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
         limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
@@ -318,8 +306,7 @@ class Journal(Memory[JournalEntry]):
     def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
         """Return which later reflections may tell how which crashes were solved, the most alike first.
 
-        Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
-        out. `link` accepts one; this writes nothing.
+        Crashes whose fix is known and there, and links that were refused, are left out. This writes nothing.
         """
         return links.suggestions(self._log, self.types)[: max(limit, 0)]
 
@@ -363,7 +350,7 @@ class Journal(Memory[JournalEntry]):
             keep_types: Of these types the latest so many stay as well.
             on_progress: Told after each summary how many are written, and of how many.
         """
-        self._recall()
+        self.types.recall(self._store.kept())
         return compaction.plan(self._log, self.types, self.llm, keep_recent, keep_types or {}, on_progress)
 
     aplan_compact = twin(plan_compact)
@@ -375,10 +362,7 @@ class Journal(Memory[JournalEntry]):
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Do exactly what a plan says, as one operation. Return its id, for `undo`, or None for an empty plan.
-
-        Raises `PlanOutdated` where one of the entries, or its marks, has changed since; nothing was done.
-        """
+        """Do exactly what a plan says, or raise `PlanOutdated`. Return the operation's id, or None."""
         return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 
     aapply_compact = twin(apply_compact)
@@ -408,12 +392,6 @@ class Journal(Memory[JournalEntry]):
     @property
     def _contexts(self) -> Contexts:
         return Contexts(self._log, self.types)
-
-    def _recall(self) -> Mapping[str, str]:
-        """Return the texts that the store keeps. Learn the types that other processes have registered meanwhile."""
-        kept = self._store.kept()
-        self.types.recall(kept)
-        return kept
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter of a search: archived entries are found where buried ones are asked for."""

@@ -155,7 +155,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_write = twin(plan_write)
 
     def apply_write(self, plan: StrategyWritePlan) -> list[str]:
-        """Write exactly what a plan says, as one operation. The ids of the strategies that were added.
+        """Write exactly what a plan says, as one operation. Return the ids of the strategies that were added.
 
         Raises:
             PlanOutdated: Strategies came, went or changed since; nothing was done.
@@ -213,7 +213,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: StrategyMergePlan) -> list[Strategy]:
-        """Merge exactly what a plan says, as one operation. The strategies that stay.
+        """Merge exactly what a plan says, as one operation. Return the strategies that stay.
 
         Raises:
             PlanOutdated: One of the strategies, or its marks, has changed since; nothing was done.
@@ -323,7 +323,7 @@ class ChromaStrategyBank(Memory[Strategy]):
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedStrategy]) -> list[str]:
-        """Put exported strategies back with their ids, marks and attempts. The ids of those that were put back.
+        """Put exported strategies back with their ids, marks and attempts. Return the ids of those that were put back.
 
         What the bank holds already, by id or by what it says, stays as it is.
         """

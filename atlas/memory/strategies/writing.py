@@ -208,7 +208,7 @@ class StrategyWriter:
     def _placed(
         self, strategies: Sequence[Strategy]
     ) -> tuple[list[Abstracted], dict[str, Strategy], Mapping[str, str]]:
-        """Return new strategies, each with the id of the one that is there for its situation. Those. The retired."""
+        """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
         if not strategies:
             return [], {}, {}
         vectors = [np.atleast_2d(given)[0] for given in self.columns(*strategies)[1]]
