@@ -213,7 +213,6 @@ class Journal(Memory[JournalEntry]):
         """Return the latest entries, newest first. Of those written at one instant, the last added is the newest.
 
         Args:
-            entry_types: None for all.
             tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
@@ -242,8 +241,7 @@ class Journal(Memory[JournalEntry]):
         so many of each, then the entries of most value.
 
         Args:
-            limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
-            token_budget: Of all texts together, roughly.
+            limit: Of entries; None for as many as the budget of all texts holds, or ten where there is no budget.
         """
         return self._contexts.by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
 
@@ -280,7 +278,7 @@ class Journal(Memory[JournalEntry]):
         """Say how one entry is related to another. Return the first with its links. Again, it changes nothing.
 
         Args:
-            link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
+            link_type: Of the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
         Raises `NotFound` where one is not there, and `InvalidInput` for another type, or where both are one.
         """
@@ -378,8 +376,6 @@ class Journal(Memory[JournalEntry]):
         return retried(plan_and_apply)
 
     acompact = twin(compact)
-
-    # Steps of the above
 
     @property
     def _log(self) -> EntryLog:
