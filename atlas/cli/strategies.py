@@ -12,8 +12,8 @@ from atlas.core.operations import Use
 from atlas.core.settings import Settings
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.base.ranking import explain
-from atlas.memory.strategies.memory import StrategyRate
-from atlas.memory.strategies.sources import tasks_without
+from atlas.memory.strategies.outcomes import StrategyRate
+from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.ask.cards import tried_line
 from atlas.views.shared.kinds import STRATEGY

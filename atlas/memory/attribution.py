@@ -1,15 +1,21 @@
-"""Which retrieved memories an attempt used, so that its outcome counts for them."""
+"""The retrieved memories that an attempt used, and the counting of its outcome for them."""
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from atlas.core.errors import NotFound
 from atlas.core.types import Task, Trajectory
 from atlas.memory.context import SHORT_ID, shown_id
+from atlas.memory.query import AnyMemory, joined, told
+from atlas.storage.store import Store
+
+logger = logging.getLogger(__name__)
 
 MOST_TASKS = 1_000
 
@@ -31,20 +37,20 @@ Ids = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """What an attempt used."""
+    """The memories that an attempt used."""
 
     used: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Ids by memory."""
 
     unknown: tuple[str, ...] = ()
-    """What the attempt names as used, and what was not retrieved for its task, or stands for several memories."""
+    """Ids that the attempt names as used, and that were not retrieved for its task, or stand for several memories."""
 
     problems: tuple[str, ...] = ()
-    """What else of its `used` cannot be counted, and why."""
+    """Other parts of its `used` that cannot be counted, and why."""
 
 
 class TrajectoryAttribution:
-    """What was retrieved for the tasks that are being worked on in this process, the last so many of them."""
+    """Memories that were retrieved for the tasks that are being worked on in this process, the last so many of them."""
 
     def __init__(self, most_tasks: int = MOST_TASKS) -> None:
         self._most_tasks = most_tasks
@@ -60,7 +66,7 @@ class TrajectoryAttribution:
                 self._retrieved.popitem(last=False)
 
     def take(self, trajectory: Trajectory) -> Attribution:
-        """What an attempt used, which is then forgotten: what was retrieved for its task, unless it says otherwise.
+        """Return what an attempt used, and forget it: what was retrieved for its task, unless it says otherwise.
 
         `trajectory.metadata["used"]` says otherwise: ids by memory, or a list of ids among the retrieved ones, each
         whole, as a context block shows it, or at least as long. An empty list says that nothing was used.
@@ -78,8 +84,72 @@ class TrajectoryAttribution:
         return _among(ids, retrieved)
 
 
+@dataclass(slots=True)
+class Counted:
+    """The result of counting."""
+
+    used: dict[str, list[str]] = field(default_factory=dict)
+    """The ids that the outcome was counted for, by memory."""
+
+    errors: dict[str, str] = field(default_factory=dict)
+    """Uses that could not be counted, and why, by memory. Under `used` stands whatever no memory is to blame for."""
+
+
+@dataclass(frozen=True, slots=True)
+class UseCounter:
+    """Counts the uses of a memory system's records."""
+
+    memories: Mapping[str, AnyMemory]
+    storage: Store | None
+
+    def count(self, used: Attribution, trajectory: Trajectory, operation_id: str | None) -> Counted:
+        """Count an attempt's outcome for what it used, as part of an operation, or nothing where it is not known."""
+        counted, success = Counted(), trajectory.outcome.success
+        if success is None:
+            return counted
+        unknown, failed = list(used.unknown), list[dict[str, str]]()
+        for name, record_id in ((name, one) for name, ids in used.used.items() for one in ids):
+            try:
+                if whole := self._count(name, record_id, success, trajectory, operation_id):
+                    counted.used.setdefault(name, []).append(whole)
+            except NotFound:  # deleted since it was retrieved
+                unknown.append(record_id)
+            except Exception as error:  # it costs this memory's part alone
+                logger.warning("the memory %r counted no use of %r", name, record_id, exc_info=True)
+                failed.append({name: told(error)})
+        problems = list(used.problems)
+        if unknown:
+            problems.append(f"nothing that was retrieved for the task has the id {', '.join(map(repr, unknown))}")
+        counted.errors = joined(*failed, *({"used": problem} for problem in problems))
+        return counted
+
+    def _count(
+        self, name: str, record_id: str, success: bool, trajectory: Trajectory, operation_id: str | None
+    ) -> str | None:
+        """Return the whole id of what was used, of which a context block shows the beginning.
+
+        None where the memory counts no uses.
+        """
+        memory = self.memories.get(name)
+        if memory is None:
+            raise NotFound(f"this memory system has no {name!r}")
+        if not memory.counts_uses:
+            return None
+        record_id = self._whole_id(memory, record_id)
+        scoped = memory.within("store", operation_id=operation_id) if operation_id else memory
+        scoped.record_use(record_id, success, task_id=trajectory.task.id, trajectory_id=trajectory.id)
+        return record_id
+
+    def _whole_id(self, memory: AnyMemory, record_id: str) -> str:
+        """Return the id that begins as a context block shows it, or itself where none does, or several do."""
+        if self.storage is None or len(record_id) != SHORT_ID:
+            return record_id
+        found = self.storage.ledger.ids_beginning(memory.collection_name, record_id)
+        return found[0] if len(found) == 1 else record_id
+
+
 def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
-    """Ids under the names of their memories, or the words for them that a context block has."""
+    """Return ids under the names of their memories, or the words for them that a context block has."""
     used: dict[str, tuple[str, ...]] = {}
     problems = []
     for given, value in stated.items():
@@ -96,20 +166,20 @@ def _by_memory(stated: Mapping[Any, Any], retrieved: Ids) -> Attribution:
 
 
 def _whole(begin: str, retrieved: Sequence[str]) -> str:
-    """Return the one retrieved id that begins so; what was given where none does, several do, or it is too short."""
+    """Return the one retrieved id that begins so, or what was given where none or several do."""
     found = [one for one in retrieved if _is_named(begin, one)]
     return begin if begin in retrieved or len(found) != 1 else found[0]
 
 
 def _is_named(begin: str, record_id: str) -> bool:
-    """Whether an id may be meant: it begins so, or a context block shows it so; one that is no text never is."""
+    """Return whether an id may be meant: it begins so, or a context block shows it so. One that is no text never is."""
     if not isinstance(record_id, str):
         return False
     return (len(begin) >= SHORT_ID and record_id.startswith(begin)) or shown_id(record_id) == begin
 
 
 def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
-    """Retrieved ids, told by what they begin with."""
+    """Return retrieved ids, told by what they begin with."""
     used: dict[str, list[str]] = {}
     unknown = []
     for begin in stated:
@@ -124,7 +194,7 @@ def _among(stated: Sequence[str], retrieved: Ids) -> Attribution:
 
 
 def _ids(value: Any) -> tuple[str, ...] | None:
-    """Ids, each once, of a list or of one alone; of nothing none, and None of anything else."""
+    """Return ids, each once, of a list or of one alone. Of nothing none, and None of anything else."""
     ids = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(ids, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in ids):
         return None

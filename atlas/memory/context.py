@@ -1,4 +1,4 @@
-"""What an agent is shown of its memories before it begins a task: a block of text that keeps to a budget of tokens."""
+"""The memories that an agent is shown before it begins a task: a block of text that keeps to a budget of tokens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from atlas.core.unseen import has_unseen, written_out
 from atlas.core.words import STOP_WORDS
 from atlas.llm.budget import CHARACTERS_PER_TOKEN
 from atlas.memory.base.success_rates import credible_interval
-from atlas.memory.outcomes import joined
-from atlas.memory.outcomes import told as described
+from atlas.memory.query import joined
+from atlas.memory.query import told as described
 
 logger = logging.getLogger(__name__)
 
@@ -40,12 +40,12 @@ SECTIONS = {
 """The headings, by memory, in the order in which they come."""
 
 FIELD_CHARACTERS = 1_200
-"""Of each text of a memory; of a longer one the beginning is shown."""
+"""Of each text of a memory. Of a longer one the beginning is shown."""
 
 CODE_CHARACTERS = 4_000
 
 FURTHER = "  | "
-"""What each line of a stored text begins with but the first, which stands behind its name.
+"""The beginning of each line of a stored text but the first, which stands behind its name.
 
 So no text can write a line that passes for ours. By MiniLM's tokenizer, on 921 memories made of real runs, that adds
 1.5 % to the tokens of experiences, 1.8 % to strategies, 3.4 % to entries and 6.6 % to concepts, whose code has many
@@ -81,7 +81,7 @@ class ContextBlock:
     n_tokens: int
     budget_tokens: int
     counted_with: str
-    """What counted the tokens."""
+    """The name of the counter."""
 
     shown: Mapping[str, tuple[str, ...]]
     """The ids of what is shown, by memory: `strategies`, `experience`, `concepts`, `journal`."""
@@ -90,7 +90,7 @@ class ContextBlock:
     """Retrieved memories for which there was no room, or which said nothing new."""
 
     errors: Mapping[str, str] = field(default_factory=dict)
-    """What went wrong in memories that could not be asked, and with records that cannot be shown, by memory."""
+    """Errors of memories that could not be asked, and of records that cannot be shown, by memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class _Part:
 
 
 def counter_of(embedder: object) -> TokenCounter:
-    """A counter with an embedder's own tokenizer where it has one, else one that goes by characters."""
+    """Return a counter with an embedder's own tokenizer where it has one, else one that goes by characters."""
     count = getattr(embedder, "count_tokens", None)
     if count is not None and count("a") is not None:
         return TokenCounter(count=count, name=f"the tokenizer of {getattr(embedder, 'model_name', 'the embedder')}")
@@ -115,7 +115,7 @@ def counter_of(embedder: object) -> TokenCounter:
 
 
 def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_tokens: int = BUDGET_TOKENS) -> ContextBlock:
-    """The block of what was retrieved that is worth most within a budget; the same for the same result.
+    """Return the block of what was retrieved that is worth most within a budget, always the same one.
 
     Memories are chosen one after another: each time the one whose relevance, times the share of its words that nothing
     chosen holds, is most for its length. What says nothing new is left out.
@@ -143,7 +143,7 @@ def build_context(result: MemoryQueryResult, counter: TokenCounter, budget_token
 
 
 def record_text(n_succeeded: int, n: int) -> str:
-    """`succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`: how a strategy's record is told everywhere.
+    """Return `succeeded in 3 of 4 tries (95 %: 28–95 %)`, or `not tried yet`, the record of a strategy.
 
     The interval is that of `credible_interval`. An updater's estimate is no part of it: it may lie outside.
     """
@@ -165,7 +165,7 @@ def shown_id(record_id: str) -> str:
 
 
 def _chosen(parts: Sequence[_Part], counter: TokenCounter, budget: int) -> list[_Part]:
-    """Those worth showing, in the order in which they were retrieved."""
+    """Return those worth showing, in the order in which they were retrieved."""
     left, chosen = list(parts), list[_Part]()
     seen: set[str] = set()
     while left:
@@ -261,7 +261,7 @@ def _told_entry(entry: JournalEntry) -> str:
 
 
 def _told(kind: str, record_id: str, title: str, fields: Mapping[str, str]) -> str:
-    """Return a memory under a line that only we can write; what it says stands behind our words or behind `FURTHER`."""
+    """Return a memory under a line that only we can write. What it says stands behind our words or behind `FURTHER`."""
     heading = _line(_bounded(title, FIELD_CHARACTERS))
     escape = "\\" if heading.startswith("[") else ""
     told = [f"[{kind} {shown_id(record_id)}] {escape}{heading}".rstrip()]

@@ -33,6 +33,15 @@ from atlas.protocols.strategies import ExperienceExtractor, SuccessRateUpdater
 from atlas.storage.reembed import reembed
 from atlas.storage.store import EmbeddingModel, Store
 
+COLLECTIONS = (
+    experience.COLLECTION,
+    concepts.COLLECTION,
+    strategies.COLLECTION,
+    journal.COLLECTION,
+    journal.REFUSED_COLLECTION,
+    conversations.COLLECTION,
+)
+
 
 def open_memory(
     path: str | os.PathLike[str] | None = None,
@@ -106,29 +115,45 @@ def _memories(
     settings: Settings,
     clock: Clock,
 ) -> MemorySystem:
-    """Every memory over a store."""
-    of, weights = storage.collection, settings.ranking or storage.profiles.weights
-    abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
-    memory = MemorySystemImpl(
-        ChromaExperienceMemory(embedder, of(experience.COLLECTION), extractor, weights=weights, clock=clock),
-        ChromaConceptLibrary(embedder, of(concepts.COLLECTION), weights=weights, clock=clock),
-        ChromaStrategyBank(
-            embedder, of(strategies.COLLECTION), abstractor, success_updater, weights=weights, clock=clock
-        ),
-        Journal(
+    """Return every memory over a store, each made when it is first asked for."""
+    weights = settings.ranking or storage.profiles.weights
+    parts = {name: storage.collection(name) for name in COLLECTIONS}
+
+    def library() -> ChromaConceptLibrary:
+        made = ChromaConceptLibrary(embedder, parts[concepts.COLLECTION], weights=weights, clock=clock)
+        _give_strategies(made, llm)
+        return made
+
+    def bank() -> ChromaStrategyBank:
+        abstractor = TemplateStrategyAbstractor() if llm is None else LLMStrategyAbstractor(llm)
+        held = parts[strategies.COLLECTION]
+        return ChromaStrategyBank(embedder, held, abstractor, success_updater, weights=weights, clock=clock)
+
+    def log() -> Journal:
+        return Journal(
             embedder,
-            of(journal.COLLECTION),
-            of(journal.REFUSED_COLLECTION),
+            parts[journal.COLLECTION],
+            parts[journal.REFUSED_COLLECTION],
             keep_noise=settings.keep_noise,
             keep_repetitions=settings.keep_repetitions,
             llm=llm,
             weights=weights,
             clock=clock,
-        ),
-        conversations=Conversations(embedder, of(conversations.COLLECTION), weights=weights, clock=clock),
-        storage=storage,
+        )
+
+    held = parts[experience.COLLECTION]
+    memory = MemorySystemImpl(storage=storage)
+    memory._make_later(
+        {
+            "experience": lambda: ChromaExperienceMemory(embedder, held, extractor, weights=weights, clock=clock),
+            "concepts": library,
+            "strategies": bank,
+            "journal": log,
+            "conversations": lambda: Conversations(
+                embedder, parts[conversations.COLLECTION], weights=weights, clock=clock
+            ),
+        }
     )
-    _give_strategies(memory.concepts, llm)
     return memory
 
 
@@ -138,7 +163,7 @@ def open_storage(*, settings: Settings, read_only: bool = False, create: bool = 
 
 
 def reembed_store(settings: Settings, model: str, on_progress: Progress | None = None) -> int:
-    """Embed a whole store anew with another model, and bind it to that one; how many texts there were."""
+    """Embed a whole store again with another model, and bind it to that one and return how many texts there were."""
     embedder = SentenceTransformerEmbedder(model, settings.device, settings.batch_size)
     with open_storage(settings=settings, create=False) as storage:
         n_texts = reembed(storage.ledger, embedder, on_progress)

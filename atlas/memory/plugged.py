@@ -55,7 +55,7 @@ class Plugged:
 
     @property
     def counts_uses(self) -> bool:
-        """Whether it can be told how an attempt went that used what it found."""
+        """True if it can be told how an attempt went that used what it found."""
         return callable(offered(self.memory, "update_stats"))
 
     def record_use(self, record_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
@@ -130,20 +130,14 @@ def own(memory: M | Plugged | None) -> M | None:
     return None if isinstance(memory, Plugged) else memory
 
 
-def needed(memory: M | Plugged | None, noun: str) -> M:
-    """Return a memory that has to be one of ours.
-
-    Raises:
-        NotFound: There is none, or it is somebody else's.
-    """
-    if memory is None:
-        raise NotFound(f"this memory system has no {noun}")
-    if isinstance(memory, Plugged):
-        raise NotFound(
-            f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "
-            f"for the methods of the protocol, use `{memory.own_name}`"
-        )
-    return memory
+def lacking(memory: object, noun: str) -> NotFound:
+    """Return the error where a memory that has to be one of ours is not there, or somebody else's."""
+    if not isinstance(memory, Plugged):
+        return NotFound(f"this memory system has no {noun}")
+    return NotFound(
+        f"the {noun} of this memory system is {_a(repr(type(memory.memory).__name__))}, none of ATLAS's own; "
+        f"for the methods of the protocol, use `{memory.own_name}`"
+    )
 
 
 def _hit(item: Any) -> Hit[Any]:

@@ -1,4 +1,4 @@
-"""What a journal taught becomes a memory: a crash and its fix an experience, a reflection a strategy not tried yet."""
+"""Promotion of what a journal taught: a crash and its fix become an experience, a reflection an untried strategy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atlas.memory.strategies.memory import ChromaStrategyBank
 TASK = "task"
 
 LOG = "protea_log"
-"""Under which an imported entry's metadata says which log it is of; one that was written here has none."""
+"""Under which an imported entry's metadata says which log it is of. One that was written here has none."""
 
 N_LOOKED_AT = 200
 """Latest tasks of an entry's generation among which its own is looked for: there may be some of other logs."""
@@ -32,7 +32,7 @@ ABOUT = ("refers_to", "caused_by")
 """The links from a reflection to what it is about, where it says of no crash that it fixed it."""
 
 SOURCE = "journal"
-"""What made it, as the metadata of what was promoted says."""
+"""The maker that the metadata of a promoted record names."""
 
 PROMOTED_FROM = "promoted_from"
 """Under which that metadata lists the ids of the entries that it was made of."""
@@ -43,15 +43,15 @@ CANDIDATE = "candidate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """What promoting an entry would write; applying it does exactly this, or nothing if an entry has changed."""
+    """A plan to promote an entry. Applying it does exactly this, or nothing if an entry has changed."""
 
     entries: tuple[JournalEntry, ...]
-    """Those that it is made of, the promoted one first; each will name in its metadata what it became a part of."""
+    """The ones that it is made of, the promoted one first. Each will name in its metadata what it became a part of."""
 
     becomes: Experience | Strategy
 
     task: JournalEntry | None = None
-    """The task that it is taken to be about, whose words go into what is written; None where none is known or told."""
+    """The task that it is taken to be about, whose words go into what is written, or None."""
 
     @property
     def target(self) -> str:
@@ -60,12 +60,12 @@ class Promotion:
 
     @property
     def title(self) -> str:
-        """What would be written, on one line."""
+        """The title of what would be written, on one line."""
         return title_of(self.becomes.task.description if isinstance(self.becomes, Experience) else self.becomes.title)
 
     @property
     def reason(self) -> str:
-        """What the history says of it."""
+        """The reason that the history gives."""
         entry = self.entries[0]
         return f"{entry.entry_type} of generation {entry.generation} to {self.target}"
 
@@ -81,12 +81,31 @@ class Promoter:
         self._strategies = strategies
 
     def plan(self, entry_id: str) -> Promotion:
-        """What an entry would become; nothing is touched.
+        """Return what an entry would become. Nothing is touched.
 
         Raises:
             NotFound: It is not there, or the system has no memory for what it would become.
             InvalidInput: It is neither a crash with a fix nor a reflection, or it was promoted already.
         """
+        with self._journal.collection.reading():
+            return self._planned(entry_id)
+
+    def apply(self, promotion: Promotion) -> str | None:
+        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
+
+        Raises:
+            PlanOutdated: One of the entries has changed since; nothing was done.
+        """
+        ids = [entry.id for entry in promotion.entries]
+        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
+        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
+            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
+        journal = self._journal.within("promote", promotion.reason)
+        self._write(promotion, journal.operation_id)
+        journal.note_promotion(ids, _name(promotion))
+        return journal.operation_id
+
+    def _planned(self, entry_id: str) -> Promotion:
         graph = self._journal.linked(entry_id)
         [entry] = self._journal.get_many([entry_id])
         crashes, reflections = (self._journal.types.counting_as(name) for name in (CRASH, REFLECTION))
@@ -105,21 +124,6 @@ class Promoter:
                 "edit that one, or delete it first"
             )
         return promotion
-
-    def apply(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation; its id, for `undo`.
-
-        Raises:
-            PlanOutdated: One of the entries has changed since; nothing was done.
-        """
-        ids = [entry.id for entry in promotion.entries]
-        shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
-        if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
-            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
-        journal = self._journal.within("promote", promotion.reason)
-        self._write(promotion, journal.operation_id)
-        journal.note_promotion(ids, _name(promotion))
-        return journal.operation_id
 
     def _solved(self, crash: JournalEntry, graph: LinkGraph) -> Promotion:
         fixed_by = {edge.target_id for edge in graph.edges if edge.source_id == crash.id and edge.type == "fixed_by"}
@@ -140,7 +144,7 @@ class Promoter:
         return Promotion(entries=(reflection,), becomes=_strategy(reflection, [task] if task else about), task=task)
 
     def _task_of(self, entry: JournalEntry, graph: LinkGraph) -> JournalEntry | None:
-        """The last task that an entry is linked to and came after, else that of its generation in its own log."""
+        """Return the last task that an entry is linked to and came after, else that of its generation."""
         names = self._journal.types.counting_as(TASK)
         linked = [
             near for near in graph.entries if near.entry_type in names and _was_written(near) <= _was_written(entry)
@@ -165,7 +169,7 @@ class Promoter:
         return memory.get(promotion.becomes.id) is not None
 
     def _write(self, promotion: Promotion, operation_id: str | None) -> None:
-        """Add what was made; one that is there already, as whoever added it stopped before saying so, stays."""
+        """Add what was made. One that is there already, as whoever added it stopped before saying so, stays."""
         if self._is_there(promotion):
             return
         made = promotion.becomes
@@ -177,7 +181,10 @@ class Promoter:
 
 
 def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: JournalEntry | None) -> Experience:
-    """The attempt that ended in a crash, with its fixes as the solution; no run says how it ends, so nothing does."""
+    """Return the attempt that ended in a crash, with its fixes as the solution.
+
+    No run says how it ends, so nothing does.
+    """
     said = "\n\n".join(fix.content for fix in fixes)
     attempt = Trajectory(
         id=crash.id,
@@ -197,7 +204,7 @@ def _experience(crash: JournalEntry, fixes: Sequence[JournalEntry], task: Journa
 
 
 def _strategy(reflection: JournalEntry, about: Sequence[JournalEntry]) -> Strategy:
-    """What a reflection says to do, where what it is about holds again."""
+    """Return what a reflection says to do, where what it is about holds again."""
     situation = "\n\n".join(entry.content for entry in about) or sentences_of(reflection.content)[0]
     return Strategy(
         id=_promoted_id(reflection),
@@ -214,12 +221,12 @@ def _origin(entries: Sequence[JournalEntry]) -> dict[str, Any]:
 
 
 def _promoted_id(entry: JournalEntry) -> str:
-    """The same whenever and by whoever an entry is promoted, so that two who do it at once write it once."""
+    """Return the same whenever and by whoever an entry is promoted, so that two who do it at once write it once."""
     return hashlib.sha256(f"promoted {entry.id}".encode()).hexdigest()[:32]
 
 
 def _name(promotion: Promotion) -> str:
-    """What was made, as the entries' metadata names it."""
+    """Return what was made, as the entries' metadata names it."""
     return f"{promotion.target}:{promotion.becomes.id}"
 
 

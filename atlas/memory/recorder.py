@@ -32,10 +32,10 @@ logger = logging.getLogger(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 Judge = Callable[[Any], "Outcome | bool | None"]
-"""How a run went, from its answer; None where that is not known."""
+"""How a run went, from its answer, or None where that is not known."""
 
 TEXT_CHARACTERS = 20_000
-"""Of an answer, and of each text of a step; of a longer one the beginning is kept."""
+"""Of an answer, and of each text of a step. Of a longer one the beginning is kept."""
 
 ERROR_CHARACTERS = 2_000
 
@@ -54,16 +54,16 @@ class Run:
         """That of the trajectory which it becomes."""
 
         self.answer: Any = None
-        """What the run came to; a decorated function's return value."""
+        """What the run came to. A decorated function's return value."""
 
         self.outcome: Outcome | None = None
-        """How it went, where somebody has said so; see `succeeded` and `failed`."""
+        """How it went, where somebody has said so. See `succeeded` and `failed`."""
 
         self.stored: dict[str, Any] = {}
         """What `MemorySystem.store` says, once it is over."""
 
         self.problem = ""
-        """Why it could not be stored, or its memory not be asked; empty where all went well."""
+        """Why it could not be stored, or its memory not be asked, or empty where all went well."""
 
         self.parent = parent
         self._memory = memory
@@ -73,7 +73,7 @@ class Run:
 
     @property
     def context(self) -> str:
-        """What is remembered for the task, as a part of a prompt; asked for once, and empty where there is nothing.
+        """The memories for the task, as a part of a prompt. Asked for once, and empty where there is nothing.
 
         Where memories cannot be asked, it is what the others hold, and `problem` says why.
         """
@@ -93,19 +93,19 @@ class Run:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What was done so far."""
+        """The steps so far."""
         with self._lock:
             return tuple(self._steps)
 
     def step(self, *, thought: Any = "", action: Any = "", observation: Any = "", **metadata: Any) -> None:
-        """Add a step: what the agent thought, did and saw; what is no text is written as JSON."""
+        """Add a step: what the agent thought, did and saw. What is no text is written as JSON."""
         held = {name: _plain(value) for name, value in metadata.items()}
         made = Step(_text(thought), _text(action), _text(observation), held)
         with self._lock:
             self._steps.append(made)
 
     def succeeded(self, score: float | None = None) -> None:
-        """Say that it went well; an exception that follows says otherwise."""
+        """Say that it went well. An exception that follows says otherwise."""
         self.outcome = Outcome(True, partial_score=score)
 
     def failed(self, reason: str = "", score: float | None = None) -> None:
@@ -113,7 +113,7 @@ class Run:
         self.outcome = Outcome(False, partial_score=score, error_info=_text(reason) or None)
 
     def trajectory(self, error: BaseException | None, agent_id: str) -> Trajectory:
-        """The attempt that it was."""
+        """Return the attempt that it was."""
         metadata: dict[str, Any] = {"source": "atlas.remember"}
         if self._block is not None:
             metadata["used"] = {name: list(ids) for name, ids in self._block.shown.items() if ids}
@@ -130,7 +130,7 @@ class Run:
 
 
 def current_run() -> Run:
-    """The innermost run under way: in this thread, or in the task or thread that started it through asyncio.
+    """Return the innermost run under way: in this thread, or in the task or thread that started it through asyncio.
 
     A thread of one's own knows it where it was started with `contextvars.copy_context().run`.
 
@@ -147,7 +147,7 @@ def current_run() -> Run:
 
 
 class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
-    """Remember a run: a decorator of functions, and a context manager, each sync and async.
+    """A memory of runs: a decorator of functions, and a context manager, each sync and async.
 
     What was raised is a failure, and is raised again; a return says nothing of success unless `judge`,
     `run.succeeded()` or `run.failed()` does. Where the attempt cannot be stored, the run's own answer or exception
@@ -180,7 +180,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
         self._open: tuple[Run, Token[Run | None]] | None = None
 
     def __call__(self, function: F) -> F:
-        """The function, each of whose calls is remembered."""
+        """Return the function, each of whose calls is remembered."""
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise InvalidInput(
                 f"{function.__qualname__} is a generator, which has no one answer; "
@@ -231,7 +231,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
             _report(run, problem, error)
 
     def _of_call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> remember:
-        """The same, of one call."""
+        """Return the same, of one call."""
         given = self._task
         if given is None:
             bound = inspect.signature(function).bind(*args, **kwargs)
@@ -283,7 +283,7 @@ def _note(run: Run, problem: str) -> None:
 
 
 def _tell_parent(run: Run, error: BaseException | None) -> None:
-    """A run within another is a step of that."""
+    """Return a run within another is a step of that."""
     if run.parent is not None:
         seen = _told(error) if error is not None else "" if run.answer is None else _text(run.answer)
         run.parent.step(action=f"sub-task: {run.task.description}", observation=seen, run=run.id)
@@ -294,12 +294,12 @@ def _outcome(judged: Outcome | bool | None) -> Outcome:
 
 
 def _task_id(description: str) -> str:
-    """The same for every attempt at a task that is given by its description alone."""
+    """Return the same for every attempt at a task that is given by its description alone."""
     return f"task-{hashlib.sha256(description.strip().encode('utf-8', 'replace')).hexdigest()[:16]}"
 
 
 def _text(value: Any) -> str:
-    """A value as text: JSON where it is no text, and as Python shows it where JSON cannot hold it."""
+    """Return a value as text: JSON where it is no text, and as Python shows it where JSON cannot hold it."""
     try:
         text = value if isinstance(value, str) else to_text(value)
     except Exception:  # noqa: BLE001 - agents hand over anything
@@ -308,7 +308,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold; another one as Python shows it."""
+    """Return a value that JSON can hold. Another one as Python shows it."""
     try:
         check_json(value, "value")
     except Exception:  # noqa: BLE001 - as above
@@ -317,7 +317,7 @@ def _plain(value: Any) -> Any:
 
 
 def _shown(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """A value as it shows itself, or by its type where it cannot."""
+    """Return a value as it shows itself, or by its type where it cannot."""
     try:
         return show(value)
     except Exception:  # noqa: BLE001 - as above
@@ -329,5 +329,5 @@ def _told(error: BaseException) -> str:
 
 
 def _storable(text: str) -> str:
-    """A text without lone surrogates, which UTF-8 cannot hold."""
+    """Return a text without lone surrogates, which UTF-8 cannot hold."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

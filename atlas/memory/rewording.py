@@ -1,4 +1,4 @@
-"""What a journal has made of entries that are purged: it embeds each entry with the beginnings of those before."""
+"""Rewording of entries next to purged ones: a journal embeds each entry with the beginnings of those before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atlas.storage.purge import Image, Reword, read_texts
 
 
 def rewording(journal: Journal | None) -> Reword | None:
-    """What takes the beginnings of purged entries out of the texts of others, and embeds these anew."""
+    """Return what takes the beginnings of purged entries out of the texts of others, and embeds these again."""
     if journal is None:
         return None
     name, embedder = journal.collection_name, journal.embedder
@@ -39,7 +39,7 @@ def _said(encoded: str) -> str:
 
 
 def _without(document: str, said: str, gone: set[str]) -> str:
-    """The text that finds an entry, without those of the beginnings after what it says itself."""
+    """Return the text that finds an entry, without those of the beginnings after what it says itself."""
     if not document.startswith(f"{said}\n\n"):
         return document
     before = document.removeprefix(f"{said}\n\n").split("\n\n")

@@ -1,4 +1,4 @@
-"""What holds the records of a memory: the protocol of a vector store, and one over ChromaDB."""
+"""Stores for the records of a memory: the protocol of a vector store, and one over ChromaDB."""
 
 from atlas.core.hits import QueryResult
 from atlas.protocols.infra import VectorStore

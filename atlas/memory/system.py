@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, TypeVar
 
-from atlas.core.codec import check_text
 from atlas.core.errors import NotFound
 from atlas.core.hits import MemoryQueryResult, Retrieval
 from atlas.core.operations import Operation, RecordChange
 from atlas.core.settings import RankingWeights
-from atlas.core.types import Task, Trajectory, Vector
+from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
-from atlas.memory.attribution import TrajectoryAttribution
-from atlas.memory.base.memory import Memory
-from atlas.memory.base.ranking import check_k, check_threshold
-from atlas.memory.base.retriever import Search
+from atlas.memory.attribution import TrajectoryAttribution, UseCounter
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
     BUDGET_TOKENS,
@@ -33,20 +29,19 @@ from atlas.memory.context import (
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.journal import Journal
 from atlas.memory.journal.conversations import Conversations
-from atlas.memory.outcomes import gathered, joined, outcome
 from atlas.memory.plugged import (
     Plugged,
     PluggedConcepts,
     PluggedExperience,
     PluggedStrategies,
     as_given,
-    needed,
+    lacking,
     own,
 )
 from atlas.memory.promotion import Promoter, Promotion
+from atlas.memory.query import AnyMemory, ask, ask_all, gathered, joined, outcome, result_of, searches_for
 from atlas.memory.rewording import rewording
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.use_counter import AnyMemory, UseCounter
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from atlas.storage.purge import Purged, PurgePlan, apply_purge, plan_purge
 from atlas.storage.store import Store
@@ -58,7 +53,7 @@ P = TypeVar("P", bound=Plugged)
 
 
 class MemorySystemImpl:
-    """The memories of an agent; each is optional, so that what one contributes can be measured."""
+    """The memories of an agent. Each is optional, so that what one contributes can be measured."""
 
     def __init__(
         self,
@@ -79,18 +74,22 @@ class MemorySystemImpl:
         Raises:
             InvalidInput: One of them lacks a method that this calls.
         """
-        self._experience = _own_or(PluggedExperience, experience, ChromaExperienceMemory)
-        self._concepts = _own_or(PluggedConcepts, concepts, ChromaConceptLibrary)
-        self._strategies = _own_or(PluggedStrategies, strategies, ChromaStrategyBank)
-        self._journal = journal
-        self._conversations = conversations
+        self._given: dict[str, Any] = {
+            "experience": _own_or(PluggedExperience, experience, ChromaExperienceMemory),
+            "concepts": _own_or(PluggedConcepts, concepts, ChromaConceptLibrary),
+            "strategies": _own_or(PluggedStrategies, strategies, ChromaStrategyBank),
+            "journal": journal,
+            "conversations": conversations,
+        }
+        self._makers: dict[str, Callable[[], Any]] = {}
+        self._making = threading.RLock()
         self._storage = storage
         self._attribution = attribution or TrajectoryAttribution()
 
     @property
     def experience_memory(self) -> ExperienceMemory | None:
         """Attempts at tasks, as it was plugged in."""
-        return as_given(self._experience)
+        return as_given(self._memory("experience"))
 
     @property
     def experience(self) -> ChromaExperienceMemory:
@@ -99,12 +98,12 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without them, or with one of somebody else's.
         """
-        return needed(self._experience, "experience memory")
+        return self._own("experience", ChromaExperienceMemory, "experience memory")
 
     @property
     def concept_library(self) -> ConceptLibrary | None:
         """Reusable code, as it was plugged in."""
-        return as_given(self._concepts)
+        return as_given(self._memory("concepts"))
 
     @property
     def concepts(self) -> ChromaConceptLibrary:
@@ -113,43 +112,41 @@ class MemorySystemImpl:
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return needed(self._concepts, "concept library")
+        return self._own("concepts", ChromaConceptLibrary, "concept library")
 
     @property
     def strategy_bank(self) -> StrategyBank | None:
-        """What to do in which situation, as it was plugged in."""
-        return as_given(self._strategies)
+        """The strategy bank, as it was plugged in."""
+        return as_given(self._memory("strategies"))
 
     @property
     def strategies(self) -> ChromaStrategyBank:
-        """What to do in which situation, with all that ATLAS's own strategy bank offers.
+        """Strategies, with all that ATLAS's own strategy bank offers.
 
         Raises:
             NotFound: This system was put together without it, or with one of somebody else's.
         """
-        return needed(self._strategies, "strategy bank")
+        return self._own("strategies", ChromaStrategyBank, "strategy bank")
 
     @property
     def journal(self) -> Journal:
-        """What the agent noted, generation by generation.
+        """The agent's notes, generation by generation.
 
         Raises:
             NotFound: This system was put together without it.
         """
-        if self._journal is None:
-            raise NotFound("this memory system has no journal")
-        return self._journal
+        made: Journal = self._needed("journal")
+        return made
 
     @property
     def conversations(self) -> Conversations:
-        """What people and the agent said to each other.
+        """The turns between people and the agent.
 
         Raises:
             NotFound: This system was put together without them.
         """
-        if self._conversations is None:
-            raise NotFound("this memory system has no conversations")
-        return self._conversations
+        made: Conversations = self._needed("conversations")
+        return made
 
     @property
     def storage(self) -> Store:
@@ -165,22 +162,44 @@ class MemorySystemImpl:
     @property
     def _memories(self) -> dict[str, AnyMemory]:
         """The memories that are there, by the names that results, ids and errors have them under."""
-        given: dict[str, AnyMemory | None] = {
-            "experience": self._experience,
-            "concepts": self._concepts,
-            "strategies": self._strategies,
-            "journal": self._journal,
-        }
+        given = {name: self._memory(name) for name in ("experience", "concepts", "strategies", "journal")}
         return {name: memory for name, memory in given.items() if memory is not None}
+
+    def _make_later(self, makers: Mapping[str, Callable[[], Any]]) -> None:
+        """Have each of these memories made when it is first asked for."""
+        self._makers = dict(makers)
+
+    def _memory(self, name: str) -> Any:
+        """Return the memory of a name, ours or plugged in, or None."""
+        if name in self._makers:
+            with self._making:
+                if name in self._makers:  # no other thread has made it meanwhile
+                    self._given[name] = self._makers[name]()
+                    del self._makers[name]
+        return self._given[name]
+
+    def _needed(self, name: str) -> Any:
+        """Return a memory, or raise `NotFound`."""
+        memory = self._memory(name)
+        if memory is None:
+            raise lacking(memory, name)
+        return memory
+
+    def _own(self, name: str, kind: type[M], noun: str) -> M:
+        """Return a memory of ours, or raise `NotFound`."""
+        memory = self._memory(name)
+        if isinstance(memory, kind):
+            return memory
+        raise lacking(memory, noun)
 
     @property
     def token_counter(self) -> TokenCounter:
-        """What counts the tokens of a context: the embedder's tokenizer where it has one."""
+        """The counter of a context's tokens: the embedder's tokenizer where it has one."""
         embedders = (memory.embedder for memory in self._memories.values())
         return counter_of(next((embedder for embedder in embedders if embedder is not None), None))
 
     def ranked_with(self, weights: RankingWeights, names: Collection[str] = tuple(SECTIONS)) -> MemorySystemImpl:
-        """The same memories, or only some of them, whose searches rank with other weights.
+        """Return the same memories, or only some of them, whose searches rank with other weights.
 
         It is for looking: what it is asked counts as used only for what it stores itself.
 
@@ -194,7 +213,7 @@ class MemorySystemImpl:
     async def query(
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
-        """What every memory holds for a task, asked at once; at most k of each, best first.
+        """Return what every memory holds for a task, asked at once. At most k of each, best first.
 
         What is returned counts as used for the task by the next attempt at it that this object stores; see `store`.
 
@@ -206,8 +225,9 @@ class MemorySystemImpl:
         Raises:
             InvalidInput: A negative k, an impossible threshold, or a text that JSON cannot hold.
         """
-        searches = await in_thread(self._prepared, task, k, threshold)
-        asking = [in_thread(self._ask, name, task, searches[name], k, count_retrieval) for name in searches]
+        memories = self._memories
+        searches = await in_thread(searches_for, memories, task, k, threshold)
+        asking = [in_thread(ask, memories[name], searches[name], task, k, count_retrieval) for name in searches]
         outcomes = await asyncio.gather(*asking, return_exceptions=True)
         return self._noted(task, dict(zip(searches, outcomes, strict=True)), count_retrieval)
 
@@ -215,17 +235,18 @@ class MemorySystemImpl:
         self, task: Task, k: int = 5, *, threshold: float | None = None, count_retrieval: bool = True
     ) -> MemoryQueryResult:
         """Do as `query` does, from sync code: the memories are asked one after another, in one state of their store."""
-        return self._noted(task, self._asked(task, k, threshold, count_retrieval), count_retrieval)
+        outcomes = ask_all(self._memories, self._storage, task, k, threshold, count_retrieval)
+        return self._noted(task, outcomes, count_retrieval)
 
     def build_context(
         self, task: Task, budget_tokens: int = BUDGET_TOKENS, k: int = EACH, *, threshold: float | None = None
     ) -> ContextBlock:
-        """The part of a prompt that tells an agent what is remembered for a task, within a budget.
+        """Return the part of a prompt that tells an agent what is remembered for a task, within a budget.
 
         It asks like `query`; what it shows, rather than all that was found, then counts as used for the task.
         Tokens are counted with the embedder's tokenizer where it has one.
         """
-        result = _result(self._asked(task, k, threshold))
+        result = result_of(ask_all(self._memories, self._storage, task, k, threshold))
         block = build_context(result, self.token_counter, budget_tokens)
         self._attribution.note(task, block.shown)
         return block
@@ -257,14 +278,15 @@ class MemorySystemImpl:
         operation_id = next(filter(None, operations), None)
         stored: dict[str, Any] = {}
         others: dict[str, Any] = {}
-        if self._experience is not None:
-            storing = self._experience.within("store", operation_id=operation_id).store
-            if isinstance(self._experience, Plugged):
+        experience, strategies = self._memory("experience"), self._memory("strategies")
+        if experience is not None:
+            storing = experience.within("store", operation_id=operation_id).store
+            if isinstance(experience, Plugged):
                 others["experience"] = outcome(storing, trajectory)
             else:
                 stored["experience"] = storing(trajectory)
-        if self._strategies is not None and trajectory.outcome.success is True:
-            writing = self._strategies.within("store", operation_id=operation_id).write
+        if strategies is not None and trajectory.outcome.success is True:
+            writing = strategies.within("store", operation_id=operation_id).write
             others["strategies"] = outcome(writing, trajectory)
         written = gathered(others)
         made = {name: getattr(answer, "id", answer) for name, answer in written.answers.items() if answer is not None}
@@ -276,7 +298,7 @@ class MemorySystemImpl:
     astore = twin(store)
 
     def plan_promotion(self, entry_id: str) -> Promotion:
-        """What an entry of the journal would become; nothing is touched.
+        """Return what an entry of the journal would become. Nothing is touched.
 
         A crash becomes an experience with what fixed it as the solution and an unknown outcome, as a link says that it
         was fixed, but no run does. A reflection becomes a strategy that nobody has tried.
@@ -290,7 +312,7 @@ class MemorySystemImpl:
     aplan_promotion = twin(plan_promotion)
 
     def apply_promotion(self, promotion: Promotion) -> str | None:
-        """Do exactly what a plan says, as one operation; its id, for `undo`.
+        """Do exactly what a plan says, as one operation. Return its id, for `undo`.
 
         Raises:
             PlanOutdated: One of the entries has changed since; nothing was done.
@@ -301,96 +323,47 @@ class MemorySystemImpl:
 
     @property
     def _promoter(self) -> Promoter:
-        return Promoter(self.journal, own(self._experience), own(self._strategies))
-
-    def _prepared(self, task: Task, k: int, threshold: float | None) -> dict[str, Any]:
-        """Return what each memory searches for, by its name, or what it raised; each embedder embeds the task once."""
-        check_k(k)
-        check_text(task.description, "the task's description")
-        if threshold is not None:
-            check_threshold(threshold)
-        vectors: dict[int, Vector | None] = {}
-
-        def prepare(memory: AnyMemory) -> Search | None:
-            if isinstance(memory, Plugged):
-                return None
-            known = vectors.get(id(memory.embedder))
-            search = memory._prepared(task.description, k, threshold=threshold, vector=known)
-            vectors[id(memory.embedder)] = search.vector if known is None else known
-            return search
-
-        return {name: outcome(prepare, memory) for name, memory in self._memories.items()}
-
-    def _ask(self, name: str, task: Task, search: Any, k: int, count_retrieval: bool) -> Retrieval[Any]:
-        """Return what one memory holds for a task, in a state of the store of its own."""
-        if isinstance(search, Exception):
-            raise search
-        memory = self._memories[name]
-        if isinstance(memory, Plugged):
-            return memory.retrieve(task, k)
-        return memory._searched(search, count_retrieval=count_retrieval)
-
-    def _asked(
-        self, task: Task, k: int, threshold: float | None, count_retrieval: bool = True
-    ) -> dict[str, Retrieval[Any] | Exception]:
-        """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
-
-        Plugged memories and language models are asked outside it.
-        """
-        searches = self._prepared(task, k, threshold)
-        own = {name: memory for name, memory in self._memories.items() if not isinstance(memory, Plugged)}
-        with self._storage.reading() if self._storage is not None else nullcontext():
-            found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
-
-        def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
-            if isinstance(memory, Plugged):
-                return memory.retrieve(task, k)
-            seen = found[name]
-            if isinstance(seen, Exception):
-                raise seen
-            return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
-
-        return {name: outcome(answer, name, memory) for name, memory in self._memories.items()}
+        return Promoter(self.journal, own(self._memory("experience")), own(self._memory("strategies")))
 
     def _noted(
         self, task: Task, outcomes: Mapping[str, Retrieval[Any] | BaseException], count_retrieval: bool
     ) -> MemoryQueryResult:
-        result = _result(outcomes)
+        result = result_of(outcomes)
         if count_retrieval:
             self._attribution.note(task, result.ids)
         return result
 
     def revision(self) -> int:
-        """A number that grows with every change to the store, by any process: what to key a cache on."""
+        """Return a number that grows with every change to the store, by any process: what to key a cache on."""
         return self.storage.ledger.revision()
 
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """What was done to the store, newest first."""
+        """Return what was done to the store, newest first."""
         return self.storage.history(limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
-        """One operation, by its id or a beginning of it that no other shares, or `NotFound`."""
+        """Return one operation, by its id or a beginning of it that no other shares, or `NotFound`."""
         return self.storage.operation(operation_id)
 
     def count_operations(self) -> int:
-        """How many operations the history holds."""
+        """Return how many operations the history holds."""
         return self.storage.count_operations()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """What an operation did to each record, in its order, field by field."""
+        """Return what an operation did to each record, in its order, field by field."""
         return self.storage.changes(operation_id, limit, offset)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back, exactly; see `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
+        """Take an operation back, exactly. See `atlas.storage.sqlite.history.undo.undo` for when that is refused."""
         return self.storage.undo(operation_id, reason=reason)
 
     def plan_purge(self, ids: Sequence[str], *, collection: str = "") -> PurgePlan:
-        """What forgetting records of any memory for good would do; see `atlas.storage.purge`."""
+        """Return what forgetting records of any memory for good would do. See `atlas.storage.purge`."""
         return plan_purge(self.storage, ids, collection=collection)
 
     def apply_purge(self, plan: PurgePlan, *, reason: str = "") -> Purged:
-        """Forget exactly the records of a plan for good, or raise `PlanOutdated`; nothing brings them back."""
-        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._journal))
+        """Forget exactly the records of a plan for good, or raise `PlanOutdated`. Nothing brings them back."""
+        return apply_purge(self.storage, plan, reason=reason, reword=rewording(self._memory("journal")))
 
     def close(self) -> None:
         """Catch the index up and let go of every file."""
@@ -408,25 +381,6 @@ class MemorySystemImpl:
 
 
 MemorySystem = MemorySystemImpl
-
-
-def _found(memory: Memory[Any], search: Search | Exception) -> Any:
-    if isinstance(search, Exception):
-        raise search
-    return memory._find(search)
-
-
-def _result(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
-    found = gathered(outcomes)
-    hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
-    return MemoryQueryResult(
-        experience_hits=hits.get("experience", ()),
-        concept_hits=hits.get("concepts", ()),
-        strategy_hits=hits.get("strategies", ()),
-        journal_hits=hits.get("journal", ()),
-        n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
-        errors=found.errors,
-    )
 
 
 def _own_or(plugged: Callable[[Any], P], given: object, own_class: type[M]) -> M | P | None:

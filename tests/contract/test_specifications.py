@@ -26,7 +26,7 @@ from atlas.core.types import Experience, Task, Trajectory
 from atlas.infra.bridge import run
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.storage import ChromaVectorStore
-from atlas.memory.strategies.memory import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.memory.strategies import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.system import MemoryQueryResult, MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from tests.contract.told import (

@@ -15,16 +15,16 @@ from atlas.core.errors import InvalidInput
 from atlas.core.types import CodeConcept, Experience, Strategy, Task, Trajectory
 from atlas.embedding.sentence_transformers import Embedder
 from atlas.infra.vector_index import VectorIndex
-from atlas.memory.concepts.memory import (
+from atlas.memory.concepts import (
     ChromaConceptLibrary,
     CompositionStrategy,
     CompressionStrategy,
     ConceptDocumenter,
     PrimitiveLoader,
 )
-from atlas.memory.experience.memory import ChromaExperienceMemory, ExperienceExtractor, RefineStrategy
+from atlas.memory.experience import ChromaExperienceMemory, ExperienceExtractor, RefineStrategy
 from atlas.memory.storage import QueryResult, VectorStore
-from atlas.memory.strategies.memory import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
+from atlas.memory.strategies import ChromaStrategyBank, StrategyAbstractor, SuccessRateUpdater
 from atlas.memory.system import MemorySystemImpl
 from atlas.protocols.memory import ConceptLibrary, ExperienceMemory, StrategyBank
 from tests.contract.test_specified_names import NAMES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from atlas.memory.concepts.primitive_updates import shipped
+from atlas.memory.concepts.primitives import shipped
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.primitives.swe.loader import SWEPrimitiveLoader
 from pages.components.lists.selection import Selection

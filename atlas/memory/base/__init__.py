@@ -1,1 +1,1 @@
-"""What every memory is made of: records, retrieval, ranking, edits and export."""
+"""The parts that every memory is made of: records, retrieval, ranking, edits and export."""

@@ -1,4 +1,4 @@
-"""What of a memory may be edited, and with what."""
+"""The fields of a memory that may be edited, and their types."""
 
 from __future__ import annotations
 

@@ -12,12 +12,12 @@ from atlas.storage.records import Restored
 
 
 def stored_at(row: Mapping[str, Any]) -> datetime | None:
-    """When a row was first stored; None where its store does not say."""
+    """Return when a row was first stored, or None where its store does not say."""
     return stored_instant(row, "stored_at") if row.get("stored_at") else None
 
 
 def to_restored(exported: Exported) -> Restored:
-    """What a store keeps of it beside the record itself."""
+    """Return what a store keeps of it beside the record itself."""
     return Restored(
         marks=exported.marks,
         usage=exported.usage,

@@ -18,7 +18,7 @@ AT_LEAST = 50
 
 
 def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]:
-    """Rows without vectors and content, newest first; of one instant, what was added last is the newest."""
+    """Return rows without vectors and content, newest first. Of one instant, what was added last is the newest."""
     if limit <= 0:
         return []
     n = LOOKED_THROUGH * max(limit, AT_LEAST)
@@ -33,13 +33,13 @@ def newest(store: Collection, where: Mapping[str, Any], limit: int) -> list[Row]
 
 
 def place_after_all(store: Collection, at: str) -> str:
-    """What to sort a record by that is written at an instant: never before what is there, should the clock go back."""
+    """Return what to sort a new record by: never before what is there, should the clock go back."""
     latest = store.scan(order_by="created_at", descending=True, limit=1)
     return max([at, *map(_instant, latest)])
 
 
 def _whole_instants(rows: Sequence[Row], n: int) -> list[Row]:
-    """The rows without those of the last instant where there may be more, because n were asked for and came."""
+    """Return the rows without those of the last instant where there may be more, because n were asked for and came."""
     if len(rows) != n:
         return list(rows)
     last = min(map(_instant, rows))

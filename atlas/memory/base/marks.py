@@ -12,7 +12,7 @@ from atlas.core.operations import Marks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarksChange:
-    """What to change of a record's marks; None leaves something as it is."""
+    """Changes of a record's marks. None leaves something as it is."""
 
     add_tags: tuple[str, ...] = ()
     remove_tags: tuple[str, ...] = ()
@@ -30,7 +30,7 @@ class MarksChange:
         buried: bool | None,
         note: str | None,
     ) -> Self:
-        """The change, with tags without the spaces around them.
+        """Return the change, with tags without the spaces around them.
 
         Raises:
             InvalidInput: A tag is empty, or one text came in place of a list of tags.
@@ -44,7 +44,7 @@ class MarksChange:
         )
 
     def __call__(self, marks: Marks) -> Marks:
-        """The marks as they are after it."""
+        """Return the marks as they are after it."""
         return replace(
             marks,
             tags=tuple(tag for tag in joined(marks.tags, self.add_tags) if tag not in self.remove_tags),
@@ -55,12 +55,12 @@ class MarksChange:
 
 
 def joined(*lists: Iterable[str]) -> tuple[str, ...]:
-    """Each text once, in the order in which they come first."""
+    """Return each text once, in the order in which they come first."""
     return tuple(dict.fromkeys(text for texts in lists for text in texts))
 
 
 def merged_marks(every: Sequence[Marks]) -> Marks:
-    """What several records' marks say together: all tags and notes; pinned if one is, buried if all are."""
+    """Return what several records' marks say together: all tags and notes. Pinned if one is, buried if all are."""
     return Marks(
         tags=joined(*(marks.tags for marks in every)),
         pinned=any(marks.pinned for marks in every),

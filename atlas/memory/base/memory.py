@@ -1,9 +1,10 @@
-"""What every memory offers for finding what it holds, waited for."""
+"""A memory: records that stand for something, found by what is asked."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -27,7 +28,7 @@ from atlas.storage.plain.collection import backing
 T = TypeVar("T")
 
 Weights = RankingWeights | Callable[[], RankingWeights]
-"""What to rank with, or whom to ask at every search: another process may have chosen others."""
+"""The weights to rank with, or a function that gives them at every search: another process may have chosen others."""
 
 Row = Mapping[str, Any]
 """A record as a store gives it: `id`, `document`, `metadata`, `embedding`."""
@@ -35,24 +36,24 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found(Generic[T]):
-    """What a search found in one state of the store."""
+    """The findings of a search in one state of the store."""
 
     ranked: Ranked
     items: Mapping[str, T]
-    """What the first hits stand for, by id."""
+    """The items that the first hits stand for, by id."""
 
     documents: Mapping[str, str]
     """Their texts, by id."""
 
     vectors: Vectors
-    """Those of the first hits, in their order, where the search asks for diversity."""
+    """The ones of the first hits, in their order, where the search asks for diversity."""
 
 
 class Memory(Records, ABC, Generic[T]):
-    """The records of one collection, as what they stand for. Each method has an async twin that says more."""
+    """The records of one collection, as what they stand for, found by what is asked."""
 
     noun: ClassVar[str]
-    """What one of them is called, in errors."""
+    """The name of one of them, in errors."""
 
     def __init__(
         self,
@@ -73,20 +74,16 @@ class Memory(Records, ABC, Generic[T]):
 
     @abstractmethod
     def _read(self, rows: Sequence[Row]) -> list[T]:
-        """What rows stand for, in their order."""
-
-    @abstractmethod
-    def _over(self, store: Collection) -> Self:
-        """This memory over another view of its store."""
+        """Return what rows stand for, in their order."""
 
     def within(self, kind: str, reason: str = "", *, operation_id: str | None = None) -> Self:
-        """This memory, all of whose writes are one operation in the history, undone as a whole.
+        """Return this memory, all of whose writes are one operation in the history, undone as a whole.
 
         Args:
             operation_id: That of the operation which another memory's `within` began, for writes that belong to it.
         """
-        made = self._over(self._store.within(kind, reason, operation_id))
-        made._retriever = self._retriever  # its reranker, and what it has measured of the store, hold for both
+        made = copy(self)
+        made._store = self._store.within(kind, reason, operation_id)
         return made
 
     def ranked_with(
@@ -97,14 +94,15 @@ class Memory(Records, ABC, Generic[T]):
         store: Collection | None = None,
         reranked: bool = True,
     ) -> Self:
-        """This memory, ranked with other weights; its clock and what it has measured of the store stay.
+        """Return this memory, ranked with other weights. Its clock and what it has measured of the store stay.
 
         Args:
             embedder: In place of its own, one that gives the same vectors.
             store: In place of its own, one that gives the same records.
             reranked: Whether its reranker has a part in it.
         """
-        made = self._over(store or self._store)
+        made = copy(self)
+        made._store = store or self._store
         made.embedder = embedder or self.embedder
         made._weights = _asked(weights)
         made._retriever = self._retriever.changed(
@@ -127,18 +125,18 @@ class Memory(Records, ABC, Generic[T]):
 
     @property
     def weights(self) -> RankingWeights:
-        """What a search ranks with now."""
+        """The weights that a search ranks with now."""
         return self._weights()
 
     def get(self, record_id: str) -> T | None:
-        """One of them, or None."""
+        """Return one of them, or None."""
         found = self._read(self._store.get([record_id]))
         return found[0] if found else None
 
     aget = twin(get)
 
     def get_many(self, record_ids: Sequence[str]) -> list[T]:
-        """Those that are there, in this order."""
+        """Return those that are there, in this order."""
         return self._read(self._store.get(listed(record_ids)))
 
     aget_many = twin(get_many)
@@ -152,7 +150,7 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> list[Hit[T]]:
-        """What `search` finds, each hit with its similarity and the signals that make up its rank value.
+        """Return what `search` finds, each hit with its similarity and the signals that make up its rank value.
 
         Args:
             where: Only those that pass this filter, as if there were no others.
@@ -178,7 +176,7 @@ class Memory(Records, ABC, Generic[T]):
         count_retrieval: bool = True,
         with_buried: bool = False,
     ) -> Retrieval[T]:
-        """What has to do with a query: as `search_hits`, but without hits below a relevance, and how many those are.
+        """Return hits as `search_hits` does, but without those below a relevance, and how many those are.
 
         Args:
             threshold: The relevance that a hit has at least, in [0, 1]; None for that of the weights.
@@ -207,7 +205,7 @@ class Memory(Records, ABC, Generic[T]):
     def _prepared(
         self, query: str, k: int, *, where: Where | None = None, with_buried: bool = False, **asked: Any
     ) -> Search:
-        """Check what is asked, and embed the query; see `Retriever.prepared`."""
+        """Check what is asked, and embed the query. See `Retriever.prepared`."""
         among = self._among(where, with_buried)
         return self._retriever.prepared(query, k, where=among, with_buried=with_buried, **asked)
 
@@ -218,7 +216,7 @@ class Memory(Records, ABC, Generic[T]):
         return self._answer(search, found, count_retrieval=count_retrieval)
 
     def _find(self, search: Search) -> Found[T]:
-        """Return what a search finds, read whole; call it inside one state of the store."""
+        """Return what a search finds, read whole. Call it inside one state of the store."""
         withheld = set() if search.with_buried else self._withheld()
         ranked = self._retriever.find(search, len(withheld))
         hits = [hit for hit in ranked.hits if hit.item not in withheld]
@@ -244,7 +242,7 @@ class Memory(Records, ABC, Generic[T]):
         )
 
     def _withheld(self) -> set[str]:
-        """The ids of those that a search leaves out, unless it asks for buried ones; none, for most memories."""
+        """Return the ids of those that a search leaves out, unless it asks for buried ones. None, for most memories."""
         return set()
 
     def search_words(
@@ -256,7 +254,7 @@ class Memory(Records, ABC, Generic[T]):
         with_buried: bool = False,
         as_typed: bool = True,
     ) -> list[T]:
-        """Those that hold any of these words in what they say, most telling first (BM25).
+        """Return those that hold any of these words in what they say, most telling first (BM25).
 
         Args:
             as_typed: Whether the last word may be the beginning of one (`heart` finds heartbeat), and only those are
@@ -270,7 +268,7 @@ class Memory(Records, ABC, Generic[T]):
     asearch_words = twin(search_words)
 
     def similar(self, record_id: str, k: int = 4, *, with_buried: bool = False) -> list[Hit[T]]:
-        """The k nearest to one, without itself.
+        """Return the k nearest to one, without itself.
 
         Raises:
             NotFound: It is not there.
@@ -284,7 +282,7 @@ class Memory(Records, ABC, Generic[T]):
     asimilar = twin(similar)
 
     def passage(self, record_id: str, query: str) -> str | None:
-        """The passage of its text that is nearest to a query, which is what made the text be found.
+        """Return the passage of its text that is nearest to a query, which is what made the text be found.
 
         None where the text is one that the model reads at once.
 
@@ -297,7 +295,10 @@ class Memory(Records, ABC, Generic[T]):
     apassage = twin(passage)
 
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
-        """The filter that a search goes by; a memory may leave out more than was asked, unless buried ones are too."""
+        """Return the filter that a search goes by.
+
+        A memory may leave out more than was asked, unless buried ones are too.
+        """
         return where
 
     def _row(self, record_id: str) -> Row:

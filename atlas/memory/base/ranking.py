@@ -32,7 +32,7 @@ SHRINKAGE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What similarities mean in one store with one model."""
+    """The scale of similarities in one store with one model."""
 
     unrelated: float = 0.1
     """The usual cosine of two texts that have nothing to do with each other."""
@@ -41,7 +41,7 @@ class Calibration:
     """The usual cosine of a text and the nearest other one."""
 
     def meaning(self, similarity: float) -> float:
-        """0 for unrelated texts, 1 for neighbours; below and above for what is farther or nearer than those."""
+        """Return 0 for unrelated texts, 1 for neighbours. Below and above for what is farther or nearer than those."""
         return (similarity - self.unrelated) / (self.near - self.unrelated)
 
 
@@ -51,7 +51,7 @@ USUAL = {
     "BAAI/bge-base-en-v1.5": Calibration(unrelated=0.45, near=0.82),
     "BAAI/bge-large-en-v1.5": Calibration(unrelated=0.5, near=0.85),
 }
-"""Similarities that are usual with a model, before a store has records of its own; those of bge are rough."""
+"""Similarities that are usual with a model, before a store has records of its own. Those of bge are rough."""
 
 WORDS_POWER = 0.7
 """Of the share of what the words tell: the first telling words that are found say more than the last ones."""
@@ -77,7 +77,7 @@ NEARNESS = (
     (0.25, "is loosely related"),
     (-np.inf, "means something else"),
 )
-"""What is said of a meaning from so much."""
+"""The words for a meaning from so much."""
 
 ABOVE_USUAL = 0.1
 """How far above what is usual with its model the cosine of a store's unrelated texts may be."""
@@ -90,7 +90,7 @@ LEAST_SPAN = 0.1
 
 
 def calibrate(unrelated: npt.NDArray[np.float32], near: npt.NDArray[np.float32], usual: Calibration) -> Calibration:
-    """The scale of a store.
+    """Return the scale of a store.
 
     Args:
         unrelated: Cosines of pairs of its records, picked at random.
@@ -118,17 +118,17 @@ class Candidate(Generic[T]):
     """Share of what the query's words tell that it holds, in [0, 1]."""
 
     task_id: str = ""
-    """What it was an attempt at; empty where that is not known."""
+    """The task that it was an attempt at, or empty where that is not known."""
 
     success: bool | None = None
     prior: float | None = None
-    """How likely it is to help at all, in [0, 1], in place of how it went itself; None where `success` says it."""
+    """How likely it is to help at all, in [0, 1], in place of how it went itself, or None where `success` says it."""
 
     created_at: datetime
     usage: Usage = NO_USAGE
     is_pinned: bool = False
     importance: float | None = None
-    """In [0, 1], of a journal's entry, which no success belongs to; None for others."""
+    """In [0, 1], of a journal's entry, which no success belongs to, or None for others."""
 
 
 def candidates_of(
@@ -137,7 +137,7 @@ def candidates_of(
     pinned: Mapping[str, bool],
     prior: Callable[[Usage], float] | None = None,
 ) -> list[Candidate[str]]:
-    """The records that a store found, by id, before they are ranked.
+    """Return the records that a store found, by id, before they are ranked.
 
     Args:
         prior: From how often a record was used and helped to how likely it is to help, for records without an outcome
@@ -171,7 +171,7 @@ def rank(
     threshold: float = 0.0,
     distinct: bool = False,
 ) -> list[Hit[T]]:
-    """The candidates as hits, highest rank value first; equal ones as they came.
+    """Return the candidates as hits, highest rank value first. Equal ones as they came.
 
     Every nudge lies between 0 and its weight, so a hit never passes one whose meaning and words together are more by
     more than `weights.nudges`.
@@ -192,7 +192,7 @@ def rank(
 
 
 def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
-    """One hit for those of a task that are alike: the first that succeeded, else the first of them."""
+    """Return one hit for those of a task that are alike: the first that succeeded, else the first of them."""
     best: list[Hit[T]] = []
     of_task: dict[str, list[int]] = {}
     for candidate, hit in pairs:
@@ -209,13 +209,13 @@ def _joined(pairs: Sequence[tuple[Candidate[T], Hit[T]]]) -> list[Hit[T]]:
 
 
 def _are_alike(one: Hit[Any], other: Hit[Any]) -> bool:
-    """Whether they answer the query about equally, by what they mean and by the words that they hold."""
+    """Return whether they answer the query about equally, by what they mean and by the words that they hold."""
     asked = [sum(hit.signals.get(name, 0.0) for name in ASKED) for hit in (one, other)]
     return abs(one.meaning - other.meaning) <= ALIKE and abs(asked[0] - asked[1]) <= ALIKE
 
 
 def explain(hit: Hit[Any]) -> str:
-    """One plain sentence on why a hit stands where it does."""
+    """Return one plain sentence on why a hit stands where it does."""
     if not hit.signals:
         return "The memory that found it gives no reasons."
     near = next(words for least, words in NEARNESS if hit.meaning >= least)
@@ -230,7 +230,7 @@ def explain(hit: Hit[Any]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """`success, use and recency`."""
+    """Return `success, use and recency`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
@@ -241,12 +241,12 @@ def check_k(k: int) -> None:
 
 
 def overfetch(k: int) -> int:
-    """How many of the most similar to rank, so that the nudges find k among them."""
+    """Return how many of the most similar to rank, so that the nudges find k among them."""
     return max(4 * k, 100) if k > 0 else 0
 
 
 def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> float:
-    """Weight of a memory of this age: 1 when new, halving every `half_life`, never under `floor`.
+    """Return the weight of a memory of this age: 1 when new, halving every `half_life`, never under `floor`.
 
     Args:
         age: Time since it was made; negative counts as new.
@@ -265,7 +265,7 @@ def retention(age: timedelta, *, half_life: timedelta, floor: float = 0.0) -> fl
 
 
 def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, diversity: float = 0.3) -> list[int]:
-    """Positions in an order that is relevant first and repeats itself last.
+    """Return positions in an order that is relevant first and repeats itself last.
 
     Args:
         vectors: One for each item.
@@ -279,7 +279,7 @@ def maximal_marginal_relevance(vectors: Vectors, relevance: Sequence[float], *, 
 
 
 def diversified(hits: Sequence[Hit[T]], vectors: Vectors, diversity: float) -> list[Hit[T]]:
-    """The hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
+    """Return the hits in the order of maximal marginal relevance: each next one is good, and unlike those before it.
 
     What that takes away from a hit is its signal `diversity`, so rank values still fall from hit to hit.
 
@@ -310,7 +310,7 @@ def check_diversity(diversity: float) -> None:
 
 
 def _marginal(vectors: Vectors, relevance: Sequence[float], diversity: float) -> Iterator[tuple[int, float]]:
-    """Positions, each with its similarity to the nearest one before it, at least 0."""
+    """Return positions, each with its similarity to the nearest one before it, at least 0."""
     nearest, is_left = np.zeros(len(vectors)), np.ones(len(vectors), bool)
     for _ in range(len(vectors)):
         values = (1 - diversity) * np.asarray(relevance) - diversity * nearest

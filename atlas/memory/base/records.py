@@ -1,4 +1,4 @@
-"""What every memory offers for its records, waited for."""
+"""The records of a memory: looked over, counted, marked, deleted and brought back."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.collection import Collection
 
 TRIES = 10
-"""How often a change is decided anew because others have changed what it was decided on."""
+"""How often a change is decided again because others have changed what it was decided on."""
 
 T = TypeVar("T")
 
 
 class Records:
-    """The records of one collection. Each method has an async twin, whose docstring says more."""
+    """The records of one collection. Each method has an async twin, with an `a` before its name."""
 
     success_updater: SuccessRateUpdater | None = None
-    """What works success rates out where the store keeps no attempts; None where no rate is kept there."""
+    """The updater of success rates where the store keeps no attempts, or None where no rate is kept there."""
 
     def __init__(self, store: Collection, collection_name: str, clock: Clock) -> None:
         self.collection_name = collection_name
@@ -40,7 +40,7 @@ class Records:
 
     @property
     def counts_uses(self) -> bool:
-        """Whether it can be told how an attempt went that used one of its records."""
+        """True if it can be told how an attempt went that used one of its records."""
         return self.success_updater is not None or self._store.keeps_uses
 
     # Looking over them
@@ -54,31 +54,33 @@ class Records:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
+        """Return rows of records without their steps (`id`, `metadata`, `document`), for a table or a count by hand."""
         return self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset)
 
     abrowse = twin(browse)
 
     def count(self, where: Where | None = None) -> int:
-        """How many records pass a filter."""
+        """Return how many records pass a filter."""
         return self._store.count(where)
 
     acount = twin(count)
 
     def values(self, key: str, where: Where | None = None) -> dict[Any, int]:
-        """How many records hold each value of a metadata key such as `source`, most frequent first."""
+        """Return how many records hold each value of a metadata key such as `source`, most frequent first."""
         return self._store.count_by(key, where)
 
     avalues = twin(values)
 
     def ids(self, where: Where | None = None) -> list[str]:
-        """The ids of the records that pass a filter, in the order they were added."""
+        """Return the ids of the records that pass a filter, in the order they were added."""
         return self._store.ids(where)
 
     aids = twin(ids)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """The value of one metadata key of the records that have it, by id; a tuple where one has several values.
+        """Return the value of one metadata key of the records that have it, by id.
+
+        A tuple where one has several values.
 
         Args:
             key: Such as `outcome`; or `marks.tags`, `marks.pinned`, `marks.note`, `usage.n_retrieved` …
@@ -88,25 +90,25 @@ class Records:
     acolumn = twin(column)
 
     def titles(self, ids: Sequence[str]) -> dict[str, str]:
-        """The titles of those of the records that are there, by id."""
+        """Return the titles of those of the records that are there, by id."""
         return self._store.titles(listed(ids))
 
     atitles = twin(titles)
 
     def counts_by_day(self, where: Where | None = None) -> dict[str, dict[str, int]]:
-        """How many records were attempted on each day in UTC (`2026-05-01`), by outcome; empty days are left out."""
+        """Return how many attempts each day in UTC (`2026-05-01`) has, by outcome, without empty days."""
         return self._store.counts_by_day(where)
 
     acounts_by_day = twin(counts_by_day)
 
     def never_retrieved(self, days: float) -> list[str]:
-        """The ids of records that have been stored for at least so long, and that no search has ever returned."""
+        """Return the ids of records that were stored at least so long ago, and that no search ever returned."""
         return self._idle(days).never
 
     anever_retrieved = twin(never_retrieved)
 
     def stale(self, days: float) -> list[str]:
-        """The ids of records that were of use once: searches returned them, or tasks used them, but not for so long."""
+        """Return the ids of records that searches returned or tasks used once, but not for so long."""
         return self._idle(days).no_longer
 
     astale = twin(stale)
@@ -120,7 +122,10 @@ class Records:
     # Curating them
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete records, or the one of an id; how many there were. `undo` brings them back from the history."""
+        """Delete records, or the one of an id and return how many there were.
+
+        `undo` brings them back from the history.
+        """
         return self._store.delete([ids] if isinstance(ids, str) else list(ids))
 
     adelete = twin(delete)
@@ -141,13 +146,13 @@ class Records:
     arecord_use = twin(record_use)
 
     def marks(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """Tags, pin and note of each record."""
+        """Return tags, pin and note of each record."""
         return self._store.marks(listed(ids))
 
     amarks = twin(marks)
 
     def mark(self, marks: Mapping[str, Marks]) -> None:
-        """Set tags, pin and note of records, as one operation; `NotFound` where one is not there."""
+        """Set tags, pin and note of records, as one operation, or raise `NotFound` where one is not there."""
         self._store.mark(marks)
 
     amark = twin(mark)
@@ -162,7 +167,7 @@ class Records:
         buried: bool | None = None,
         note: str | None = None,
     ) -> int:
-        """Change some marks of records and leave the others as they are, as one operation; how many records changed.
+        """Change some marks of records as one operation and return how many records changed.
 
         Args:
             pinned: Whether they are kept from pruning; None leaves that as it is.
@@ -181,31 +186,33 @@ class Records:
     achange_marks = twin(change_marks)
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """How often each record was retrieved and used, and how that went."""
+        """Return how often each record was retrieved and used, and how that went."""
         return self._store.usage(listed(ids))
 
     ausage = twin(usage)
 
     def trash(self, limit: int = 50, offset: int = 0) -> list[TrashedRecord]:
-        """Deleted records, the last deleted first; `restore` brings them back."""
+        """Return deleted records, the last deleted first. `restore` brings them back."""
         return self._store.trash(limit, offset)
 
     atrash = twin(trash)
 
     def count_trash(self) -> int:
-        """How many deleted records there are."""
+        """Return how many deleted records there are."""
         return self._store.count_trash()
 
     acount_trash = twin(count_trash)
 
     def purged(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids whose records were forgotten for good, and which no record gets again."""
+        """Return those of the ids whose records were forgotten for good, and which no record gets again."""
         return self._store.purged(listed(ids))
 
     apurged = twin(purged)
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted records back as they were, as one operation; how many. Those that are there stay as they are.
+        """Bring deleted records back as they were, as one operation and return how many.
+
+        Those that are there stay as they are.
 
         Raises:
             NotFound: There never was a record of one of the ids; nothing was done.
@@ -215,12 +222,12 @@ class Records:
     arestore = twin(restore)
 
     def __len__(self) -> int:
-        """How many records there are; `InvalidInput` for a plain vector store that cannot count."""
+        """Return how many records there are. `InvalidInput` for a plain vector store that cannot count."""
         return self._store.n_records()
 
 
 def listed(ids: Sequence[str]) -> list[str]:
-    """The ids as a list.
+    """Return the ids as a list.
 
     Raises:
         InvalidInput: They are one text.
@@ -231,7 +238,7 @@ def listed(ids: Sequence[str]) -> list[str]:
 
 
 def retried(attempt: Callable[[], T]) -> T:
-    """Run `attempt`, again for a few times while it raises PlanOutdated; return what it gives."""
+    """Run `attempt`, again for a few times while it raises PlanOutdated. Return what it gives."""
     for _ in range(TRIES - 1):
         with suppress(PlanOutdated):
             return attempt()

@@ -14,19 +14,19 @@ RERANKED = 20
 """Hits that a reranker reads, the first of them."""
 
 WEIGHT = 0.2
-"""What a score of 1 adds, so a hit never passes one that is better by more than this without it."""
+"""The addition for a score of 1, so a hit never passes one that is better by more than this without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Hits in their new order, and what went wrong; then the order is the old one."""
+    """Hits in their new order, and what went wrong. Then the order is the old one."""
 
     hits: list[Hit[str]]
     problems: tuple[str, ...] = ()
 
 
 def rerank(hits: Sequence[Hit[str]], query: str, documents: Mapping[str, str], reranker: Reranker) -> Reranked:
-    """The hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
+    """Return the hits with a signal `reranker` on the first `RERANKED` of them, highest rank value first.
 
     Nothing comes in that was not among the hits, and those that were not read stay below those that were.
 

@@ -14,10 +14,12 @@ from atlas.core.operations import Usage
 from atlas.core.settings import RankingWeights
 from atlas.core.types import Vector, Vectors
 from atlas.embedding.chunking import best_passage
-from atlas.memory.base.calibration import LiveCalibration
 from atlas.memory.base.columns import first_vectors
 from atlas.memory.base.ranking import (
+    USUAL,
+    Calibration,
     Candidate,
+    calibrate,
     candidates_of,
     check_diversity,
     check_k,
@@ -30,6 +32,13 @@ from atlas.memory.base.rerank import RERANKED, Reranked, rerank
 from atlas.protocols.infra import Clock, Where, WholeEmbedder
 from atlas.protocols.strategies import Reranker
 from atlas.storage.collection import Collection
+from atlas.storage.records import NO_MOMENT, Moment
+
+SAMPLED = 64
+"""Records that are compared with all others: enough for a median, and some 0.3 s at 100,000 records."""
+
+GROWTH = 1.25
+"""How much longer a store's history gets before it is measured again."""
 
 QUERY_CHARACTERS = 50_000
 """Of a query that are compared by meaning: far more than anybody asks, and a megabyte would take seconds."""
@@ -40,7 +49,7 @@ MOST_CANDIDATES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What is asked of a collection; see `Memory.retrieve`."""
+    """A search of a collection. See `Memory.retrieve`."""
 
     query: str
     k: int
@@ -50,7 +59,7 @@ class Search:
     diversity: float
     with_buried: bool
     vector: Vector | None
-    """The query embedded; None where nothing can be found."""
+    """The query embedded, or None where nothing can be found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +75,28 @@ class Ranked:
 
 
 @dataclass(slots=True)
+class LiveCalibration:
+    """The scale of one collection. It is measured when first asked for, and again whenever the store has grown."""
+
+    store: Collection
+    model: str
+    _measured: Calibration | None = None
+    _at: Moment = NO_MOMENT
+
+    def now(self) -> Calibration:
+        """Return the scale as it is for the store's present size."""
+        now = self.store.moment()
+        is_outgrown = now.change > GROWTH * self._at.change or now.ledger_id != self._at.ledger_id
+        if self._measured is None or is_outgrown:
+            unrelated, near = self.store.similarities(SAMPLED)
+            self._measured = calibrate(unrelated, near, USUAL.get(self.model, Calibration()))
+            self._at = now
+        return self._measured
+
+
+@dataclass(slots=True)
 class Retriever:
-    """Gives the ids of a collection's records as hits; whoever holds the records says what they are."""
+    """Gives the ids of a collection's records as hits. Whoever holds the records says what they are."""
 
     store: Collection
     embedder: WholeEmbedder
@@ -79,7 +108,7 @@ class Retriever:
     """None, as is usual, for the order that the weights give."""
 
     prior: Callable[[Usage], float] | None = None
-    """What stands for success where records have no outcome of their own; see `candidates_of`."""
+    """The stand-in for success where records have no outcome of their own. See `candidates_of`."""
 
     _calibration: LiveCalibration = field(init=False)
     _was_filled: bool = field(init=False, default=False)
@@ -88,7 +117,7 @@ class Retriever:
         self._calibration = LiveCalibration(self.store, self.embedder.model_name)
 
     def changed(self, **changes: Any) -> Retriever:
-        """This one with other parts, which shares what was measured of the store."""
+        """Return this one with other parts, which shares what was measured of the store."""
         made = replace(self, **changes)
         made._calibration = self._calibration
         return made
@@ -128,7 +157,7 @@ class Retriever:
         )
 
     def find(self, search: Search, n_withheld: int = 0) -> Ranked:
-        """Return what a search ranks, of those that are relevant enough; call it inside one state of the store.
+        """Return what a search ranks, of those that are relevant enough. Call it inside one state of the store.
 
         Args:
             n_withheld: How many records the memory leaves out of what is found.
@@ -152,9 +181,10 @@ class Retriever:
         return max(search.k, n_reranked, overfetch(search.k) if search.diversity else 0)
 
     def vectors(self, hits: Sequence[Hit[str]], search: Search) -> Vectors:
-        """Return the vectors that `ordered` needs of hits, in their order; none where it needs none."""
-        among = hits[: overfetch(search.k)] if search.diversity else ()
-        return first_vectors([hit.item for hit in among], self.store, self.embedder.dimension)
+        """Return the vectors that `ordered` needs of hits, in their order, or none where it needs none."""
+        if not search.diversity:
+            return np.zeros((0, self.embedder.dimension), np.float32)
+        return first_vectors([hit.item for hit in hits[: overfetch(search.k)]], self.store, self.embedder.dimension)
 
     def ordered(self, hits: list[Hit[str]], search: Search, documents: Mapping[str, str], vectors: Vectors) -> Reranked:
         """Return the k hits that a search gives, in their final order. The store is not asked.
@@ -175,13 +205,13 @@ class Retriever:
         return Reranked(best[: search.k], reranked.problems)
 
     def near(self, vector: Vector, k: int, *, with_buried: bool = False) -> list[Hit[str]]:
-        """The k nearest to a vector, by meaning alone."""
+        """Return the k nearest to a vector, by meaning alone."""
         found = self.store.candidates(vector, None, overfetch(k), with_buried=with_buried)
         weights = self.weights()
         return self._ranked(self._known(found), replace(weights, words=0.0))[:k]
 
     def passage(self, row: Mapping[str, Any], query: str) -> str | None:
-        """The passage of a record's text that is nearest to a query; None where the model reads all of it at once.
+        """Return the passage of a text that is nearest to a query, or None where the model reads all at once.
 
         Args:
             row: The record with its `document` and its `embedding`.
@@ -200,7 +230,7 @@ class Retriever:
         return vector
 
     def _is_filled(self) -> bool:
-        """Whether there may be anything to find; a store that was seen with records is not asked again."""
+        """Return whether there may be anything to find. A store that was seen with records is not asked again."""
         self._was_filled = self._was_filled or not self.store.is_empty()
         return self._was_filled
 
@@ -216,7 +246,7 @@ class Retriever:
             n *= 4  # so many were alike that they left no room for others
 
     def _known(self, found: Candidates) -> list[Candidate[str]]:
-        """What was found with what else the ranking asks for."""
+        """Return what was found with what else the ranking asks for."""
         usage, marks = self.store.usage(found.ids), self.store.marks(found.ids)
         return candidates_of(found, usage, {record_id: held.pinned for record_id, held in marks.items()}, self.prior)
 

@@ -31,29 +31,29 @@ class EMASuccessUpdater:
         self.alpha = alpha
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
-        """The rate and the count after one more outcome."""
+        """Return the rate and the count after one more outcome."""
         return self.alpha * success + (1 - self.alpha) * current_rate, current_count + 1
 
 
 class SimpleAverageUpdater:
-    """The share of successes; the first guess counts for nothing."""
+    """The share of successes. The first guess counts for nothing."""
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
-        """The rate and the count after one more outcome."""
+        """Return the rate and the count after one more outcome."""
         return (current_rate * current_count + success) / (current_count + 1), current_count + 1
 
 
 class BayesianUpdater:
-    """The mean of the Beta posterior over the rate; before any outcome, the prior's takes the place of the guess."""
+    """The mean of the Beta posterior over the rate. Before any outcome, the prior's takes the place of the guess."""
 
     def __init__(self, prior_alpha: float = 1.0, prior_beta: float = 1.0) -> None:
-        """Raise `InvalidInput` unless both are positive and finite; 1 and 1 hold every rate for equally likely."""
+        """Raise `InvalidInput` unless both are positive and finite. 1 and 1 hold every rate for equally likely."""
         _check_prior(prior_alpha, prior_beta)
         self.prior_alpha = prior_alpha
         self.prior_beta = prior_beta
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
-        """The rate and the count after one more outcome."""
+        """Return the rate and the count after one more outcome."""
         weight = self.prior_alpha + self.prior_beta + current_count
         successes = current_rate * weight if current_count else self.prior_alpha
         return (successes + success) / (weight + 1), current_count + 1
@@ -69,18 +69,18 @@ class RecencyWeightedUpdater:
         self.half_life = half_life
 
     def update(self, current_rate: float, current_count: int, success: bool) -> tuple[float, int]:
-        """The rate and the count after one more outcome."""
+        """Return the rate and the count after one more outcome."""
         decay = -math.log(2) / self.half_life
         earlier = math.exp(decay) * math.expm1(current_count * decay) / math.expm1(decay)
         return (earlier * current_rate + success) / (earlier + 1), current_count + 1
 
 
 class RecordedOutcome(Protocol):
-    """What is known of one try."""
+    """The record of one try."""
 
     @property
     def success(self) -> bool | None:
-        """Whether it succeeded; None where nobody knows."""
+        """True if it succeeded, or None where nobody knows."""
         ...
 
     @property
@@ -102,7 +102,10 @@ class RatePoint:
 def replay(
     updater: SuccessRateUpdater, outcomes: Iterable[RecordedOutcome], *, first_guess: float = UNTRIED_RATE
 ) -> list[RatePoint]:
-    """The rate after each outcome, oldest first, as this updater would have had it; unknown outcomes change nothing."""
+    """Return the rate after each outcome, oldest first, as this updater would have had it.
+
+    Unknown outcomes change nothing.
+    """
     rate, count, points = first_guess, 0, []
     for outcome in sorted(outcomes, key=lambda outcome: outcome.at):
         if outcome.success is not None:
@@ -114,7 +117,7 @@ def replay(
 def credible_interval(
     n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)
 ) -> Interval:
-    """Where the success rate lies with this probability, given so many successes in n tries, with equal tails.
+    """Return where the success rate lies with this probability, given so many successes in n tries, with equal tails.
 
     Args:
         n_succeeded: From 0 to n.
@@ -137,7 +140,7 @@ def credible_interval(
 
 
 def lower_bound(n_succeeded: int, n: int, *, level: float = 0.95, prior: tuple[float, float] = (1.0, 1.0)) -> float:
-    """The low end of `credible_interval`: what a strategy may be counted on for; few tries make it low."""
+    """Return the low end of `credible_interval`: what a strategy may be counted on for. Few tries make it low."""
     return credible_interval(n_succeeded, n, level=level, prior=prior).low
 
 
@@ -155,7 +158,7 @@ class Trend:
 
 
 def trend(outcomes: Sequence[bool]) -> Trend | None:
-    """The trend of outcomes, oldest first; None of fewer than six.
+    """Return the trend of outcomes, oldest first, or None of fewer than six.
 
     The recent ones are the later half, at most the last ten. Both rates are held for Beta distributed, and their
     difference for normal.
@@ -175,7 +178,7 @@ def trend(outcomes: Sequence[bool]) -> Trend | None:
 
 
 def _beta(outcomes: Sequence[bool]) -> tuple[float, float]:
-    """Mean and variance of the success rate after these outcomes, with a uniform prior."""
+    """Return mean and variance of the success rate after these outcomes, with a uniform prior."""
     alpha, n = 1 + sum(outcomes), 2 + len(outcomes)
     return alpha / n, alpha * (n - alpha) / (n * n * (n + 1))
 

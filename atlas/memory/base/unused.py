@@ -11,7 +11,7 @@ from atlas.storage.damage import stored_instant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """Ids of idle records; none is in both lists."""
+    """Ids of idle records. None is in both lists."""
 
     never: list[str]
     """Never found nor used."""
@@ -23,7 +23,10 @@ class Idle:
 def idle(
     stored_at: Mapping[str, str], retrieved_at: Mapping[str, str], used_at: Mapping[str, str], *, until: datetime
 ) -> Idle:
-    """The records that were idle from a time on, `until` now; times are ISO 8601, by id, where they are known."""
+    """Return the records that were idle from a time on, `until` now.
+
+    Times are ISO 8601, by id, where they are known.
+    """
     never, no_longer = [], []
     for record_id in stored_at:
         last = [stored_instant(times, record_id) for times in (retrieved_at, used_at) if record_id in times]

@@ -1,4 +1,4 @@
-"""What something of a memory said before each edit."""
+"""Earlier versions of what a memory holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ItemVersion(Generic[T]):
 
 
 def item_versions(versions: Sequence[Version], decode: Callable[[dict[str, Any]], T]) -> list[ItemVersion[T]]:
-    """The versions of a record as what they were, in their order."""
+    """Return the versions of a record as what they were, in their order."""
     return [
         ItemVersion(
             item=decode(version.content),

@@ -1,16 +1,15 @@
-"""Where concepts stand beside one another: what each calls, what calls it, and where it was found."""
+"""How concepts stand to one another: what the code of each calls, what calls it, and where it was found."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Any
 
 from atlas.core.types import CodeConcept
-from atlas.infra.twin import twin
-from atlas.memory.base.memory import Memory, Row
-from atlas.memory.base.records import listed
-from atlas.memory.concepts.linking import linked
+from atlas.memory.base.memory import Row
 from atlas.memory.concepts.records import called_names, defined_names, from_row, needs_of
+from atlas.storage.collection import Collection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,86 +31,82 @@ class ConceptUses:
     n_successes: int
 
 
-class ConceptLineage(Memory[CodeConcept]):
-    """Concepts in a vector store, linked by what their code calls."""
+def read_concepts(store: Collection, rows: Sequence[Row]) -> list[CodeConcept]:
+    """Return the concepts of rows, with what they call by what there is now.
 
-    noun = "concept"
+    A callee may have been deleted meanwhile, and another have its name.
+    """
+    usage = store.usage([row["id"] for row in rows])
+    found = [from_row(row, usage[row["id"]]) for row in rows]
+    needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
+    if not any(needed):
+        return found
+    titles, defines = store.column("title"), store.column("defines")
+    return [linked(one, needs, titles, defines) for one, needs in zip(found, needed, strict=True)]
 
-    def uses(self, concept_id: str) -> ConceptUses:
-        """Where a concept was found, who calls it, and how often it was used; `NotFound` where it is not there."""
-        concept = self._whole_concept(concept_id)
-        usage = self._store.usage([concept_id])[concept_id]
-        callers = self.get_many(self._naming([concept_id]))
-        return ConceptUses(
-            found_in=concept.found_in,
-            called_by=tuple(one.id for one in callers if concept_id in one.calls),
-            part_of=tuple(self._store.ids({"composed_of": concept_id})),
-            n_uses=usage.n_uses,
-            n_successes=usage.n_successes,
-        )
 
-    auses = twin(uses)
+def naming(store: Collection, ids: Sequence[str]) -> list[str]:
+    """Return the ids of the concepts that name one of these as what they call or were composed of, by id or by name."""
+    if not ids:
+        return []
+    among = {"$in": list(ids)}
+    rows = store.get(list(ids))
+    names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
+    named = {"$in": sorted(names)}
+    stored = store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
+    say_needs = store.column("needs")
+    silent = [found for found in store.ids() if found not in say_needs]
+    return [
+        concept.id
+        for concept in read_concepts(store, store.get(list(dict.fromkeys([*stored, *silent]))))
+        if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
+    ]
 
-    def depends_on(self, concept_id: str) -> list[CodeConcept]:
-        """The concepts that one needs to run, directly or through others, and those that it was composed of.
 
-        Nearest first, each once; those that were deleted are left out.
+def reached(concept: CodeConcept, read: Callable[[list[str]], list[CodeConcept]]) -> list[CodeConcept]:
+    """Return what a concept calls or was composed of, directly or through others, nearest first, each once.
 
-        Raises:
-            NotFound: It is not there.
-        """
-        found: dict[str, CodeConcept] = {}
-        concept = self._whole_concept(concept_id)
-        waiting = [concept]
-        while waiting:
-            ids = [i for one in waiting for i in (*one.calls, *one.composed_of) if i not in found and i != concept_id]
-            waiting = self.get_many(list(dict.fromkeys(ids)))
-            found |= {one.id: one for one in waiting}
-        return list(found.values())
+    Args:
+        read: Gives those of some ids that are there.
+    """
+    found: dict[str, CodeConcept] = {}
+    waiting = [concept]
+    while waiting:
+        ids = [i for one in waiting for i in (*one.calls, *one.composed_of) if i not in found and i != concept.id]
+        waiting = read(list(dict.fromkeys(ids)))
+        found |= {one.id: one for one in waiting}
+    return list(found.values())
 
-    adepends_on = twin(depends_on)
 
-    def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
-        """The other concepts that call one of these, or were composed of one: those that would lack them."""
-        among = set(listed(concept_ids))
-        return self.get_many([found for found in self._naming(concept_ids) if found not in among])
+def with_calls(store: Collection, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
+    """Return concepts with the ids of what they call by name, of one another and of the library."""
+    titles = store.column("title") | {concept.id: concept.name for concept in concepts}
+    defines = store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
+    return [one if one.calls else linked(one, called_names(one), titles, defines) for one in concepts]
 
-    adependents = twin(dependents)
 
-    # Steps of the above
+def linked(
+    concept: CodeConcept, needed: Set[str], titles: Mapping[str, str], defines: Mapping[str, Any]
+) -> CodeConcept:
+    """Return the concept with the ids of what it calls: those that it names, else the last of a name.
 
-    def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
-        """What they call is told by what there is now: a callee may have been deleted, and another have its name."""
-        usage = self._store.usage([row["id"] for row in rows])
-        found = [from_row(row, usage[row["id"]]) for row in rows]
-        needed = [needs_of(row, concept) for row, concept in zip(rows, found, strict=True)]
-        if not any(needed):
-            return found
-        titles, defines = self._store.column("title"), self._store.column("defines")
-        return [linked(one, needs, titles, defines) for one, needs in zip(found, needed, strict=True)]
+    Of those that it names and that are gone, one is left out for each that was found.
 
-    def _whole_concept(self, concept_id: str) -> CodeConcept:
-        return self._read([self._row(concept_id)])[0]
+    Args:
+        needed: The names that its code calls.
+        titles: The names of all concepts that there are, by id.
+        defines: Other names that the code of some of them defines, a text or several, by id. Names go before them.
+    """
+    named = [*((one, name) for one, given in defines.items() for name in _texts(given)), *titles.items()]
+    held = {name for one, name in named if one in concept.calls}
+    by_name = {name: one for one, name in named if name in needed - held and one != concept.id}
+    if not by_name:
+        return concept
+    found = [by_name[name] for name in sorted(by_name)]
+    gone = [called for called in concept.calls if called not in titles]
+    there = [called for called in concept.calls if called in titles]
+    return replace(concept, calls=tuple(dict.fromkeys([*there, *found, *gone[len(found) :]])))
 
-    def _naming(self, ids: Sequence[str]) -> list[str]:
-        """The ids of the concepts that name one of these as what they call or were composed of, by id or by name."""
-        if not ids:
-            return []
-        among = {"$in": list(ids)}
-        rows = self._store.get(list(ids))
-        names = {name for row in rows for name in (row["metadata"]["title"], *row["metadata"].get("defines", ()))}
-        named = {"$in": sorted(names)}
-        stored = self._store.ids({"$or": [{"calls": among}, {"composed_of": among}, {"needs": named}]})
-        say_needs = self._store.column("needs")
-        silent = [found for found in self._store.ids() if found not in say_needs]
-        return [
-            concept.id
-            for concept in self.get_many(list(dict.fromkeys([*stored, *silent])))
-            if not set(ids).isdisjoint((*concept.calls, *concept.composed_of))
-        ]
 
-    def _with_calls(self, concepts: Sequence[CodeConcept]) -> list[CodeConcept]:
-        """The concepts with the ids of what they call by name, of one another and of the library."""
-        titles = self._store.column("title") | {concept.id: concept.name for concept in concepts}
-        defines = self._store.column("defines") | {one.id: [*defined_names(one)] for one in concepts}
-        return [one if one.calls else linked(one, called_names(one), titles, defines) for one in concepts]
+def _texts(given: Any) -> Sequence[str]:
+    return [given] if isinstance(given, str) else given

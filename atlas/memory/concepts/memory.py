@@ -1,13 +1,12 @@
-"""Concept library: reusable code, found by what it does (Stitch, LILO); and its strategies."""
+"""Concept library: reusable code, found by what it does (Stitch, LILO). And its strategies."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.concept_codec import decode_concept
 from atlas.core.errors import InvalidInput, NotFound
@@ -18,51 +17,33 @@ from atlas.core.types import CodeConcept, Trajectory
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
-from atlas.learning.model_composition import LLMCompositionStrategy
-from atlas.learning.naming.autodoc import LLMAutoDocumenter
-from atlas.learning.strategies import StitchCompressionStrategy
 from atlas.llm.budget import operation
-from atlas.memory.base.columns import columns, unknown
+from atlas.memory.base.columns import columns
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import stored_at, to_restored
-from atlas.memory.base.memory import Weights
-from atlas.memory.base.records import retried
+from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.merging import check_groups
+from atlas.memory.base.records import listed, retried
 from atlas.memory.base.success_rates import SimpleAverageUpdater
 from atlas.memory.base.versions import ItemVersion, item_versions
-from atlas.memory.concepts.calls import ConceptLineage, ConceptUses
+from atlas.memory.concepts.calls import ConceptUses, naming, reached, read_concepts
 from atlas.memory.concepts.merging import ConceptMergePlan, ConceptSubject, merges_of, plan_concept_merge
-from atlas.memory.concepts.primitive_updates import SHIPPED, shipped, update_of
+from atlas.memory.concepts.plugged import asking, check_plugged, succeeded_of
+from atlas.memory.concepts.primitives import shipped, updates
 from atlas.memory.concepts.records import (
-    PYTHON,
     checked,
-    made_at,
     to_entry,
     usage_of,
 )
-from atlas.memory.experience.merging import check_groups
+from atlas.memory.concepts.writing import ConceptWriter
 from atlas.protocols.infra import Clock, Embedder, VectorStore
 from atlas.protocols.strategies import (
     CompositionStrategy,
     CompressionStrategy,
-    ConceptDocumenter,
     PrimitiveLoader,
 )
 from atlas.storage.collection import Collection
 from atlas.storage.records import Restored
-
-__all__ = [
-    "COLLECTION",
-    "ChromaConceptLibrary",
-    "CompositionStrategy",
-    "CompressionStrategy",
-    "ConceptDocumenter",
-    "ConceptUses",
-    "LLMAutoDocumenter",
-    "LLMCompositionStrategy",
-    "PrimitiveLoader",
-    "StitchCompressionStrategy",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -82,11 +63,10 @@ EDITABLE: Editable = {
 }
 
 
-class ChromaConceptLibrary(ConceptLineage):
-    """Reusable code, in a vector store.
+class ChromaConceptLibrary(Memory[CodeConcept]):
+    """Reusable code, in a vector store. Each method has an async twin, with an `a` before its name."""
 
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    noun = "concept"
 
     def __init__(
         self,
@@ -115,42 +95,22 @@ class ChromaConceptLibrary(ConceptLineage):
         check_plugged(CompositionStrategy, composition_strategy, "composition_strategy", "compose")
         check_plugged(CompressionStrategy, compression_strategy, "compression_strategy", "compress")
         check_plugged(PrimitiveLoader, primitive_loader, "primitive_loader", "load")
-        self.composition_strategy = self._finding(composition_strategy)
+        self.composition_strategy = asking(composition_strategy, self.get)
         self.compression_strategy = compression_strategy
         if primitive_loader is not None:
             self.load_primitives(primitive_loader)
 
-    def _finding(self, strategy: CompositionStrategy | None) -> CompositionStrategy | None:
-        """A strategy; where it was not told whom to ask for what concepts call, one that asks this library."""
-        needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
-        if isinstance(strategy, needs_find) and strategy.find is nothing_found:
-            strategy = copy(strategy)
-            strategy.find = self.get
-        return strategy
-
-    def _over(self, store: Collection) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            None,  # they are there already
-            self.composition_strategy,
-            self.compression_strategy,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-        )
-
     # Adding
 
     def add(self, concept: CodeConcept) -> str:
-        """Add a concept; its id. What it calls by name is kept as its `calls` where it names none itself.
+        """Add a concept and return its id. What it calls by name is kept as its `calls` where it names none itself.
 
         Raises:
             InvalidInput: Its Python does not parse, it says nothing, its name is no identifier, or the library has a
                 concept of the same code, id or name. What is added with others, as by an import, may share a name.
         """
         concept = checked(concept)
-        added = retried(lambda: self._add_alone(concept))
+        added = retried(lambda: self._writer.add_alone(concept))
         if not added:
             raise InvalidInput(
                 f"the library has a concept of the id {concept.id!r} already; edit that one, or give this another id"
@@ -160,54 +120,47 @@ class ChromaConceptLibrary(ConceptLineage):
     aadd = twin(add)
 
     def add_many(self, concepts: Sequence[CodeConcept], reason: str = "") -> list[str]:
-        """Add concepts as one operation, without those that the library has, by id or by code; the ids of the others.
+        """Add concepts as one operation, without known ids or code. Return the ids of the others.
 
         Raises:
             InvalidInput: One of them cannot be kept; nothing was added.
         """
         given = [checked(concept) for concept in concepts]
         restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept)) for concept in given}
-        return self._add(given, restored, reason)
+        return self._writer.add(given, restored, reason)
 
     aadd_many = twin(add_many)
 
     def load_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Add a loader's concepts as one operation; the ids of those that the library had not."""
+        """Add a loader's concepts as one operation. Return the ids of those that the library had not."""
         return self.add_many([shipped(concept) for concept in loader.load().values()], "primitives")
 
     aload_primitives = twin(load_primitives)
 
     def update_primitives(self, loader: PrimitiveLoader) -> list[str]:
-        """Bring those that `primitive_updates` tells up to date, as one operation; their ids."""
-        updates = self.primitive_updates(loader)
-        if updates:
-            given = columns([to_entry(concept) for concept in updates], self._store, self.embedder, {})
+        """Bring those that `primitive_updates` tells up to date, as one operation and return their ids."""
+        changed = self.primitive_updates(loader)
+        if changed:
+            given = columns([to_entry(concept) for concept in changed], self._store, self.embedder, {})
             scoped = self._store if self.operation_id else self._store.within("edit", "primitives")
             scoped.update(*given)
-        return [concept.id for concept in updates]
+        return [concept.id for concept in changed]
 
     aupdate_primitives = twin(update_primitives)
 
     def primitive_updates(self, loader: PrimitiveLoader) -> list[CodeConcept]:
-        """The primitives that a loader brings otherwise than the library holds them, as they would become.
+        """Return the primitives that a loader brings otherwise than the library holds them, as they would become.
 
         Those that were edited here since they were loaded stay as they are, and are not among them.
         """
-        brought = {concept.id: shipped(concept) for concept in loader.load().values()}
-        found = []
-        for held in self.get_many(list(brought)):
-            is_marked = SHIPPED in held.metadata
-            was_edited = not is_marked and bool(self._store.versions(held.id))
-            now = update_of(held, brought[held.id], was_edited=was_edited)
-            found += [] if now is None else [checked(now)]
-        return found
+        return updates(loader, self.get_many, lambda held: bool(self._store.versions(held.id)))
 
     aprimitive_updates = twin(primitive_updates)
 
     # Changing
 
     def edit(self, /, concept_id: str, **changes: Any) -> CodeConcept:
-        """Change a concept, and embed it anew if its name or description has changed; the changed one.
+        """Change a concept, and embed it again if its name or description has changed and return the changed one.
 
         Its earlier versions stay in the history; see `versions`.
 
@@ -220,12 +173,12 @@ class ChromaConceptLibrary(ConceptLineage):
             PlanOutdated: Others changed it each time before this could be written; nothing was done.
         """
         check_changes(changes, EDITABLE)
-        return retried(lambda: self._edit(concept_id, changes))
+        return retried(lambda: self._writer.edit(concept_id, changes))
 
     aedit = twin(edit)
 
     def update_stats(self, concept_id: str, success: bool) -> None:
-        """Say how a task went that this concept was used for; `NotFound` where it is not there."""
+        """Say how a task went that this concept was used for, or raise `NotFound` where it is not there."""
         self.record_use(concept_id, success)
 
     aupdate_stats = twin(update_stats)
@@ -233,7 +186,7 @@ class ChromaConceptLibrary(ConceptLineage):
     # Merging
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> ConceptMergePlan:
-        """What `apply_merge` would make of groups of concepts that do the same; nothing is touched.
+        """Return what `apply_merge` would make of groups of concepts that do the same. Nothing is touched.
 
         The most used of each group stays, else the oldest, with its own code. It takes over where the others were
         found, what they were composed of, uses, tags and notes, and those examples that call a function of its name.
@@ -244,17 +197,17 @@ class ChromaConceptLibrary(ConceptLineage):
             InvalidInput: A group has fewer than two concepts, one is in two groups, or one is not there.
         """
         checked_groups = check_groups(groups)
-        moment = self._store.moment()
         ids = [concept_id for group in checked_groups for concept_id in group]
-        subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
-        naming = self._subjects(self._naming(ids))
-        n_total = self._store.count()
-        return plan_concept_merge(checked_groups, subjects, naming, n_total=n_total, moment=moment)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = {subject.concept.id: subject for subject in self._subjects(ids)}
+            callers = self._subjects(naming(self._store, ids))
+        return plan_concept_merge(checked_groups, subjects, callers, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: ConceptMergePlan) -> list[CodeConcept]:
-        """Merge exactly what a plan says, as one operation; the concepts that stay.
+        """Merge exactly what a plan says, as one operation. Return the concepts that stay.
 
         Raises:
             PlanOutdated: One of the concepts, or its marks, has changed since; nothing was done.
@@ -270,7 +223,7 @@ class ChromaConceptLibrary(ConceptLineage):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> CodeConcept:
-        """Merge concepts that do the same into the most used of them; see `plan_merge`. `undo` parts them again."""
+        """Merge concepts that do the same into the most used of them. See `plan_merge`. `undo` parts them again."""
 
         def plan_and_apply() -> CodeConcept:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -282,7 +235,7 @@ class ChromaConceptLibrary(ConceptLineage):
     # Making new ones
 
     def compose(self, concept_ids: Sequence[str]) -> CodeConcept | None:
-        """Return what the composition strategy makes of concepts, for a person or an agent to `add`; None for nothing.
+        """Return what the composition strategy makes of concepts, to be added with `add`, or None.
 
         None as well where `composable` would raise; the log says why.
         """
@@ -320,17 +273,11 @@ class ChromaConceptLibrary(ConceptLineage):
         Raises:
             InvalidInput: One of them is no attempt.
         """
-        given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
-        for one in given:
-            if not isinstance(one, Trajectory):
-                raise InvalidInput(
-                    f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
-                )
+        succeeded = succeeded_of(trajectories)
         if self.compression_strategy is None:
             self._say_once("this library has no compression strategy; give it one as compression_strategy")
             return []
         with operation():
-            succeeded = [one for one in given if one.outcome.success is True]
             return call(self.compression_strategy.compress, succeeded)
 
     acompress = twin(compress)
@@ -338,12 +285,14 @@ class ChromaConceptLibrary(ConceptLineage):
     # Carrying elsewhere
 
     def export(self, concept_ids: Sequence[str]) -> list[ExportedConcept]:
-        """Concepts with their lineage, marks and every recorded attempt; `arestore_many` puts them back.
+        """Return concepts with their lineage, marks and every recorded attempt. `restore_many` puts them back.
 
         Those that are not there are left out, and so are the earlier versions of those that were edited.
         """
-        marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
-        usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
+        with self._store.reading():
+            marks, uses = self._store.marks(concept_ids), self._store.uses(concept_ids)
+            usage, rows = self._store.usage(concept_ids), self._store.get(list(concept_ids))
+            found = self._read(rows)
         return [
             ExportedConcept(
                 concept=replace(one, usage_count=0, success_rate=0.0),
@@ -352,13 +301,13 @@ class ChromaConceptLibrary(ConceptLineage):
                 uses=tuple(replace(use, record_id=one.id) for use in uses[one.id]),
                 stored_at=stored_at(row),
             )
-            for row, one in zip(rows, self._read(rows), strict=True)
+            for row, one in zip(rows, found, strict=True)
         ]
 
     aexport = twin(export)
 
     def restore_many(self, exported: Sequence[ExportedConcept]) -> list[str]:
-        """Put exported concepts back with their ids, lineage, marks and attempts; the ids of those that were put back.
+        """Put exported concepts back with their ids, lineage, marks and attempts. Return the ids of those put back.
 
         What the library holds already, by id or by code, stays as it is.
 
@@ -367,107 +316,85 @@ class ChromaConceptLibrary(ConceptLineage):
         """
         given = {item.concept.id: item for item in exported}
         restored = {concept_id: to_restored(item) for concept_id, item in given.items()}
-        return self._add([checked(item.concept) for item in given.values()], restored)
+        return self._writer.add([checked(item.concept) for item in given.values()], restored)
 
     arestore_many = twin(restore_many)
 
     # Reading
 
     def search(self, query: str, k: int = 5) -> list[CodeConcept]:
-        """The k concepts nearest to what is asked, best first."""
+        """Return the k concepts nearest to what is asked, best first."""
         return [hit.item for hit in self.search_hits(query, k)]
 
     asearch = twin(search)
 
     def versions(self, concept_id: str) -> list[ItemVersion[CodeConcept]]:
-        """A concept as it was before each edit, the last first; none where it was never edited."""
+        """Return a concept as it was before each edit, the last first, or none where it was never edited."""
         return item_versions(self._store.versions(concept_id), decode_concept)
 
     aversions = twin(versions)
 
+    # Lineage
+
+    def uses(self, concept_id: str) -> ConceptUses:
+        """Return where a concept was found, who calls it, and how often it was used, or raise `NotFound`."""
+        with self._store.reading():
+            concept = self._whole_concept(concept_id)
+            usage = self._store.usage([concept_id])[concept_id]
+            callers = self.get_many(naming(self._store, [concept_id]))
+            return ConceptUses(
+                found_in=concept.found_in,
+                called_by=tuple(one.id for one in callers if concept_id in one.calls),
+                part_of=tuple(self._store.ids({"composed_of": concept_id})),
+                n_uses=usage.n_uses,
+                n_successes=usage.n_successes,
+            )
+
+    auses = twin(uses)
+
+    def depends_on(self, concept_id: str) -> list[CodeConcept]:
+        """Return the concepts that one needs to run, directly or through others, and those that it was composed of.
+
+        Nearest first, each once; those that were deleted are left out.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        with self._store.reading():
+            return reached(self._whole_concept(concept_id), self.get_many)
+
+    adepends_on = twin(depends_on)
+
+    def dependents(self, concept_ids: Sequence[str]) -> list[CodeConcept]:
+        """Return the other concepts that call one of these, or were composed of one: those that would lack them."""
+        among = set(listed(concept_ids))
+        with self._store.reading():
+            return self.get_many([found for found in naming(self._store, concept_ids) if found not in among])
+
+    adependents = twin(dependents)
+
     # Steps of the above
+
+    def _read(self, rows: Sequence[Row]) -> list[CodeConcept]:
+        return read_concepts(self._store, rows)
+
+    def _whole_concept(self, concept_id: str) -> CodeConcept:
+        return self._read([self._row(concept_id)])[0]
 
     def _composing(self) -> CompositionStrategy:
         if self.composition_strategy is None:
             raise InvalidInput("this library has no composition strategy; give it one as composition_strategy")
         return self.composition_strategy
 
-    def _add(
-        self,
-        concepts: Sequence[CodeConcept],
-        restored: Mapping[str, Restored],
-        reason: str = "",
-        *,
-        alone_in: str = "",
-    ) -> list[str]:
-        """Add those that the library has neither by id nor by code, with what was known of them; their ids."""
-        made = [made_at(concept, self._clock.now()) for concept in concepts]
-        held = self._store.present([concept.id for concept in made])
-        entries = unknown([to_entry(concept) for concept in made if concept.id not in held], self._store)
-        if not entries:
-            return []
-        new_ids = {entry.id for entry in entries}
-        new = self._with_calls([concept for concept in made if concept.id in new_ids])
-        scoped = self._store if self.operation_id else self._store.within("store", reason)
-        given = columns([to_entry(concept) for concept in new], self._store, self.embedder, {})
-        return scoped.add_unknown(*given, restored, alone_in=alone_in)
-
-    def _add_alone(self, concept: CodeConcept) -> list[str]:
-        """`_add` of one, unless another has its name; `PlanOutdated` where another got it just now."""
-        if concept.id not in self._store.present([concept.id]):
-            self._check_hash(concept)
-            self._check_name(concept)
-        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
-        return self._add([concept], restored, alone_in="title")
+    @property
+    def _writer(self) -> ConceptWriter:
+        return ConceptWriter(self._store, self.embedder, self._clock)
 
     def _subjects(self, ids: Sequence[str]) -> list[ConceptSubject]:
-        """What merging has to know of those that are there."""
+        """Return what merging has to know of those that are there."""
         rows = self._store.get(list(ids))
         marks = self._store.marks(ids)
         return [
             ConceptSubject(concept=concept, marks=marks[row["id"]], content_hash=row["metadata"]["content_hash"])
             for row, concept in zip(rows, self._read(rows), strict=True)
         ]
-
-    def _edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
-        """`aedit`, unless the concept changes between being read and being written."""
-        moment = self._store.moment()
-        before = self._whole_concept(concept_id)
-        changed = checked(replace(before, **changes))
-        if changed.code != before.code:
-            changed = self._with_calls([replace(changed, calls=())])[0]
-        if changed.name != before.name:
-            self._check_name(changed)
-        self._check_hash(changed)
-        given = columns([to_entry(changed)], self._store, self.embedder, {})
-        self._store.update(*given, unchanged_since=moment)
-        return changed
-
-    def _check_hash(self, concept: CodeConcept) -> None:
-        content_hash = to_entry(made_at(concept, self._clock.now())).metadata["content_hash"]
-        same = self._store.known_hashes([content_hash]).get(content_hash, concept.id)
-        if same != concept.id:
-            raise InvalidInput(
-                f"the library has the code of {concept.name!r} already, but for layout and comments: "
-                f"concept {same!r}; edit that one, or delete it first"
-            )
-
-    def _check_name(self, concept: CodeConcept) -> None:
-        if concept.language == PYTHON and not concept.name.isidentifier():
-            raise InvalidInput(
-                f"expected the name of Python as code can call it, got {concept.name!r}; "
-                "give the concept the name of its function"
-            )
-        titles = self._store.column("title")
-        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
-        if same:
-            raise InvalidInput(
-                f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
-                "Give this one another name, or edit that one"
-            )
-
-
-def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
-    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
-    if given is not None and not isinstance(given, protocol):
-        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")

@@ -10,19 +10,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import CodeConcept
 from atlas.memory.base.marks import joined, merged_marks
+from atlas.memory.base.merging import GroupsPlan, lineage, merged_row
 from atlas.memory.concepts.records import PYTHON, called_names, defined_names, merged_hashes, to_entry
-from atlas.memory.experience.extraction import lineage
-from atlas.memory.experience.merging import GroupsPlan
 from atlas.storage.records import Merge, Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptSubject:
-    """What is known of one concept."""
+    """A concept, as merging has to know it."""
 
     concept: CodeConcept
     marks: Marks
@@ -62,13 +61,13 @@ class LackingCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConceptMergePlan(GroupsPlan[ConceptMergeGroup]):
-    """What merging concepts would do."""
+    """A plan to merge concepts."""
 
     linked: tuple[ConceptSubject, ...]
     """Other concepts that name one that goes, with the kept one named in its place."""
 
     lacking: tuple[LackingCaller, ...]
-    """Those whose code somebody has to change afterwards."""
+    """The ones whose code somebody has to change afterwards."""
 
 
 def plan_concept_merge(
@@ -79,7 +78,7 @@ def plan_concept_merge(
     n_total: int,
     moment: Moment,
 ) -> ConceptMergePlan:
-    """What these groups become.
+    """Return what these groups become.
 
     Args:
         naming: All concepts that call one of them, or were composed of one.
@@ -105,7 +104,7 @@ def plan_concept_merge(
 
 
 def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> list[Merge]:
-    """A plan as the store takes it.
+    """Return a plan as the store takes it.
 
     Args:
         rows: Those of the kept concepts and of the linked ones, by id.
@@ -118,21 +117,11 @@ def merges_of(plan: ConceptMergePlan, rows: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _merge(concept: CodeConcept, marks: Marks, removed: list[str], rows: Mapping[str, Mapping[str, Any]]) -> Merge:
-    row = rows.get(concept.id)
-    if row is None:
-        raise PlanOutdated(f"{concept.id!r} was deleted since the plan was made; nothing was done. Plan anew")
-    return Merge(
-        kept_id=concept.id,
-        embedding=row["embedding"],  # what is embedded, name and description, stays
-        metadata=to_entry(concept).metadata,
-        document=row["document"],
-        removed=removed,
-        marks=marks,
-    )
+    return merged_row(rows.get(concept.id), concept.id, to_entry(concept).metadata, removed, marks)
 
 
 def _parted(subjects: Sequence[ConceptSubject]) -> tuple[ConceptSubject, list[ConceptSubject]]:
-    """The most used, else the oldest; and the others."""
+    """Return the most used, else the oldest. And the others."""
     best = max(subjects, key=lambda subject: (subject.concept.usage_count, -_age_key(subject.concept)))
     return best, [subject for subject in subjects if subject is not best]
 
@@ -181,7 +170,7 @@ def _why(kept: CodeConcept, gone: Sequence[CodeConcept]) -> str:
 def _relinked(
     concept: CodeConcept, into: Mapping[str, CodeConcept], subjects: Mapping[str, ConceptSubject]
 ) -> CodeConcept:
-    """A concept that names the kept ones: as what it calls where they have the name that its code calls them by."""
+    """Return a concept that names the kept ones, as what it calls where its code has their names."""
     calls = [
         into[called].id if called in into and not _lacks(concept, subjects[called].concept, into[called]) else called
         for called in concept.calls
@@ -195,7 +184,7 @@ def _without(ids: Iterable[str], own: str) -> tuple[str, ...]:
 
 
 def _lacks(caller: CodeConcept, gone: CodeConcept, kept: CodeConcept) -> set[str]:
-    """Names that a concept calls one that goes by, and that the kept one's code does not define."""
+    """Return names that a concept calls one that goes by, and that the kept one's code does not define."""
     if caller.language != PYTHON:
         return {gone.name} - {kept.name}
     return (called_names(caller) & defined_names(gone) or {gone.name}) - defined_names(kept)

@@ -1,4 +1,4 @@
-"""From a concept to what a store keeps of it, and back; what may be a concept at all."""
+"""From a concept to what a store keeps of it, and back. What may be a concept at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atlas.learning.rewrite import normal_forms
 from atlas.learning.terms.names import bound_names
 from atlas.learning.terms.parsing import NotPython, parse
 from atlas.memory.base.columns import Entry
-from atlas.memory.experience.extraction import lineage
+from atlas.memory.base.merging import lineage
 from atlas.storage.damage import decoded_content
 
 SOURCES = ("primitive", "learned", "composed", "imported")
@@ -28,14 +28,14 @@ SOURCES = ("primitive", "learned", "composed", "imported")
 NAME_CHARACTERS = 200
 
 NOTHING = "-"
-"""What a row says that its concept needs where its code calls nothing; a row of before this was said has no `needs`."""
+"""The `needs` of a row whose code calls nothing. Rows that were written before there were `needs` have none."""
 
 PYTHON = "python"
 ALSO_PYTHON = ("py", "python3")
 
 
 def checked(concept: CodeConcept) -> CodeConcept:
-    """The concept, if it is one that can be kept and found; with its language in small letters.
+    """Return the concept, if it is one that can be kept and found. With its language in small letters.
 
     Raises:
         InvalidInput: It lacks a name, description or code, its source is none of `SOURCES`, its examples are no pairs
@@ -84,7 +84,7 @@ def _is_pair(example: Any) -> bool:
 
 
 def normal_form(concept: CodeConcept) -> str:
-    """The same for code that does the same in the same way, but for layout, comments and its function's name.
+    """Return the same for code that does the same in the same way, but for layout, comments and its function's name.
 
     Raises:
         InvalidInput: Its language is Python, and it does not parse.
@@ -98,7 +98,7 @@ def normal_form(concept: CodeConcept) -> str:
 
 
 def called_names(concept: CodeConcept) -> set[str]:
-    """Names of functions that its Python calls, and that neither it nor Python defines.
+    """Return names of functions that its Python calls, and that neither it nor Python defines.
 
     None for other languages, nor for what only a newer Python than this one parses.
     """
@@ -113,7 +113,10 @@ def called_names(concept: CodeConcept) -> set[str]:
 
 
 def defined_names(concept: CodeConcept) -> set[str]:
-    """Names that others call its code by: the functions and classes that its Python defines; its own name elsewhere."""
+    """Return names that others call its code by: the functions and classes that its Python defines.
+
+    Its own name elsewhere.
+    """
     if concept.language != PYTHON:
         return {concept.name}
     named = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -121,7 +124,7 @@ def defined_names(concept: CodeConcept) -> set[str]:
 
 
 def to_entry(concept: CodeConcept) -> Entry:
-    """What a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
+    """Return what a vector store keeps of a concept: what can be filtered and sorted by, and the whole as `content`."""
     if concept.created_at is None:
         raise InvalidInput(f"concept {concept.name!r} has no time at which it was made")
     metadata = {
@@ -145,20 +148,20 @@ def to_entry(concept: CodeConcept) -> Entry:
 
 
 def merged_hashes(concept: CodeConcept) -> list[str]:
-    """The hashes of the codes that were merged into it, so that adding them again finds it."""
+    """Return the hashes of the codes that were merged into it, so that adding them again finds it."""
     held = concept.metadata.get("merged_hashes")
     return [text for text in held if isinstance(text, str)] if isinstance(held, list | tuple) else []
 
 
 def from_row(row: Mapping[str, Any], usage: Usage) -> CodeConcept:
-    """The concept of a row, with what is known of its uses."""
+    """Return the concept of a row, with what is known of its uses."""
     concept = decoded_content(decode_concept, row["metadata"])
     rate = usage.n_successes / usage.n_uses if usage.n_uses else 0.0
     return replace(concept, usage_count=usage.n_uses, success_rate=rate)
 
 
 def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
-    """The `called_names` of the concept of a row, which says them unless it was written before rows did."""
+    """Return the `called_names` of the concept of a row, which says them unless it was written before rows did."""
     said = row["metadata"].get("needs")
     if said is None:
         return called_names(concept)
@@ -166,7 +169,7 @@ def needs_of(row: Mapping[str, Any], concept: CodeConcept) -> set[str]:
 
 
 def usage_of(concept: CodeConcept) -> Usage:
-    """The uses that a concept brings along from elsewhere.
+    """Return the uses that a concept brings along from elsewhere.
 
     Raises:
         InvalidInput: They cannot be.
@@ -180,10 +183,10 @@ def usage_of(concept: CodeConcept) -> Usage:
 
 
 def made_at(concept: CodeConcept, now: datetime) -> CodeConcept:
-    """The concept with the time at which it was made."""
+    """Return the concept with the time at which it was made."""
     return concept if concept.created_at else replace(concept, created_at=now)
 
 
 def _words(name: str) -> str:
-    """The words of an identifier, as a language model reads them."""
+    """Return the words of an identifier, as a language model reads them."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", " ", name).strip().lower() or name

@@ -16,7 +16,7 @@ from atlas.protocols.infra import WholeEmbedder
 
 
 def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str = "") -> ExportedExperience:
-    """All that is known of an experience, with its vectors where a model is named."""
+    """Return all that is known of an experience, with its vectors where a model is named."""
     return ExportedExperience(
         experience=extraction.from_metadata(row["metadata"]),
         marks=marks,
@@ -29,7 +29,7 @@ def to_exported(row: Mapping[str, Any], marks: Marks, usage: Usage, model: str =
 
 
 def usable_vectors(exported: Sequence[ExportedExperience], embedder: WholeEmbedder) -> dict[str, Vectors]:
-    """The vectors, by text, that the embedder could have made; the other texts have to be embedded anew."""
+    """Return the vectors, by text, that the embedder could have made. The other texts have to be embedded again."""
     return {
         item.experience.embedding_text: item.vectors
         for item in exported

@@ -9,6 +9,7 @@ from typing import Any
 
 from atlas.core.codec import Json, decode_experience, dump, encode_experience, to_text
 from atlas.core.types import Experience, Trajectory
+from atlas.memory.base.merging import lineage
 from atlas.storage.damage import decoded_content
 
 TITLE_CHARACTERS = 200
@@ -19,7 +20,7 @@ class SimpleExperienceExtractor:
     """The task's description: attempts are found by tasks that read alike."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """The text to embed for similarity search."""
+        """Return the text to embed for similarity search."""
         return trajectory.task.description
 
 
@@ -27,14 +28,14 @@ class ContextExperienceExtractor:
     """The task's description, its domain and its context: for tasks whose description alone says little."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """The text to embed for similarity search."""
+        """Return the text to embed for similarity search."""
         task = trajectory.task
         context = "\n".join(f"{name}: {_flat(value)}" for name, value in task.context.items())
         return "\n".join(part for part in (task.description, task.domain, context) if part)
 
 
 def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text: str, now: datetime) -> Experience:
-    """The experience that an attempt becomes."""
+    """Return the experience that an attempt becomes."""
     metadata = dict(trajectory.metadata)
     last_action = next((step.action for step in reversed(trajectory.steps) if step.action), "")
     feedback = str(metadata.pop("feedback", "") or trajectory.outcome.error_info or "")
@@ -55,7 +56,7 @@ def to_experience(trajectory: Trajectory, *, experience_id: str, embedding_text:
 
 
 def to_trajectory(experience: Experience) -> Trajectory:
-    """The attempt that an experience remembers."""
+    """Return the attempt that an experience remembers."""
     return Trajectory(
         task=experience.task,
         steps=experience.steps,
@@ -68,7 +69,7 @@ def to_trajectory(experience: Experience) -> Trajectory:
 
 
 def summarise(trajectory: Trajectory, feedback: str) -> str:
-    """One line: how many steps, how it ended, and what was said of it."""
+    """Return one line: how many steps, how it ended, and what was said of it."""
     n_steps = len(trajectory.steps)
     line = f"{n_steps} step{'' if n_steps == 1 else 's'}, {trajectory.outcome.label}"
     return f"{line}: {_short(feedback, SUMMARY_CHARACTERS)}" if feedback else line
@@ -81,7 +82,7 @@ def _hash(encoded: Json) -> str:
 
 
 def to_metadata(experience: Experience) -> dict[str, Any]:
-    """What a vector store keeps of an experience: what can be filtered and sorted by, and the whole as `content`."""
+    """Return what a store keeps of an experience: keys to filter and sort by, and the whole as `content`."""
     outcome, encoded = experience.outcome, encode_experience(experience)
     derived = {
         "title": _short(experience.task.description, TITLE_CHARACTERS),
@@ -107,18 +108,12 @@ def to_metadata(experience: Experience) -> dict[str, Any]:
 
 
 def from_metadata(metadata: Mapping[str, Any]) -> Experience:
-    """The experience that a vector store keeps with this metadata."""
+    """Return the experience that a vector store keeps with this metadata."""
     return decoded_content(decode_experience, metadata)
 
 
-def lineage(metadata: Mapping[str, Any]) -> list[str]:
-    """The ids that an experience was merged from, as its metadata says; none where it says nothing readable."""
-    ids = metadata.get("merged_from")
-    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []
-
-
 def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """`outcome`, `content_hash` and, mostly, `trajectory_id` of each attempt that an experience stands for, by id.
+    """Return `outcome`, `content_hash` and mostly `trajectory_id` of each attempt that an experience stands for, by id.
 
     Only what is readable: metadata is what somebody gave.
     """
@@ -127,12 +122,12 @@ def merged_attempts(metadata: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def merged_hashes(metadata: Mapping[str, Any]) -> list[str]:
-    """What the attempts said that an experience stands for, so that importing them again finds it."""
+    """Return what the attempts said that an experience stands for, so that importing them again finds it."""
     return [said["content_hash"] for said in merged_attempts(metadata).values()]
 
 
 def merged_trajectories(metadata: Mapping[str, Any]) -> list[str]:
-    """The ids of the attempts that an experience stands for, where they are known."""
+    """Return the ids of the attempts that an experience stands for, where they are known."""
     return [said["trajectory_id"] for said in merged_attempts(metadata).values() if said.get("trajectory_id")]
 
 

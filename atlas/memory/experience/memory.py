@@ -1,24 +1,16 @@
-"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem); and its strategies."""
+"""Experience memory: attempts at tasks, found for similar tasks, what worked first (ReMem). And its strategies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.errors import InvalidInput
 from atlas.core.exchange import ExportedExperience
 from atlas.core.settings import RankingWeights
-from atlas.core.types import (
-    Experience,
-    Outcome,
-    Task,
-    Trajectory,
-    Vectors,
-    new_id,
-)
+from atlas.core.types import Experience, Outcome, Task, Trajectory, Vectors, new_id
 from atlas.infra.bridge import call
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
@@ -27,13 +19,12 @@ from atlas.memory.base.columns import Entry, columns, first_vectors, unknown
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.export import to_restored
 from atlas.memory.base.memory import Memory, Row, Weights
+from atlas.memory.base.merging import check_groups
 from atlas.memory.base.records import retried
 from atlas.memory.experience import extraction
 from atlas.memory.experience.export import to_exported, usable_vectors
 from atlas.memory.experience.extraction import SimpleExperienceExtractor, from_metadata, to_metadata
-from atlas.memory.experience.merging import MergePlan, check_groups, merge_of, plan_merge
-from atlas.memory.experience.model_extraction import LLMSummarizingExtractor
-from atlas.memory.experience.model_refinement import LLMRefineStrategy
+from atlas.memory.experience.merging import MergePlan, merge_of, plan_merge
 from atlas.memory.experience.pruning import PruneCriteria, PrunePlan, plan_prune
 from atlas.memory.experience.refinement import ExplainingStrategy, PassthroughRefineStrategy
 from atlas.memory.experience.refinement_plan import Judging, RefinePlan, alike_sets
@@ -41,17 +32,6 @@ from atlas.memory.experience.subjects import merge_subjects, prune_subjects
 from atlas.protocols.infra import Clock, Embedder, Progress, VectorStore
 from atlas.protocols.strategies import ExperienceExtractor, RefineStrategy, Reranker
 from atlas.storage.collection import Collection
-
-__all__ = [
-    "COLLECTION",
-    "ChromaExperienceMemory",
-    "ExperienceExtractor",
-    "LLMRefineStrategy",
-    "LLMSummarizingExtractor",
-    "PassthroughRefineStrategy",
-    "RefineStrategy",
-    "SimpleExperienceExtractor",
-]
 
 COLLECTION = "atlas_experiences"
 EDITABLE: Editable = {
@@ -69,10 +49,7 @@ STORE_BATCH = 256
 
 
 class ChromaExperienceMemory(Memory[Experience]):
-    """Attempts at tasks, in a vector store.
-
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
-    """
+    """Attempts at tasks, in a vector store. Each method has an async twin, with an `a` before its name."""
 
     noun = "experience"
 
@@ -95,21 +72,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _read(self, rows: Sequence[Row]) -> list[Experience]:
         return [from_metadata(row["metadata"]) for row in rows]
 
-    def _over(self, store: Collection) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self._extractor,
-            self._refine_strategy,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-        )
-
     # Storing
 
     def store(self, trajectory: Trajectory) -> str:
-        """Remember an attempt, a success or a failure; the id of its experience.
+        """Remember an attempt, a success or a failure. Return the id of its experience.
 
         Raises:
             InvalidInput: The attempt holds something that JSON cannot, or its task has no description.
@@ -121,7 +87,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
-        """Remember attempts, in batches each of which is durable when the next begins; the ids of their experiences.
+        """Remember attempts, in batches that are durable one by one. Return the ids of their experiences.
 
         Args:
             on_progress: Called after each batch with how many are done, and of how many where that is known, else 0.
@@ -132,7 +98,6 @@ class ChromaExperienceMemory(Memory[Experience]):
         ids: list[str] = []
         n_done, remaining = 0, iter(trajectories)
         while batch := list(islice(remaining, STORE_BATCH)):
-            # In a thread, as an extractor may ask a language model; the same holds wherever one is called.
             experiences = list(map(self._to_experience, batch))
             ids += scoped._add(experiences, skip_known)
             n_done += len(batch)
@@ -167,7 +132,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Finding
 
     def search(self, task: Task, k: int = 4) -> list[Experience]:
-        """The k experiences most useful for a task, best first, successes before failures among about equals.
+        """Return the k experiences most useful for a task, best first, successes before failures among about equals.
 
         Fewer than k where the memory holds fewer; none for k = 0, an empty memory or a task without a description.
         """
@@ -178,7 +143,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Changing
 
     def edit(self, /, experience_id: str, **changes: Any) -> Experience:
-        """Change an experience and embed it anew if what is embedded has changed; the changed one.
+        """Change an experience and embed it again if what is embedded has changed and return the changed one.
 
         Args:
             changes: New values of `task`, `outcome`, `solution_output`, `feedback`, `steps`, `metadata` or `agent_id`.
@@ -194,9 +159,9 @@ class ChromaExperienceMemory(Memory[Experience]):
     aedit = twin(edit)
 
     def _edit(self, experience_id: str, changes: Mapping[str, Any]) -> Experience:
-        """`aedit`, unless the experience changes between being read and being written."""
-        moment = self._store.moment()
-        metadata = self._row(experience_id)["metadata"]
+        """Edit an experience unless it changes between being read and being written."""
+        with self._store.reading():
+            moment, metadata = self._store.moment(), self._row(experience_id)["metadata"]
         changed = replace(from_metadata(metadata), **changes)
         trajectory = extraction.to_trajectory(changed)
         changed = replace(
@@ -211,7 +176,7 @@ class ChromaExperienceMemory(Memory[Experience]):
         return changed
 
     def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """What the refine strategy makes of the experiences; the memory itself is not changed."""
+        """Return what the refine strategy makes of the experiences. The memory itself is not changed."""
         with operation():
             return call(self._refine_strategy.refine, experiences, context)
 
@@ -220,7 +185,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     # Pruning
 
     def plan_prune(self, criteria: Mapping[str, Any], among: Sequence[str] | None = None) -> PrunePlan:
-        """What `prune` would remove and save, and why; nothing is touched.
+        """Return what `prune` would remove and save, and why. Nothing is touched.
 
         Args:
             criteria: Any of `min_success_rate`, `max_age_days`, `never_retrieved_days`, `max_count`, `keep_diverse`;
@@ -233,19 +198,20 @@ class ChromaExperienceMemory(Memory[Experience]):
         """
         parsed = PruneCriteria.parse(criteria)
         self._store.write_retrievals()
-        moment = self._store.moment()
-        # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
-        subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
-        vectors, n_total = None, self._store.count()
-        if parsed.keep_diverse:
-            vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
-        decide = partial(plan_prune, n_total=n_total, moment=moment, among=among)
-        return decide(subjects, vectors, parsed, self._clock.now())
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            # What stays can only save others, so without `keep_diverse` nothing has to be known of what may not go.
+            subjects = prune_subjects(self._store, None if parsed.keep_diverse else among)
+            vectors = None
+            if parsed.keep_diverse:
+                vectors = first_vectors([subject.id for subject in subjects], self._store, self.embedder.dimension)
+        now = self._clock.now()
+        return plan_prune(subjects, vectors, parsed, now, n_total=n_total, moment=moment, among=among)
 
     aplan_prune = twin(plan_prune)
 
     def apply_prune(self, plan: PrunePlan) -> int:
-        """Remove exactly what a plan says; how many.
+        """Remove exactly what a plan says and return how many.
 
         Raises:
             PlanOutdated: The store has changed, or one of them was used, since the plan was made; nothing was removed.
@@ -259,7 +225,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_prune = twin(apply_prune)
 
     def plan_merge(self, groups: Sequence[Sequence[str]]) -> MergePlan:
-        """What `apply_merge` would make of groups of experiences that say the same; nothing is touched.
+        """Return what `apply_merge` would make of groups of experiences that say the same. Nothing is touched.
 
         The best attempt of each group stays, under its own id. Its metadata then names, under `merged_from`, the ids
         that it stands for, whose usage counts for it, and under `merged_outcomes` how all of them went. It gets all
@@ -269,15 +235,16 @@ class ChromaExperienceMemory(Memory[Experience]):
             InvalidInput: A group has fewer than two experiences, one is in two groups, or one is not there.
         """
         checked = check_groups(groups)
-        moment = self._store.moment()
         ids = [record_id for group in checked for record_id in group]
-        subjects = merge_subjects(self._store, ids)
-        return plan_merge(checked, subjects, n_total=self._store.count(), moment=moment)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = merge_subjects(self._store, ids)
+        return plan_merge(checked, subjects, n_total=n_total, moment=moment)
 
     aplan_merge = twin(plan_merge)
 
     def apply_merge(self, plan: MergePlan) -> list[Experience]:
-        """Merge exactly what a plan says, as one operation; the experiences that stay.
+        """Merge exactly what a plan says, as one operation. Return the experiences that stay.
 
         Raises:
             PlanOutdated: One of the experiences, or its marks, has changed since; nothing was done.
@@ -293,7 +260,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_merge = twin(apply_merge)
 
     def merge(self, ids: Sequence[str]) -> Experience:
-        """Merge experiences that say the same into the best of them; see `plan_merge`. `undo` parts them again."""
+        """Merge experiences that say the same into the best of them. See `plan_merge`. `undo` parts them again."""
 
         def plan_and_apply() -> Experience:
             return self.apply_merge(self.plan_merge([ids]))[0]
@@ -305,7 +272,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def plan_refine(
         self, ids: Sequence[str], strategy: ExplainingStrategy, on_progress: Progress | None = None
     ) -> RefinePlan:
-        """What a strategy would make of these experiences, judged in sets that are alike; nothing is touched.
+        """Return what a strategy would make of these experiences, judged in sets that are alike. Nothing is touched.
 
         A set that could not be judged stays as it is; after `FAILURES_IN_A_ROW` of them no other is judged. The plan
         holds as long as none of the experiences that it touches changes.
@@ -314,10 +281,11 @@ class ChromaExperienceMemory(Memory[Experience]):
             ids: In the order in which they are read now, such as newest first; what is not there is left out.
             on_progress: Told after each set how many experiences are judged, and of how many.
         """
-        moment = self._store.moment()
-        subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
-        there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
-        vectors = first_vectors(there, self._store, self.embedder.dimension)
+        with self._store.reading():
+            moment, n_total = self._store.moment(), self._store.count()
+            subjects = merge_subjects(self._store, list(dict.fromkeys(ids)))
+            there = [record_id for record_id in dict.fromkeys(ids) if record_id in subjects]
+            vectors = first_vectors(there, self._store, self.embedder.dimension)
         judged = Judging(strategy, subjects)
         with operation():
             for given in alike_sets(there, vectors, strategy.set_size):
@@ -328,7 +296,7 @@ class ChromaExperienceMemory(Memory[Experience]):
             decisions=tuple(judged.decisions),
             made_by=strategy.name,
             moment=moment,
-            n_total=self._store.count(),
+            n_total=n_total,
             n_in_scope=len(there),
             failures=tuple(judged.failures),
         )
@@ -342,7 +310,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     acheck_refine = twin(check_refine)
 
     def apply_refine(self, plan: RefinePlan) -> int:
-        """Merge and drop exactly what a plan says, as one transaction; how many experiences went.
+        """Merge and drop exactly what a plan says, as one transaction. Return how many experiences went.
 
         The order in which those that stay would be read is not kept: a search orders by what it is asked.
 
@@ -364,7 +332,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aapply_refine = twin(apply_refine)
 
     def prune(self, criteria: dict[str, Any]) -> int:
-        """Remove low-value experiences; how many. See `plan_prune` for the criteria; `undo` brings them back."""
+        """Remove low-value experiences and return how many.
+
+        See `plan_prune` for the criteria. `undo` brings them back.
+        """
 
         def plan_and_apply() -> int:
             return self.apply_prune(self.plan_prune(criteria))
@@ -374,9 +345,10 @@ class ChromaExperienceMemory(Memory[Experience]):
     aprune = twin(prune)
 
     def export(self, experience_ids: Sequence[str], *, with_vectors: bool = False) -> list[ExportedExperience]:
-        """Experiences with all that is known of them; `arestore_many` puts them back."""
-        rows = self._store.get(list(experience_ids))
-        marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
+        """Return experiences with all that is known of them. `restore_many` puts them back."""
+        with self._store.reading():
+            rows = self._store.get(list(experience_ids))
+            marks, usage = self._store.marks(experience_ids), self._store.usage(experience_ids)
         model = self.embedder.model_name if with_vectors else ""
         return [to_exported(row, marks[row["id"]], usage[row["id"]], model) for row in rows]
 
@@ -401,13 +373,13 @@ class ChromaExperienceMemory(Memory[Experience]):
         return text
 
     def _findable(self, experience: Experience) -> Experience:
-        """The experience with a text to embed, which a line written by hand may lack."""
+        """Return the experience with a text to embed, which a line written by hand may lack."""
         if experience.embedding_text.strip():
             return experience
         return replace(experience, embedding_text=self._embedding_text(extraction.to_trajectory(experience)))
 
     def _add(self, experiences: Sequence[Experience], skip_known: bool) -> list[str]:
-        """The ids of those that were added; what others store meanwhile is known only when they are written."""
+        """Return the ids of those that were added. What others store meanwhile is known only when they are written."""
         if not skip_known:
             self._store.add(*self._columns(experiences))
             return [experience.id for experience in experiences]
@@ -417,7 +389,7 @@ class ChromaExperienceMemory(Memory[Experience]):
     def _columns(
         self, experiences: Sequence[Experience], given: Mapping[str, Vectors] | None = None
     ) -> tuple[list[str], list[Vectors], list[dict[str, Any]], list[str]]:
-        """What the vector store takes: ids, embeddings, metadatas, documents."""
+        """Return what the vector store takes: ids, embeddings, metadatas, documents."""
         entries = [_entry(experience) for experience in experiences]
         return columns(entries, self._store, self.embedder, given or {})
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Experience
 from atlas.memory.base.marks import joined, merged_marks
-from atlas.memory.experience.extraction import lineage, merged_attempts, to_metadata
+from atlas.memory.base.merging import GroupsPlan, lineage, merged_row
+from atlas.memory.experience.extraction import merged_attempts, to_metadata
 from atlas.storage.records import Merge, Moment
 
 OUTCOMES = ("succeeded", "failed", "unknown")
@@ -35,13 +36,13 @@ class MergedAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSubject:
-    """What is known of one record."""
+    """A record, as a plan has to know it."""
 
     experience: Experience
     title: str
     marks: Marks
     content_hash: str
-    """That of the attempt as it was read."""
+    """The hash of the attempt as it was read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,72 +60,9 @@ class MergeGroup:
     """The kept record's marks as they would be."""
 
 
-class Group(Protocol):
-    """Records that become one."""
-
-    @property
-    def kept_id(self) -> str:
-        """The one that stays."""
-
-    @property
-    def removed(self) -> Sequence[object]:
-        """Those that go."""
-
-
-G = TypeVar("G", bound=Group)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsPlan(Generic[G]):
-    """What merging would do; applying it does exactly this, or nothing if one of the records has changed."""
-
-    groups: tuple[G, ...]
-    n_total: int
-    """Records in the store when the plan was made."""
-
-    moment: Moment
-    """The point in the store's history that the plan holds for."""
-
-    @property
-    def n_removed(self) -> int:
-        """Records that would go."""
-        return sum(len(group.removed) for group in self.groups)
-
-    @property
-    def share(self) -> float:
-        """The share of the store that would go, in [0, 1]."""
-        return self.n_removed / self.n_total if self.n_total else 0.0
-
-    @property
-    def reason(self) -> str:
-        """What is done, as the history says it."""
-        n_records = self.n_removed + len(self.groups)
-        if len(self.groups) == 1:
-            return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
-        return f"merged {n_records} records into {len(self.groups)}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan(GroupsPlan[MergeGroup]):
-    """What merging attempts would do."""
-
-
-def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The groups with each id once.
-
-    Raises:
-        InvalidInput: A group has fewer than two records, or a record is in two groups.
-    """
-    checked = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
-    seen: set[str] = set()
-    for ids in checked:
-        if len(ids) < 2:
-            raise InvalidInput(f"merging takes at least two records, but a group has {len(ids)}; choose more")
-        twice = next((record_id for record_id in ids if record_id in seen), None)
-        if twice is not None:
-            raise InvalidInput(f"a record can be merged once, but {twice!r} is in two groups; leave it out of one")
-        seen.update(ids)
-    return checked
+    """A plan to merge attempts."""
 
 
 def plan_merge(
@@ -135,7 +73,7 @@ def plan_merge(
     moment: Moment,
     keep_first: bool = False,
 ) -> MergePlan:
-    """What these groups become.
+    """Return what these groups become.
 
     Args:
         keep_first: Whether the first of each group stays, rather than the best.
@@ -152,23 +90,11 @@ def plan_merge(
 
 
 def merge_of(group: MergeGroup, row: Mapping[str, Any] | None) -> Merge:
-    """A group as the store takes it: the row of the kept record, with what the plan changes of it.
-
-    Raises:
-        PlanOutdated: The record is not there any more.
-    """
-    if row is None:
-        raise PlanOutdated(f"{group.kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
+    """Return a group as the store takes it, or raise `PlanOutdated` where the kept record is not there any more."""
     # Its hash stays that of the attempt as it was read, so that importing it again still finds it.
-    metadata = {**to_metadata(group.merged), "content_hash": row["metadata"]["content_hash"]}
-    return Merge(
-        kept_id=group.kept_id,
-        embedding=row["embedding"],
-        metadata=metadata,
-        document=row["document"],
-        removed=tuple(away.id for away in group.removed),
-        marks=group.marks,
-    )
+    held = {} if row is None else {"content_hash": row["metadata"]["content_hash"]}
+    removed = tuple(away.id for away in group.removed)
+    return merged_row(row, group.kept_id, to_metadata(group.merged) | held, removed, group.marks)
 
 
 def _plan(subjects: Sequence[MergeSubject], best: MergeSubject) -> MergeGroup:
@@ -212,13 +138,13 @@ def _ids(experience: Experience) -> list[str]:
 
 
 def _shared(best: MergeSubject, others: Sequence[MergeSubject]) -> dict[str, Any]:
-    """The best one's metadata, without what holds for all of them only."""
+    """Return the best one's metadata, without what holds for all of them only."""
     stays = all(other.experience.metadata.get(ONLY_IF_ALL) for other in others)
     return {name: value for name, value in best.experience.metadata.items() if stays or name != ONLY_IF_ALL}
 
 
 def _attempts(subjects: Sequence[MergeSubject]) -> dict[str, dict[str, str]]:
-    """How each attempt went, the hash of what it said and its own id, by the id of its experience.
+    """Return how each attempt went, the hash of what it said and its own id, by the id of its experience.
 
     Of these, and of those that they stand for. Each counts once, whichever of them stand for it, and one that is among
     them counts as it is now.

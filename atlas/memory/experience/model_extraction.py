@@ -1,4 +1,4 @@
-"""What of an attempt is embedded, as a language model sums it up."""
+"""An attempt as a language model sums it up, to be embedded."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LLMSummarizingExtractor:
         """Why the latest attempts that no model summed up were not, oldest first."""
 
     def extract(self, trajectory: Trajectory) -> str:
-        """The text to embed for similarity search."""
+        """Return the text to embed for similarity search."""
         try:
             return run(self._summary(trajectory))
         except LLMError as error:

@@ -74,11 +74,11 @@ class LLMRefineStrategy:
         self.name = model_name(llm_client)
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """The experiences worth showing, in the order to show them."""
+        """Return the experiences worth showing, in the order to show them."""
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
-        """`refine`, with the reason for each experience's fate, and for doing nothing where the model failed."""
+        """Refine with the reason for each experience's fate, and for doing nothing where the model failed."""
         given = {experience.id: experience for experience in experiences}
         if len(given) < 2:
             return _unchanged(experiences, "there is nothing to choose from")
@@ -106,7 +106,7 @@ def _prompt(given: Mapping[str, Experience], context: Task | None) -> str:
 def _checked(
     answer: Sequence[Mapping[str, str]], given: Mapping[str, Experience], *, mix_outcomes: bool
 ) -> list[RefineDecision]:
-    """The decisions of an answer.
+    """Return the decisions of an answer.
 
     Args:
         mix_outcomes: Whether a failure may be merged into a success, as in what an agent is shown, but not in a store.

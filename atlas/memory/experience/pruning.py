@@ -29,7 +29,7 @@ BLOCK = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneCriteria:
-    """What to remove: a record goes if any criterion says so. None means that a criterion is not used."""
+    """Criteria of what to remove: a record goes if any criterion says so. None means that a criterion is not used."""
 
     min_success_rate: float | None = None
     """In [0, 1]: the lowest success rate to keep. A record whose outcome nobody knows has none, and stays."""
@@ -38,17 +38,17 @@ class PruneCriteria:
     """Older attempts go."""
 
     never_retrieved_days: float | None = None
-    """What has been stored for at least so long, and was not retrieved since, goes."""
+    """Records that have been stored for at least so long, and were not retrieved since, go."""
 
     max_count: int | None = None
     """How many to keep: the least successful go first, then the oldest."""
 
     keep_diverse: bool = False
-    """Save the best of each neighbourhood that would otherwise have no record left."""
+    """True to save the best of each neighbourhood that would otherwise have no record left."""
 
     @classmethod
     def parse(cls, criteria: Mapping[str, Any]) -> PruneCriteria:
-        """Criteria from a dict.
+        """Return criteria from a dict.
 
         Raises:
             InvalidInput: An unknown criterion, or an impossible value.
@@ -62,12 +62,12 @@ class PruneCriteria:
         return parsed
 
     def given(self) -> dict[str, Any]:
-        """The criteria that are used, by name."""
+        """Return the criteria that are used, by name."""
         values = {criterion.name: getattr(self, criterion.name) for criterion in fields(self)}
         return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reason(self) -> str:
-        """What was asked for, as the history says it."""
+        """Return what was asked for, as the history says it."""
         return ", ".join(f"{name} {value}" for name, value in self.given().items())
 
     def check(self) -> None:
@@ -84,23 +84,23 @@ class PruneCriteria:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneSubject:
-    """What is known of one record."""
+    """A record, as a plan has to know it."""
 
     id: str
     title: str
     success: bool | None
     created_at: datetime | None
-    """When it was attempted; None where nobody knows."""
+    """When it was attempted, or None where nobody knows."""
 
     stored_at: datetime | None
-    """When it was stored; None where nobody knows."""
+    """When it was stored, or None where nobody knows."""
 
     usage: Usage = NO_USAGE
     pinned: bool = False
 
     @property
     def success_rate(self) -> float | None:
-        """The mean of its own outcome and those of the tasks that it was used for; None where nothing is known."""
+        """The mean of its own outcome and those of the tasks that it was used for, or None where nothing is known."""
         own = [] if self.success is None else [float(self.success)]
         n_known = len(own) + self.usage.n_uses
         return (sum(own) + self.usage.n_successes) / n_known if n_known else None
@@ -116,12 +116,12 @@ class PruneDecision:
     """Each criterion that says it should go, with the record's own value."""
 
     saved_because: str = ""
-    """Why it stays nevertheless; empty for one that goes."""
+    """Why it stays nevertheless, or empty for one that goes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrunePlan:
-    """What pruning would do; applying it does exactly this, or nothing if the store has changed."""
+    """A plan to prune. Applying it does exactly this, or nothing if the store has changed."""
 
     criteria: PruneCriteria
     removals: tuple[PruneDecision, ...]
@@ -156,7 +156,7 @@ class PrunePlan:
 
     @property
     def reason(self) -> str:
-        """What was asked for, as the history says it."""
+        """The reason that the history gives."""
         if self.n_judged == self.n_total:
             return self.criteria.reason()
         return f"{self.criteria.reason() or CHOSEN}, among {self.n_judged}"
@@ -172,7 +172,7 @@ def plan_prune(
     moment: Moment = NO_MOMENT,
     among: Sequence[str] | None = None,
 ) -> PrunePlan:
-    """What these criteria would remove. What is not known of a record never makes it go.
+    """Return what these criteria would remove. What is not known of a record never makes it go.
 
     Args:
         subjects: Every record of the store; without `keep_diverse`, those among which it is planned are enough.
@@ -253,7 +253,7 @@ def _add_surplus(judged: Sequence[PruneSubject], reasons: dict[str, list[str]], 
 
 
 def _last_of_their_kind(subjects: Sequence[PruneSubject], vectors: Vectors, doomed: set[str]) -> dict[str, str]:
-    """Of the doomed, best first, those that no kept record is near; each then stands for its neighbourhood."""
+    """Return of the doomed, best first, those that no kept record is near. Each then stands for its neighbourhood."""
     saved: dict[str, str] = {}
     candidates = sorted(
         (i for i, s in enumerate(subjects) if s.id in doomed), key=lambda i: _value(subjects[i]), reverse=True

@@ -22,13 +22,13 @@ class PassthroughRefineStrategy:
     """No refinement: the baseline for ablation."""
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """The experiences as they came."""
+        """Return the experiences as they came."""
         return experiences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefineDecision:
-    """What refining made of one experience, and why."""
+    """The fate of one experience in refining, and why."""
 
     experience_id: str
     action: str
@@ -45,20 +45,20 @@ class Refined:
     experiences: list[Experience]
     decisions: list[RefineDecision]
     failure: str = ""
-    """Why the set is unrefined, where a language model gave no usable answer; empty otherwise."""
+    """Why the set is unrefined, where a language model gave no usable answer, else empty."""
 
 
 class ExplainingStrategy(Protocol):
     """A refine strategy that says why: what a plan is made with."""
 
     name: str
-    """What made a decision is called so: `rules`, or the name of a language model."""
+    """The name of what made a decision: `rules`, or the name of a language model."""
 
     set_size: int
     """Experiences that it judges together, at most."""
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
-        """The refined set, with the reason for each experience's fate."""
+        """Return the refined set, with the reason for each experience's fate."""
         ...
 
 
@@ -95,11 +95,11 @@ class HeuristicRefineStrategy:
         self._mix_outcomes = mix_outcomes
 
     async def refine(self, experiences: list[Experience], context: Task | None = None) -> list[Experience]:
-        """The experiences worth showing, in the order to show them."""
+        """Return the experiences worth showing, in the order to show them."""
         return (await self.explain(experiences, context)).experiences
 
     async def explain(self, experiences: list[Experience], context: Task | None = None) -> Refined:
-        """`refine`, with the reason for each experience's fate."""
+        """Refine with the reason for each experience's fate."""
         kept = [experience for experience in experiences if not _is_noise(experience)]
         decisions = [
             RefineDecision(
@@ -146,7 +146,10 @@ def _is_noise(experience: Experience) -> bool:
 
 
 def _groups(is_same: np.ndarray) -> list[list[int]]:
-    """Each item with those near it that no earlier group took; being near the same third item does not join two."""
+    """Return each item with those near it that no earlier group took.
+
+    Being near the same third item does not join two.
+    """
     left, groups = list(range(len(is_same))), []
     while left:
         group = [item for item in left if is_same[left[0], item] or item == left[0]]
@@ -161,7 +164,7 @@ def _merge(group: list[Experience]) -> Experience:
 
 
 def standing_for(kept: Experience, others: Sequence[Experience]) -> Experience:
-    """The kept experience, whose metadata lists the others under `merged_from`."""
+    """Return the kept experience, whose metadata lists the others under `merged_from`."""
     ids = [experience.id for experience in others]
     return replace(kept, metadata={**kept.metadata, "merged_from": ids}) if ids else kept
 

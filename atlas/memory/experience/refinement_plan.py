@@ -24,7 +24,7 @@ FAILURES_IN_A_ROW = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedDecision:
-    """What would become of one experience, and why."""
+    """The planned fate of one experience, and why."""
 
     id: str
     title: str
@@ -39,26 +39,26 @@ class PlannedDecision:
     reason: str
     into: str = ""
     set_number: int
-    """Of the set that it was judged in; the first is 1."""
+    """Of the set that it was judged in. The first is 1."""
 
     before: int
-    """Its place in the set as it was found; the first is 1."""
+    """Its place in the set as it was found. The first is 1."""
 
     after: int = 0
-    """Its place among those of the set that stay; 0 for one that goes."""
+    """Its place among those of the set that stay. 0 for one that goes."""
 
     is_moved: bool = False
-    """Whether those that stay are in another order for it."""
+    """True if those that stay are in another order for it."""
 
     @property
     def goes(self) -> bool:
-        """Whether it would not be in the store any more."""
+        """True if it would not be in the store any more."""
         return self.action != KEEP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefinePlan:
-    """What refining would do; applying it does exactly this, or nothing if one of the experiences has changed."""
+    """A plan to refine. Applying it does exactly this, or nothing if one of the experiences has changed."""
 
     decisions: tuple[PlannedDecision, ...]
     """Set by set, each in the order in which it was found."""
@@ -73,13 +73,13 @@ class RefinePlan:
     """Experiences in the store when the plan was made."""
 
     n_in_scope: int = 0
-    """Experiences that could have been judged; where that is more than the decisions, the newest were."""
+    """Experiences that could have been judged. Where that is more than the decisions, the newest were."""
 
     failures: tuple[str, ...] = ()
-    """Why sets were not judged; what was in them is kept."""
+    """Why sets were not judged. What was in them is kept."""
 
     spent: str = ""
-    """Calls, tokens and their price; empty where no model was asked."""
+    """Calls, tokens and their price, or empty where no model was asked."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the experiences passed."""
@@ -89,12 +89,12 @@ class RefinePlan:
 
     @property
     def merged(self) -> tuple[PlannedDecision, ...]:
-        """Those that others would stand for."""
+        """The ones that others would stand for."""
         return tuple(decision for decision in self.decisions if decision.action == MERGE)
 
     @property
     def dropped(self) -> tuple[PlannedDecision, ...]:
-        """Those that would go without anything in their place."""
+        """The ones that would go without anything in their place."""
         return tuple(decision for decision in self.decisions if decision.action == DROP)
 
     @property
@@ -114,7 +114,7 @@ class RefinePlan:
 
     @property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """What is merged, each kept one first."""
+        """The groups that are merged, each kept one first."""
         groups: dict[str, list[str]] = defaultdict(list)
         for decision in self.merged:
             groups[decision.into].append(decision.id)
@@ -132,12 +132,14 @@ class RefinePlan:
 
     @property
     def reason(self) -> str:
-        """What is done, as the history says it."""
+        """The reason that the history gives."""
         return f"merged {len(self.merged)} and dropped {len(self.dropped)} of {len(self.decisions)}, by {self.made_by}"
 
 
 def alike_sets(ids: Sequence[str], vectors: Vectors, size: int) -> list[list[str]]:
-    """Ids in sets of at most `size`: the first that is left with those nearest to it, and so on; each in given order.
+    """Return ids in sets of at most `size`: the first that is left with those nearest to it, and so on.
+
+    Each in given order.
 
     Args:
         vectors: Of unit length, one for each id.
@@ -180,7 +182,7 @@ class Judging:
 def _planned(
     number: int, given: Sequence[str], refined: Refined, subjects: Mapping[str, MergeSubject]
 ) -> list[PlannedDecision]:
-    """What a strategy made of one set, in the order in which the set was found; nothing pinned is dropped."""
+    """Return what a strategy made of one set, in the order in which the set was found. Nothing pinned is dropped."""
     decided = {decision.experience_id: _allowed(decision, subjects) for decision in refined.decisions}
     kept = [i for i in given if decided[i].action == KEEP]
     # What is saved from being dropped has no place in the refined order, so it comes last.
@@ -204,7 +206,7 @@ def _planned(
 
 
 def _unjudged(given: Sequence[str], subjects: Mapping[str, MergeSubject]) -> Refined:
-    """A set as it is, for one that nobody was asked about."""
+    """Return a set as it is, for one that nobody was asked about."""
     decisions = [RefineDecision(experience_id=i, action=KEEP, reason=KEPT_UNJUDGED) for i in given]
     experiences = [subjects[i].experience for i in given]
     return Refined(experiences=experiences, decisions=decisions, failure="it was not asked about, after such failures")

@@ -1,4 +1,4 @@
-"""What pruning and merging have to know of the records of a store."""
+"""The records of a store, as pruning and merging have to know them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from datetime import datetime
 from typing import Any
 
 from atlas.core.operations import NO_USAGE, Usage
-from atlas.memory.base.columns import Backing
 from atlas.memory.experience.extraction import from_metadata
 from atlas.memory.experience.merging import MergeSubject
 from atlas.memory.experience.pruning import PruneSubject
+from atlas.storage.collection import Collection
 from atlas.storage.damage import decoded
 
 COLUMNS = ("title", "success", "created_at", "stored_at")
 
 
-def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[PruneSubject]:
-    """The records of a store, or those of some ids that are there; none is read whole.
+def prune_subjects(store: Collection, among: Sequence[str] | None = None) -> list[PruneSubject]:
+    """Return the records of a store, or those of some ids that are there. None is read whole.
 
     One that keeps no such time was stored when it was attempted.
     """
@@ -27,8 +27,8 @@ def prune_subjects(store: Backing, among: Sequence[str] | None = None) -> list[P
     return [_subject(record_id, values, usage, record_id in pinned) for record_id, values in known.items()]
 
 
-def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject]:
-    """Those of the experiences that are there, by id, read whole."""
+def merge_subjects(store: Collection, ids: Sequence[str]) -> dict[str, MergeSubject]:
+    """Return those of the experiences that are there, by id, read whole."""
     marks = store.marks(ids)
     return {
         row["id"]: MergeSubject(
@@ -41,12 +41,12 @@ def merge_subjects(store: Backing, ids: Sequence[str]) -> dict[str, MergeSubject
     }
 
 
-def _of_all(store: Backing) -> dict[str, tuple[Any, ...]]:
+def _of_all(store: Collection) -> dict[str, tuple[Any, ...]]:
     columns = [store.column(name) for name in COLUMNS]
     return {record_id: tuple(column.get(record_id) for column in columns) for record_id in store.ids()}
 
 
-def _of_some(store: Backing, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+def _of_some(store: Collection, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
     rows = [(row["id"], {**row["metadata"], "stored_at": row.get("stored_at")}) for row in store.peek(ids)]
     return {record_id: tuple(values.get(name) for name in COLUMNS) for record_id, values in rows}
 

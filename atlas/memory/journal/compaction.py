@@ -52,7 +52,7 @@ WORTH_IT, HELD = "it is worth its tier", "a new summary stands for it"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is known of one entry."""
+    """An entry, as forgetting has to know it."""
 
     entry: JournalEntry
     usage: Usage
@@ -82,7 +82,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactPlan:
-    """What compacting would do; applying it does exactly this, or nothing if one of the entries has changed."""
+    """A plan to compact. Applying it does exactly this, or nothing if one of the entries has changed."""
 
     moves: tuple[Move, ...]
     summaries: tuple[SummaryDraft, ...]
@@ -100,14 +100,14 @@ class CompactPlan:
     """The point in the store's history that the plan holds for."""
 
     spent: str = ""
-    """Calls, tokens and their price; empty where no model was asked."""
+    """Calls, tokens and their price, or empty where no model was asked."""
 
     made_at: str = ""
     """As ISO 8601."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """True if there is nothing to do."""
         return not self.moves and not self.summaries
 
     @property
@@ -135,7 +135,7 @@ def plan(
     keep_types: Mapping[str, int],
     on_progress: Progress | None,
 ) -> CompactPlan:
-    """Plan what to forget of a log; see `Journal.plan_compact`."""
+    """Plan what to forget of a log. See `Journal.plan_compact`."""
     log.store.write_retrievals()
     with log.store.reading():
         moment, subjects = log.store.moment(), read_subjects(log)
@@ -167,7 +167,7 @@ def plan_compact(
     moment: Moment = NO_MOMENT,
     on_progress: Progress | None = None,
 ) -> CompactPlan:
-    """Who would move to which tier, and which summaries would be written.
+    """Return who would move to which tier, and which summaries would be written.
 
     Args:
         subjects: Every entry, the newest first.
@@ -205,7 +205,7 @@ def plan_compact(
 
 
 def read_subjects(log: EntryLog) -> list[Subject]:
-    """Return all that forgetting has to know of a journal's entries, newest first; of their vectors nothing."""
+    """Return all that forgetting has to know of a journal's entries, newest first. Of their vectors nothing."""
     rows = log.store.scan(order_by="created_at", descending=True)
     ids = [row["id"] for row in rows]
     usage, marks = log.store.usage(ids), log.store.marks(ids)
@@ -242,7 +242,7 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
 
 
 def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | None:
-    """Do exactly what a plan says, as one operation; return its id.
+    """Do exactly what a plan says, as one operation. Return its id.
 
     Args:
         kind: The type of summaries.
@@ -263,7 +263,7 @@ def apply_compact(log: EntryLog, plan: CompactPlan, kind: EntryType) -> str | No
 
 
 def worth(subject: Subject, types: EntryTypes, now: datetime) -> float:
-    """Importance × recency × use × links: how much an entry is worth keeping in mind."""
+    """Return importance × recency × use × links: how much an entry is worth keeping in mind."""
     importance = with_feedback(subject.entry.importance, subject.usage)
     used = 1 + USED * (subject.usage.n_uses > 0)
     linked = 1 + LINKED * min(subject.n_linking, MOST_LINKS)
@@ -279,7 +279,7 @@ def _check_kept(keep_recent: int, keep_types: Mapping[str, int]) -> None:
 def _kept(
     subjects: Sequence[Subject], types: EntryTypes, keep_recent: int, keep_types: Mapping[str, int]
 ) -> dict[str, str]:
-    """Why entries stay whatever they are worth, by id."""
+    """Return why entries stay whatever they are worth, by id."""
     reasons: dict[str, str] = {}
     n_seen: dict[str, int] = defaultdict(int)
     for position, subject in enumerate(subjects):
@@ -297,13 +297,13 @@ def _kept(
 
 
 def _is_past(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
+    """Return whether an entry goes, or went, out of prompts, and no summary stands for it yet."""
     is_low = TIERS.index(_tier_for(subject, types, now)) >= TIERS.index(COLD)
     return is_low and subject.summary is None and subject.entry.entry_type != SUMMARY
 
 
 def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
-    """Whether an entry stays within a search's reach beside its summary: while that is in prompts, for a half-life."""
+    """Return whether a search still reaches an entry beside its summary, while that is in prompts."""
     if subject.summary is None or TIERS.index(subject.summary.tier) >= TIERS.index(COLD):
         return False
     days = types.of(subject.entry.entry_type).half_life_days
@@ -311,7 +311,7 @@ def _is_held(subject: Subject, types: EntryTypes, now: datetime) -> bool:
 
 
 def _tier_for(subject: Subject, types: EntryTypes, now: datetime) -> str:
-    """Where an entry's worth puts it, never nearer than it is, nor farther than a summary that is new lets it go."""
+    """Return the tier of an entry's worth, never nearer than its own, nor farther than a new summary lets it go."""
     value = worth(subject, types, now)
     by_worth = next(tier for tier, least in THRESHOLDS if value >= least)
     if _is_held(subject, types, now):
@@ -320,7 +320,10 @@ def _tier_for(subject: Subject, types: EntryTypes, now: datetime) -> str:
 
 
 def _move(subject: Subject, types: EntryTypes, now: datetime, is_summarised: bool) -> Move | None:
-    """What becomes of an entry; one that a summary is written of goes to the cold tier and no farther for now."""
+    """Return what becomes of an entry.
+
+    One that a summary is written of goes to the cold tier and no farther for now.
+    """
     entry, to_tier = subject.entry, _tier_for(subject, types, now)
     if is_summarised:
         to_tier = max(COLD, entry.tier, key=TIERS.index)
@@ -350,7 +353,7 @@ def _reason(subject: Subject, types: EntryTypes, now: datetime) -> str:
 
 
 def _groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
-    """Entries of one type and period, where there are enough of them, each group by time."""
+    """Return entries of one type and period, where there are enough of them, each group by time."""
     groups: dict[tuple[str, int], list[Subject]] = defaultdict(list)
     for subject in reversed(subjects):
         generation = subject.entry.generation

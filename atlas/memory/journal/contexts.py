@@ -19,13 +19,13 @@ Quotas = Mapping[str, int]
 """How many entries of each type, the most urgent type first."""
 
 EVOLUTION: Quotas = {"directive": 1, "crash_log": 2, "reflection": 3, "summary": 1, "observation": 2, "task": 2}
-"""What an agent that changes itself is told."""
+"""The entries for an agent that changes itself."""
 
 TASK: Quotas = {"directive": 1, "reflection": 3, "crash_log": 2, "summary": 1, "task": 2, "observation": 1}
-"""What an agent at a task is told, of what is about the task."""
+"""The entries about the task for an agent at a task."""
 
 TASK_GENERATION: Quotas = {"summary": 1, "task": 10}
-"""What an agent that looks for a task is told."""
+"""The entries for an agent that looks for a task."""
 
 DIRECTIVE, SUMMARY = "directive", "summary"
 
@@ -40,7 +40,7 @@ LIMIT = 10
 """Entries of a context that is given no bound."""
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly; a character of another script counts as a token."""
+"""Of English text, roughly. A character of another script counts as a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Contexts:
         ]
 
     def pool(self) -> list[JournalEntry]:
-        """Return entries among which those of most value are; summaries are as far back as what they stand for."""
+        """Return entries among which those of most value are. Summaries are as far back as what they stand for."""
         log = self.log
         latest = [*log.recent(N_CONSIDERED), *log.recent(N_CONSIDERED, [SUMMARY])]
         rows = log.store.scan(order_by="importance", descending=True, limit=N_CONSIDERED)
@@ -109,12 +109,12 @@ class Contexts:
 
 
 def value_of(entry: JournalEntry, usage: Usage, types: EntryTypes, now: datetime) -> float:
-    """How much an entry is worth now, in [0, 1]: its importance with what came of it, halved with each half-life."""
+    """Return how much an entry is worth now, in [0, 1]: importance and feedback, halved each half-life."""
     return with_feedback(entry.importance, usage) * recency_of(entry, types, now)
 
 
 def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
-    """How much of an entry's worth its age has left, in (0, 1]."""
+    """Return how much of an entry's worth its age has left, in (0, 1]."""
     days = types.of(entry.entry_type).half_life_days
     return 1.0 if days is None else retention(age_of(entry, now), half_life=timedelta(days=days))
 
@@ -122,7 +122,7 @@ def recency_of(entry: JournalEntry, types: EntryTypes, now: datetime) -> float:
 def chosen(
     wanted: Sequence[JournalEntry], rest: Sequence[JournalEntry], limit: int | None, token_budget: int | None
 ) -> list[JournalEntry]:
-    """The wanted entries in their order, then the rest, as far as they fit; what says the same comes once.
+    """Return the wanted entries in their order, then the rest, as far as they fit. What says the same comes once.
 
     An entry that is too long for what is left of the budget makes room for shorter ones after it.
 
@@ -143,13 +143,13 @@ def chosen(
 
 
 def tokens_of(text: str) -> int:
-    """About how many tokens a text takes."""
+    """Return about how many tokens a text takes."""
     n_plain = sum(character.isascii() for character in text)
     return len(text) - n_plain + -(-n_plain // CHARACTERS_PER_TOKEN)
 
 
 def checked_limit(limit: int | None, token_budget: int | None) -> int | None:
-    """How many entries there may be: as many as the budget holds where none is given, `LIMIT` where that is not either.
+    """Return how many entries there may be: None where the budget decides, `LIMIT` where neither is given.
 
     Raises:
         InvalidInput: One of them is negative.

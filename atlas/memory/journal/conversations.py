@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
@@ -28,14 +28,14 @@ MAIN = "main"
 """The conversation of an agent that has no more than one."""
 
 SAID_AT = "said_at"
-"""Under which the store keeps when a turn was said; `created_at` is where it stands, never before an earlier turn."""
+"""Key of when a turn was said. `created_at` is where it stands, never before an earlier turn."""
 
 TITLE_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What somebody said, and what the agent answered."""
+    """A thing that somebody said, and the agent's answer."""
 
     id: str = field(default_factory=new_id)
     conversation: str
@@ -47,7 +47,7 @@ class Turn:
 class Conversations(Memory[Turn]):
     """The turns of conversations, in a vector store.
 
-    Each method has an async twin, with an `a` before its name, whose docstring says more.
+    Each method has an async twin, with an `a` before its name, for coroutines.
     """
 
     noun = "turn"
@@ -79,7 +79,7 @@ class Conversations(Memory[Turn]):
         self.ttl = ttl
 
     def add(self, user_text: str, response: str, conversation: str = MAIN) -> str:
-        """Keep a turn; its id.
+        """Keep a turn and return its id.
 
         Raises:
             InvalidInput: Nothing was said on either side, the conversation has no name, or a text cannot be kept.
@@ -101,7 +101,7 @@ class Conversations(Memory[Turn]):
     aadd = twin(add)
 
     def window(self, conversation: str = MAIN) -> list[Turn]:
-        """What an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
+        """Return what an agent should be reminded of: the last turns, as long as they are recent, the oldest first.
 
         Where the clock was put back, turns that were said after now are left out: nobody knows how old they are.
         """
@@ -112,20 +112,20 @@ class Conversations(Memory[Turn]):
     awindow = twin(window)
 
     def turns(self, conversation: str = MAIN, limit: int = 50) -> list[Turn]:
-        """The latest turns of a conversation, however old, the newest first."""
+        """Return the latest turns of a conversation, however old, the newest first."""
         rows = newest(self._store, {"conversation": conversation}, limit)
         return self.get_many([row["id"] for row in rows])
 
     aturns = twin(turns)
 
     def names(self) -> dict[str, int]:
-        """How many turns each conversation has, the longest first."""
+        """Return how many turns each conversation has, the longest first."""
         return self.values("conversation")
 
     anames = twin(names)
 
     def search(self, query: str, k: int = 5, *, conversation: str | None = None) -> list[Turn]:
-        """The k turns most relevant to what is asked, best first, of one conversation or of all."""
+        """Return the k turns most relevant to what is asked, best first, of one conversation or of all."""
         where = None if conversation is None else {"conversation": conversation}
         return [hit.item for hit in self.search_hits(query, k, where=where)]
 
@@ -133,17 +133,6 @@ class Conversations(Memory[Turn]):
 
     def _read(self, rows: Sequence[Row]) -> list[Turn]:
         return [_from_row(row) for row in rows]
-
-    def _over(self, store: Collection) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self.collection_name,
-            max_turns=self.max_turns,
-            ttl=self.ttl,
-            weights=self._weights,
-            clock=self._clock,
-        )
 
 
 def _to_entry(turn: Turn) -> Entry:

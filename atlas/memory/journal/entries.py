@@ -12,7 +12,7 @@ from typing import Any
 from atlas.core.errors import PlanOutdated
 from atlas.core.journal_codec import TIERS, check_names, checked_entry, decode_entry
 from atlas.core.types import JournalEntry, Link
-from atlas.memory.base.columns import Backing, Entry, columns
+from atlas.memory.base.columns import Entry, columns
 from atlas.memory.base.latest import newest
 from atlas.memory.base.memory import Row, not_found
 from atlas.memory.base.records import retried
@@ -28,6 +28,7 @@ from atlas.memory.journal.records import (
     written_at,
 )
 from atlas.protocols.infra import Clock, WholeEmbedder
+from atlas.storage.collection import Collection
 from atlas.storage.damage import stored_instant
 from atlas.storage.records import Moment
 
@@ -50,12 +51,12 @@ Log = Mapping[int, Sequence[str]]
 class EntryLog:
     """The entries of a journal in one view of their collection."""
 
-    store: Backing
+    store: Collection
     embedder: WholeEmbedder
     clock: Clock
 
     def within(self, kind: str, reason: str = "") -> EntryLog:
-        """Return this log, all of whose writes are one operation; itself where one has begun."""
+        """Return this log, all of whose writes are one operation, or itself where one has begun."""
         return self if self.store.operation_id else replace(self, store=self.store.within(kind, reason))
 
     # Reading
@@ -63,7 +64,7 @@ class EntryLog:
     def recent(
         self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
     ) -> list[JournalEntry]:
-        """Return the latest entries, newest first; see `Journal.recent`."""
+        """Return the latest entries, newest first. See `Journal.recent`."""
         check_names(tiers, "tiers", TIERS[0])
         check_names(entry_types or (), "entry_types", "task")
         is_all = set(tiers) >= set(TIERS)
@@ -100,7 +101,7 @@ class EntryLog:
     # Writing
 
     def add(self, entries: Sequence[JournalEntry], reason: str = "") -> list[str]:
-        """Write whole entries as one operation; see `Journal.add_entries`."""
+        """Write whole entries as one operation. See `Journal.add_entries`."""
         made = {entry.id: written_at(entry, self.clock.now()) for entry in entries}
         for entry in made.values():
             to_entry(entry)
@@ -119,7 +120,7 @@ class EntryLog:
         return added
 
     def edit(self, entry_id: str, changes: Mapping[str, Any]) -> JournalEntry:
-        """Change an entry; return the changed one, or raise `PlanOutdated` if others changed it meanwhile."""
+        """Change an entry. Return the changed one, or raise `PlanOutdated` if others changed it meanwhile."""
         with self.store.reading():
             moment, row = self.store.moment(), self.row(entry_id)
         before = from_row(row)
@@ -133,7 +134,7 @@ class EntryLog:
         return changed
 
     def change(self, entry_id: str, change: Callable[[JournalEntry], JournalEntry], kind: str) -> JournalEntry:
-        """Write what becomes of an entry, unless nothing does, whatever others write meanwhile; return it."""
+        """Write what becomes of an entry, unless nothing does, whatever others write meanwhile. Return it."""
 
         def write() -> JournalEntry:
             with self.store.reading():
@@ -147,14 +148,14 @@ class EntryLog:
         return retried(write)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete entries; return how many there were, or raise `PlanOutdated` if others changed them meanwhile."""
+        """Delete entries. Return how many there were, or raise `PlanOutdated` if others changed them meanwhile."""
         with self.store.reading():
             moment, n_present = self.store.moment(), len(self.store.present(ids))
         self.renew(moment, "delete", gone=ids)
         return n_present
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back as one operation; return how many."""
+        """Bring deleted entries back as one operation. Return how many."""
         scoped = self.within("restore")
         n_restored = scoped.store.restore(list(ids))
         scoped._renew_present(ids)
@@ -255,7 +256,7 @@ class _Lines:
     written_at: Mapping[str, str]
 
     def log(self, *, without: Set[str] = frozenset(), moved: Mapping[str, int] = MappingProxyType({})) -> Log:
-        """The entries in the order of their time; of one instant, what was added first comes first."""
+        """Return the entries in the order of their time. Of one instant, what was added first comes first."""
         return _by_generation(
             (entry_id, moved.get(entry_id, self.generations[entry_id]))
             for entry_id in sorted(self.generations, key=self.written_at.__getitem__)
@@ -263,12 +264,12 @@ class _Lines:
         )
 
     def added(self) -> Log:
-        """The entries as they were added: what came into the log in between later was not there for those around."""
+        """Return the entries as they were added: those that came in between later were not there at first."""
         return _by_generation(self.generations.items())
 
 
 def line_of(row: Mapping[str, Any]) -> Line:
-    """The place of a stored entry."""
+    """Return the place of a stored entry."""
     held = row["metadata"]
     return Line(
         id=row["id"],
@@ -279,7 +280,7 @@ def line_of(row: Mapping[str, Any]) -> Line:
 
 
 def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict[str, tuple[str, ...]]:
-    """The beginnings of the entries of the same generation just before each one, oldest first, by id.
+    """Return the beginnings of the entries of the same generation just before each one, oldest first, by id.
 
     Args:
         stored: What the journal holds already of those generations.
@@ -301,9 +302,9 @@ def before_each(entries: Sequence[JournalEntry], stored: Sequence[Line]) -> dict
 
 
 def renewed(
-    store: Backing, *, gone: Sequence[str] = (), changed: Mapping[str, JournalEntry] = MappingProxyType({})
+    store: Collection, *, gone: Sequence[str] = (), changed: Mapping[str, JournalEntry] = MappingProxyType({})
 ) -> list[Entry]:
-    """What a store should keep of the entries whose texts are other ones once some are deleted and some say others.
+    """Return the entries whose texts change once some are deleted and some changed, as a store keeps them.
 
     Those of the same generations are looked through once, by their times alone; only the few after each are read.
 
@@ -331,7 +332,7 @@ def renewed(
     return made
 
 
-def _read_lines(store: Backing, generations: Set[int]) -> _Lines:
+def _read_lines(store: Collection, generations: Set[int]) -> _Lines:
     where = {"generation": {"$in": sorted(generations)}}
     if not generations:
         return _Lines(generations={}, written_at={})
@@ -349,7 +350,7 @@ def _by_generation(lines: Iterable[tuple[str, int]]) -> Log:
 
 
 def _followers(log: Log, touched: Set[str]) -> set[str]:
-    """The few entries after each of those that are touched."""
+    """Return the few entries after each of those that are touched."""
     return {
         follower
         for ids in log.values()
@@ -360,7 +361,7 @@ def _followers(log: Log, touched: Set[str]) -> set[str]:
 
 
 def _before(log: Log, wanted: Sequence[str]) -> dict[str, Sequence[str]]:
-    """The ids of the few entries just before each one."""
+    """Return the ids of the few entries just before each one."""
     among = set(wanted)
     return {
         entry_id: ids[max(0, place - N_NEIGHBOURS) : place]

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from atlas.core.codec import check_text, dump
 from atlas.core.errors import InvalidInput
 from atlas.core.journal_codec import check_importance
+from atlas.storage.collection import Collection
 
 logger = logging.getLogger(__name__)
 
@@ -20,20 +21,20 @@ KEPT = "entry_type:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryType:
-    """What holds for the entries of one type."""
+    """A type of entries."""
 
     name: str
     importance: float
     """Of an entry about whose content nothing is known, in [0, 1]."""
 
     half_life_days: float | None
-    """After how long an entry that nobody used is worth half; None for what is never forgotten."""
+    """After how long an entry that nobody used is worth half, or None for what is never forgotten."""
 
     is_gated: bool = True
-    """Whether noise and repetitions of this type are kept out; what a person said never is."""
+    """True if noise and repetitions of this type are kept out. What a person said never is."""
 
     counts_as: str = ""
-    """A type in whose place it is taken into a context; empty for itself alone."""
+    """A type in whose place it is taken into a context, or empty for itself alone."""
 
 
 BUILT_IN = (
@@ -45,7 +46,7 @@ BUILT_IN = (
     EntryType(name="summary", importance=0.6, half_life_days=365.0, is_gated=False),
     EntryType(name="reflection_finding", importance=0.65, half_life_days=120.0, counts_as="reflection"),
 )
-"""Those of Protea, earlier and later, and the summaries that compaction writes."""
+"""The ones of Protea, earlier and later, and the summaries that compaction writes."""
 
 
 class EntryTypes:
@@ -56,7 +57,7 @@ class EntryTypes:
         self.recall(kept)
 
     def register(self, added: EntryType) -> None:
-        """Know one more, or know one differently.
+        """Learn one more, or learn one differently.
 
         Raises:
             InvalidInput: It has no name, or an impossible importance or half-life, or counts as one that is not known.
@@ -66,8 +67,15 @@ class EntryTypes:
             raise InvalidInput(f"counts_as should be one of {', '.join(self._known)}, but is {added.counts_as!r}")
         self._known[added.name] = added
 
-    def recall(self, kept: Mapping[str, str]) -> None:
-        """Know what was registered in any process; what cannot be read is left out, with a warning."""
+    def register_in(self, store: Collection, added: EntryType) -> None:
+        """Learn a type as `register` does, and have a store keep it for all who open it."""
+        self.register(added)
+        name, text = KEPT + added.name, dump(asdict(added))
+        if store.kept().get(name) != text:
+            store.keep(name, text)
+
+    def recall(self, kept: Mapping[str, str]) -> Mapping[str, str]:
+        """Learn the types that were registered in any process, without what cannot be read. Return what was given."""
         for name, text in kept.items():
             if name.startswith(KEPT):
                 try:
@@ -77,9 +85,10 @@ class EntryTypes:
                     logger.warning("the entry type %r cannot be read, so register it anew: %s", name, error)
                 else:
                     self._known[recalled.name] = recalled
+        return kept
 
     def __getitem__(self, name: str) -> EntryType:
-        """The type of this name; `InvalidInput` where the journal knows none."""
+        """Return the type of this name, or raise `InvalidInput` where the journal knows none."""
         if name not in self._known:
             raise InvalidInput(
                 f"a journal's entry should be of type {', '.join(self._known)}, but is of {name!r}; "
@@ -88,20 +97,18 @@ class EntryTypes:
         return self._known[name]
 
     def of(self, name: str) -> EntryType:
-        """The type of this name; a middling one where the journal was not told of it: an import may bring any."""
+        """Return the type of this name.
+
+        A middling one where the journal was not told of it: an import may bring any.
+        """
         return self._known.get(name) or EntryType(name=name, importance=0.5, half_life_days=60.0)
 
     def counting_as(self, name: str) -> list[str]:
-        """The names of the types that a context takes for one."""
+        """Return the names of the types that a context takes for one."""
         return [name, *(known.name for known in self._known.values() if known.counts_as == name)]
 
     def __iter__(self) -> Iterator[EntryType]:
         return iter(tuple(self._known.values()))
-
-
-def kept_as(registered: EntryType) -> tuple[str, str]:
-    """Name and text under which a store keeps a type."""
-    return KEPT + registered.name, dump(asdict(registered))
 
 
 def _check(added: EntryType) -> None:

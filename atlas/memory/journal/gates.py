@@ -9,12 +9,12 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.types import JournalEntry
-from atlas.memory.base.columns import Backing
 from atlas.memory.base.memory import Row
 from atlas.memory.journal.entries import EntryLog
 from atlas.memory.journal.entry_types import EntryType
 from atlas.memory.journal.importance import NOISE, REPEATED, Refusal, noise, repeated
 from atlas.memory.journal.records import from_row, to_entry
+from atlas.storage.collection import Collection
 
 REFUSED_COLLECTION = "atlas_journal_refused"
 
@@ -44,13 +44,13 @@ class Gate:
 
     is_on: bool
     said_by: str
-    """Who says whether it is on: `caller`, for what this journal was opened with, such as an environment variable;
-    `store`, for what was switched for all; `default`; or `no store`, where nothing could keep what it refuses."""
+    """The one who says so: `caller`, for what this journal was opened with, such as an environment variable,
+    `store`, for what was switched for all, `default`, or `no store`, where nothing could keep what it refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedEntry:
-    """What a gate kept out of the journal."""
+    """An entry that a gate kept out of the journal."""
 
     id: str
     entry_type: str
@@ -64,7 +64,7 @@ class RefusedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusals:
-    """What the gates kept out of the journal, by any process."""
+    """All that the gates kept out of the journal, in any process."""
 
     n_total: int
     by_gate: Mapping[str, int]
@@ -76,8 +76,8 @@ class Refusals:
 class Gates:
     """Both gates of one journal, and the collection of what they keep out."""
 
-    refused: Backing | None
-    """Keeps what is refused; without one both gates are off, so that nothing goes without trace."""
+    refused: Collection | None
+    """Keeps what is refused. Without one both gates are off, so that nothing goes without trace."""
 
     keep_noise: bool | None
     """None for what the store says."""
@@ -93,7 +93,7 @@ class Gates:
         )
 
     def keep_out(self, entry: JournalEntry, kind: EntryType, kept: Mapping[str, str], log: EntryLog) -> bool:
-        """Keep an entry among what was refused, with the reason, if a gate refuses it; return whether one does."""
+        """Keep an entry among what was refused, with the reason, if a gate refuses it. Return whether one does."""
         refusal = self._refusal(entry, kind, kept, log)
         if refusal is None or self.refused is None:
             return False
@@ -117,7 +117,7 @@ class Gates:
         return Refusals(n_total=sum(by_gate.values()), by_gate=by_gate, latest=tuple(map(_refused_entry, rows)))
 
     def accept(self, refused_id: str, log: EntryLog) -> str:
-        """Write what was kept out into a log; return its id, or raise `NotFound`."""
+        """Write what was kept out into a log. Return its id, or raise `NotFound`."""
         rows = self.refused.get([refused_id]) if self.refused else []
         if not rows or self.refused is None:
             raise NotFound(f"no entry {refused_id!r} was kept out; see: rejected()")

@@ -22,7 +22,7 @@ MOST_SCORE = 100.0
 """The highest number that is taken for a score."""
 
 MIDDLING = 0.5
-"""What an entry without a score counts as."""
+"""The score that an entry without one counts as."""
 
 _NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 _WRITTEN = re.compile(rf"({_NUMBER})(?!\.?\w)\s*(?:(%)|/\s*({_NUMBER}))?")
@@ -65,7 +65,7 @@ _NUMBERS = re.compile(r"-?\d+(?:[.,:]\d+)*")
 _COUNTER = re.compile(
     r"\bgen(?:eration)?\s+\d+\b|\b(?:survived|died after)\s+[\d.]+\s*s\b|\bcode:\s*\d+\s*bytes\b", re.IGNORECASE
 )
-"""What Protea's template counts in each entry: these numbers differ from one run of the same thing to the next."""
+"""Counters of Protea's template in each entry: these numbers differ from one run of the same thing to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +77,11 @@ class Refusal:
 
     reason: str
     like_id: str = ""
-    """The entry that says the same; empty for noise."""
+    """The entry that says the same, or empty for noise."""
 
 
 def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> float:
-    """How much an entry tells, in [0, 1], by its type, by what it says, and of an observation by its score.
+    """Return how much an entry tells, in [0, 1], by its type, by what it says, and of an observation by its score.
 
     A failure, and a reason or a rule, say more than that all went well; a few words say less than a paragraph.
     """
@@ -94,7 +94,7 @@ def importance_of(entry_type: EntryType, content: str, metadata: Mapping[str, An
 
 
 def with_feedback(importance: float, usage: Usage) -> float:
-    """An importance, moved by how those tasks went that the entry was used for; in [0, 1]."""
+    """Return an importance, moved by how those tasks went that the entry was used for. In [0, 1]."""
     if not usage.n_uses:
         return importance
     trust = usage.n_uses / (usage.n_uses + FEEDBACK_PRIOR)
@@ -103,7 +103,7 @@ def with_feedback(importance: float, usage: Usage) -> float:
 
 
 def noise(content: str) -> Refusal | None:
-    """Why a text tells nothing, or None where it may."""
+    """Return why a text tells nothing, or None where it may."""
     unspaced = set("".join(CJK_RUN.findall(content)))  # a character of Chinese or Japanese counts as a word
     names = set(_NAME.findall(CJK_RUN.sub(" ", content).lower()))  # `w3` is another word than `w4`
     n_words = sum(not name.isdecimal() for name in names) + len(unspaced)
@@ -113,7 +113,7 @@ def noise(content: str) -> Refusal | None:
 
 
 def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | None:
-    """Which of earlier entries of its type says what an entry says, but for a few words and Protea's own counters.
+    """Return the earlier entry that says what an entry says, but for a few words and Protea's counters.
 
     Another number, such as that of an error or a score, says something else.
     """
@@ -130,12 +130,12 @@ def repeated(entry: JournalEntry, earlier: Iterable[JournalEntry]) -> Refusal | 
 
 
 def telling_words(text: str) -> set[str]:
-    """The different words of a text, without numbers: these differ from one run of the same thing to the next."""
+    """Return the different words of a text, without numbers, which differ from run to run."""
     return set(_TOKEN.findall(text.lower()))
 
 
 def _shared(content: str, other: str) -> float:
-    """The share of their words that two texts both have; 0 where the same words say something else."""
+    """Return the share of their words that two texts both have. 0 where the same words say something else."""
     if content == other:
         return 1.0
     one, two = (_TOKEN.findall(text.lower()) for text in (content, other))
@@ -145,7 +145,7 @@ def _shared(content: str, other: str) -> float:
 
 
 def _numbers(text: str) -> list[str]:
-    """The numbers of a text in their order, without those that tell nothing."""
+    """Return the numbers of a text in their order, without those that tell nothing."""
     return _NUMBERS.findall(_COUNTER.sub(" ", text))
 
 
@@ -154,7 +154,7 @@ def _negations(words: Sequence[str]) -> Counter[str]:
 
 
 def _pairs(words: Sequence[str]) -> set[tuple[str, ...]]:
-    """Each word with the next one, also the first and the last."""
+    """Return each word with the next one, also the first and the last."""
     return set(zip(["", *words], [*words, ""], strict=True))
 
 
@@ -163,7 +163,7 @@ def _overlap(one: Set[object], other: Set[object]) -> float:
 
 
 def score_of(content: str, metadata: Mapping[str, Any]) -> float | None:
-    """The score that an entry names, in [0, 100], higher being better; None where it names none, or an odd one.
+    """Return the score that an entry names, in [0, 100], higher being better, or None for none or an odd one.
 
     That of the metadata counts before that of the text, such as `Score: 0.95`, of which the last is taken. `95 %` and
     `19/20` are shares. Other numbers are compared as they are, whether an agent counts to 1, 10 or 100.

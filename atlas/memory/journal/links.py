@@ -39,7 +39,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkGraph:
-    """What can be reached from an entry by links, in either direction."""
+    """The entries that can be reached from one by links, in either direction."""
 
     entries: tuple[JournalEntry, ...]
     """Nearest first, without the one that was asked about."""
@@ -65,7 +65,7 @@ class LinkSuggestion:
 
 
 def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
-    """Return what can be reached from an entry over so many links; see `Journal.linked`."""
+    """Return what can be reached from an entry over so many links. See `Journal.linked`."""
     if depth < 1:
         raise InvalidInput(f"a depth should be 1 or more, but is {depth}")
     with log.store.reading():
@@ -82,7 +82,7 @@ def graph_from(log: EntryLog, entry_id: str, depth: int) -> LinkGraph:
 
 
 def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
-    """Return the links from open crashes to what may tell how they were solved; see `Journal.suggest_links`."""
+    """Return the links from open crashes to what may tell how they were solved. See `Journal.suggest_links`."""
     with log.store.reading():
         crashes, reflections = [
             log.recent(MOST_COMPARED, types.counting_as(name), tiers=TIERS) for name in (CRASH, REFLECTION)
@@ -100,7 +100,9 @@ def suggestions(log: EntryLog, types: EntryTypes) -> list[LinkSuggestion]:
 def suggest_fixes(
     crashes: Sequence[JournalEntry], reflections: Sequence[JournalEntry], crash_vectors: Vectors, others: Vectors
 ) -> list[LinkSuggestion]:
-    """Which reflections may tell how which crashes were solved: written since, and about the same; nearest first.
+    """Return which reflections may tell how which crashes were solved: written since, and about the same.
+
+    Nearest first.
 
     Args:
         crashes: Without those that are known to be solved.
@@ -139,7 +141,7 @@ def _suggestion(crash: JournalEntry, reflection: JournalEntry, similarity: float
 
 
 def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> JournalEntry:
-    """Link an entry to another; return the first. See `Journal.link`."""
+    """Link an entry to another. Return the first. See `Journal.link`."""
     check_link_type(link_type)
     log.check_there([source_id, target_id])
     if source_id == target_id:
@@ -149,7 +151,7 @@ def link(log: EntryLog, source_id: str, target_id: str, link_type: str) -> Journ
 
 
 def unlink(log: EntryLog, source_id: str, target_id: str, link_type: str | None) -> JournalEntry:
-    """Take links of a type, or all, from one entry to another back; return the first."""
+    """Take links of a type, or all, from one entry to another back. Return the first."""
 
     def others(entry: JournalEntry) -> JournalEntry:
         kept = [one for one in entry.links if one.target_id != target_id or link_type not in (None, one.type)]

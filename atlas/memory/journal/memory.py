@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from atlas.core.journal_codec import TIERS, check_given
 from atlas.core.settings import RankingWeights
 from atlas.core.types import JournalEntry, Link
 from atlas.infra.clock import SystemClock
 from atlas.infra.twin import twin
-from atlas.memory.base.columns import Backing
 from atlas.memory.base.edits import Editable, check_changes
 from atlas.memory.base.latest import place_after_all
 from atlas.memory.base.memory import Memory, Row, Weights
@@ -20,12 +19,13 @@ from atlas.memory.journal import compaction, links
 from atlas.memory.journal.compaction import CompactPlan
 from atlas.memory.journal.contexts import EVOLUTION, SUMMARY, TASK_GENERATION, Contexts, checked_limit
 from atlas.memory.journal.entries import LIVE, NOUN, EntryLog
-from atlas.memory.journal.entry_types import EntryType, EntryTypes, kept_as
+from atlas.memory.journal.entry_types import EntryType, EntryTypes
 from atlas.memory.journal.gates import Gate, Gates, Refusals, kept_switch
 from atlas.memory.journal.importance import importance_of
 from atlas.memory.journal.links import LinkGraph, LinkSuggestion
 from atlas.memory.journal.records import as_protea, from_row, instant, new_entry
 from atlas.protocols.infra import Clock, Embedder, LLMClient, Progress, VectorStore, Where
+from atlas.storage.collection import Collection
 from atlas.storage.plain.collection import backing
 
 COLLECTION = "atlas_journal"
@@ -47,8 +47,8 @@ class Journal(Memory[JournalEntry]):
     def __init__(
         self,
         embedder: Embedder,
-        vector_store: VectorStore | Backing,
-        refused_store: VectorStore | Backing | None = None,
+        vector_store: VectorStore | Collection,
+        refused_store: VectorStore | Collection | None = None,
         collection_name: str = COLLECTION,
         *,
         keep_noise: bool | None = None,
@@ -63,8 +63,7 @@ class Journal(Memory[JournalEntry]):
         Args:
             refused_store: Keeps what the gates refuse. Without one both gates are off: nothing goes without trace.
             keep_noise: Whether entries that tell nothing are written as well; None for what `switch_gate` said last.
-            keep_repetitions: Whether entries that say what one of the latest of their type says are written as well;
-                None for what `switch_gate` said last.
+            keep_repetitions: Whether entries that say what one of the latest of their type says are, or None likewise.
             llm: A language model, which writes the summaries of what is forgotten.
             types: Those that it knows; None for the built-in ones and those that were registered with its store.
         """
@@ -84,24 +83,15 @@ class Journal(Memory[JournalEntry]):
         is_gated: bool = True,
         counts_as: str = "",
     ) -> None:
-        """Take entries of one more type, or treat those of a type differently from now on; the store keeps it.
+        """Take entries of one more type, or treat those of a type differently from now on. The store keeps it.
 
         Args:
-            importance: Of an entry of whose content nothing is known, in [0, 1].
-            half_life_days: After how long one that nobody used is worth half; None for what is never forgotten.
-            is_gated: Whether noise and repetitions of this type are kept out.
-            counts_as: A type in whose place contexts take it.
-
-        Raises:
-            InvalidInput: One of them is impossible.
+            counts_as: A type in whose place contexts take it. The rest is as `EntryType` has it.
         """
         registered = EntryType(
             name=name, importance=importance, half_life_days=half_life_days, is_gated=is_gated, counts_as=counts_as
         )
-        self.types.register(registered)
-        key, text = kept_as(registered)
-        if self._store.kept().get(key) != text:
-            self._store.keep(key, text)
+        self.types.register_in(self._store, registered)
 
     # Gates
 
@@ -110,30 +100,17 @@ class Journal(Memory[JournalEntry]):
         return self._gates.states(self._store.kept())
 
     def switch_gate(self, name: str, is_on: bool) -> None:
-        """Switch a gate on or off for all who write into this store, unless they were told otherwise themselves.
-
-        Args:
-            name: `noise` or `near-duplicate`.
-
-        Raises:
-            InvalidInput: There is no such gate.
-        """
+        """Turn the gate `noise` or `near-duplicate` on or off for all who write here and were not told otherwise."""
         self._store.keep(*kept_switch(name, is_on))
 
     def rejected(self, limit: int = 20) -> Refusals:
-        """Return what the gates kept out: how many for which reason, and the latest of them; they are kept whole."""
+        """Return what the gates kept out: how many for which reason, and the latest of them. They are kept whole."""
         return self._gates.rejected(limit)
 
     arejected = twin(rejected)
 
     def accept(self, refused_id: str) -> str:
-        """Write what a gate kept out, as it would have been written then; return its id.
-
-        Undone, it is kept out again.
-
-        Raises:
-            NotFound: No such entry was kept out.
-        """
+        """Write what a gate kept out. Return its id, or raise `NotFound`. Undone, it is kept out again."""
         return self._gates.accept(refused_id, self._log)
 
     aaccept = twin(accept)
@@ -150,19 +127,17 @@ class Journal(Memory[JournalEntry]):
         metadata: Mapping[str, Any] | None = None,
         links: Sequence[Link | tuple[str, str]] = (),
     ) -> str | None:
-        """Write an entry; return its id, or None where a gate kept it out: `rejected` says why.
+        """Write an entry. Return its id, or None where a gate kept it out: `rejected` says why.
 
         Args:
             importance: In [0, 1]; by its type and what it says where it is None.
-            metadata: Values that JSON can hold; a filter finds them as `meta.name`. Some keys are the journal's own.
+            metadata: JSON values that a filter finds as `meta.name`. Some keys are the journal's own.
             links: To entries that are there, each as a type and an id.
 
-        Raises:
-            InvalidInput: It says nothing, its type is not known, or a value cannot be kept.
-            NotFound: An entry that it is linked to is not there.
+        Raises `InvalidInput` for what cannot be kept, and `NotFound` where an entry that it is linked to is not there.
         """
         check_given(entry_type, content, metadata, links)
-        kept = self._recall()
+        kept = self.types.recall(self._store.kept())
         kind, now = self.types[entry_type], self._clock.now()
         place = place_after_all(self._store, instant(now))
         told = importance_of(kind, content, metadata or {}) if importance is None else importance
@@ -179,27 +154,20 @@ class Journal(Memory[JournalEntry]):
         Their types may be any, and what they are linked to may come later. One that is there stays as it is, but for
         links that it never had: those are new, and one that was taken back stays so.
 
-        Returns:
-            The ids of those that were written.
-
-        Raises:
-            InvalidInput: One of them cannot be kept; nothing was written.
+        Return the ids of those that were written, or raise `InvalidInput` where one of them cannot be kept.
         """
         return self._log.add(entries, reason)
 
     aadd_entries = twin(add_entries)
 
     def edit(self, /, entry_id: str, **changes: Any) -> JournalEntry:
-        """Change an entry, and embed it again if what it says has changed; return the changed one.
+        """Change an entry, and embed it again if what it says has changed. Return the changed one.
 
         Args:
             changes: New values of `content`, `generation`, `importance`, `metadata` or `tier`; in other metadata, what
                 the journal itself noted stays.
 
-        Raises:
-            NotFound: It is not there.
-            InvalidInput: Another field, or a value that cannot be kept.
-            PlanOutdated: Others changed it each time before this could be written; nothing was done.
+        Raises `NotFound`, `InvalidInput` for what cannot be kept, and `PlanOutdated` where others changed it each time.
         """
         check_changes(changes, EDITABLE)
         return retried(lambda: self._log.edit(entry_id, changes))
@@ -207,24 +175,21 @@ class Journal(Memory[JournalEntry]):
     aedit = twin(edit)
 
     def delete(self, ids: Sequence[str]) -> int:
-        """Delete entries; return how many there were. `undo` brings them back from the history.
+        """Delete entries. Return how many there were. `undo` brings them back from the history.
 
-        Their beginnings are taken out of the texts of the entries just after them, which are embedded again, as part of
-        the same operation: no search finds what was deleted.
+        Their beginnings go from the texts of the entries just after them too: no search finds what was deleted.
 
-        Raises:
-            PlanOutdated: Others changed them each time before this could be done; nothing was done.
+        Raises `PlanOutdated` where others changed them each time before this could be done; nothing was done.
         """
         gone = list(dict.fromkeys(ids))
         return retried(lambda: self._log.delete(gone))
 
     def restore(self, ids: Sequence[str]) -> int:
-        """Bring deleted entries back, as one operation; return how many. Those that are there stay as they are.
+        """Bring deleted entries back, as one operation. Return how many there were not.
 
         They and the entries just after them are embedded with what stands before each now.
 
-        Raises:
-            NotFound: There never was an entry of one of the ids; nothing was done.
+        Raises `NotFound` where there never was an entry of one of the ids; nothing was done.
         """
         return self._log.restore(ids)
 
@@ -245,10 +210,9 @@ class Journal(Memory[JournalEntry]):
     def recent(
         self, limit: int = 10, entry_types: Sequence[str] | None = None, *, tiers: Sequence[str] = LIVE
     ) -> list[JournalEntry]:
-        """Return the latest entries, newest first; of those written at one instant, the last added is the newest.
+        """Return the latest entries, newest first. Of those written at one instant, the last added is the newest.
 
         Args:
-            entry_types: None for all.
             tiers: Those that were forgotten so far come too; `core.journal_codec.TIERS` for all, buried ones as well.
         """
         return self._log.recent(limit, entry_types, tiers=tiers)
@@ -274,11 +238,10 @@ class Journal(Memory[JournalEntry]):
         """Return what an agent should know that is about to change itself, the most urgent first.
 
         The latest directive, crashes, reflections and tasks, the observations of the best score and the best summary,
-        so many of each; where a type has too few, or there is room for more, the entries of most value.
+        so many of each, then the entries of most value.
 
         Args:
-            limit: Of entries; None for as many as the budget holds, or ten where there is no budget.
-            token_budget: Of all texts together, roughly.
+            limit: Of entries; None for as many as the budget of all texts holds, or ten where there is no budget.
         """
         return self._contexts.by_quota(EVOLUTION, checked_limit(limit, token_budget), token_budget)
 
@@ -290,7 +253,6 @@ class Journal(Memory[JournalEntry]):
         """Return what an agent should know at a task: the last directive, entries about the task, then by value.
 
         Args:
-            task: What it was asked.
             count_retrieval: Whether what is about it counts as retrieved; a person's looking does not.
         """
         limit, found, vector = checked_limit(limit, token_budget), list[JournalEntry](), None
@@ -313,35 +275,27 @@ class Journal(Memory[JournalEntry]):
     # Links
 
     def link(self, source_id: str, target_id: str, link_type: str = "related") -> JournalEntry:
-        """Say how one entry is related to another; return the first with its links. Again, it changes nothing.
+        """Say how one entry is related to another. Return the first with its links. Again, it changes nothing.
 
         Args:
-            link_type: What the first is to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
+            link_type: Of the first to the second: `caused_by`, `fixed_by`, `related`, `summarises`, `refers_to`.
 
-        Raises:
-            NotFound: One of them is not there.
-            InvalidInput: There is no such type, or both are one.
+        Raises `NotFound` where one is not there, and `InvalidInput` for another type, or where both are one.
         """
         return links.link(self._log, source_id, target_id, link_type)
 
     alink = twin(link)
 
     def unlink(self, source_id: str, target_id: str, link_type: str | None = None) -> JournalEntry:
-        """Take links from one entry to another back, those of a type or all; return the first with those it has left.
-
-        Raises:
-            NotFound: The first is not there.
-        """
+        """Take links of a type, or all, from one entry to another back. Return the first, or raise `NotFound`."""
         return links.unlink(self._log, source_id, target_id, link_type)
 
     aunlink = twin(unlink)
 
     def linked(self, entry_id: str, depth: int = 1) -> LinkGraph:
-        """Return what can be reached from an entry over so many links, either way; deleted ones are left out.
+        """Return the entries that can be reached from one over at most `depth` links, either way, without deleted ones.
 
-        Raises:
-            NotFound: It is not there.
-            InvalidInput: The depth is less than 1.
+        Raises `NotFound` where it is not there, and `InvalidInput` for a depth of less than 1.
         """
         return links.graph_from(self._log, entry_id, depth)
 
@@ -350,38 +304,26 @@ class Journal(Memory[JournalEntry]):
     def suggest_links(self, limit: int = 20) -> list[LinkSuggestion]:
         """Return which later reflections may tell how which crashes were solved, the most alike first.
 
-        Crashes that are linked to what fixed them, where that is still there, and links that were refused, are left
-        out. `link` accepts one; this writes nothing.
+        Crashes whose fix is known and there, and links that were refused, are left out. This writes nothing.
         """
         return links.suggestions(self._log, self.types)[: max(limit, 0)]
 
     asuggest_links = twin(suggest_links)
 
     def accept_link(self, suggestion: LinkSuggestion) -> JournalEntry:
-        """Make a suggested link; return the entry that has it now."""
+        """Make a suggested link. Return the entry that has it now."""
         return self.link(suggestion.source_id, suggestion.target_id, suggestion.type)
 
     aaccept_link = twin(accept_link)
 
     def refuse_link(self, suggestion: LinkSuggestion) -> None:
-        """Keep this link from being suggested again.
-
-        Raises:
-            NotFound: The entry that it would go from is not there.
-        """
+        """Keep this link from being suggested again, or raise `NotFound` where its entry is not there."""
         self._log.change(suggestion.source_id, partial(links.refusing, suggestion), "refuse a link")
 
     arefuse_link = twin(refuse_link)
 
     def note_promotion(self, entry_ids: Sequence[str], name: str) -> None:
-        """Say of entries what they became a part of.
-
-        Args:
-            name: Such as `experience:id`.
-
-        Raises:
-            NotFound: One of them is not there.
-        """
+        """Say of entries what they became a part of, such as `experience:id`, or raise `NotFound`."""
         for entry_id in entry_ids:
             self._log.change(entry_id, partial(links.promoted, name), "promote")
 
@@ -395,21 +337,18 @@ class Journal(Memory[JournalEntry]):
         keep_types: Mapping[str, int] | None = None,
         on_progress: Progress | None = None,
     ) -> CompactPlan:
-        """Plan who moves from hot to warm, cold or archived, and what is summarised; nothing is touched.
+        """Plan who moves from hot to warm, cold or archived, and what is summarised. Nothing is touched.
 
         An entry is worth its importance × recency × use × links, with the half-life of its type. Where enough entries
         of a type and period go out of prompts, a summary is drafted: by the language model where there is one, else of
         the sentences that say most of it. Each draft says which, and why where the model should have written it.
 
         Args:
-            keep_recent: The latest entries stay, so many, as do those that are pinned, and directives.
+            keep_recent: The latest entries stay, so many from 0 up, as do those that are pinned, and directives.
             keep_types: Of these types the latest so many stay as well.
             on_progress: Told after each summary how many are written, and of how many.
-
-        Raises:
-            InvalidInput: A number to keep is negative.
         """
-        self._recall()
+        self.types.recall(self._store.kept())
         return compaction.plan(self._log, self.types, self.llm, keep_recent, keep_types or {}, on_progress)
 
     aplan_compact = twin(plan_compact)
@@ -421,17 +360,13 @@ class Journal(Memory[JournalEntry]):
     acheck_compact = twin(check_compact)
 
     def apply_compact(self, plan: CompactPlan) -> str | None:
-        """Do exactly what a plan says, as one operation; return its id, for `undo`, or None for an empty plan.
-
-        Raises:
-            PlanOutdated: One of the entries, or its marks, has changed since; nothing was done.
-        """
+        """Do exactly what a plan says, or raise `PlanOutdated`. Return the operation's id, or None."""
         return None if plan.is_empty else compaction.apply_compact(self._log, plan, self.types[SUMMARY])
 
     aapply_compact = twin(apply_compact)
 
     def compact(self, keep_recent: int = 200, keep_types: Mapping[str, int] | None = None) -> CompactPlan:
-        """Forget what is worth least, as `plan_compact` says; return what was done. `undo` takes it back."""
+        """Forget what is worth least, as `plan_compact` says. Return what was done. `undo` takes it back."""
 
         def plan_and_apply() -> CompactPlan:
             plan = self.plan_compact(keep_recent, keep_types)
@@ -441,8 +376,6 @@ class Journal(Memory[JournalEntry]):
         return retried(plan_and_apply)
 
     acompact = twin(compact)
-
-    # Steps of the above
 
     @property
     def _log(self) -> EntryLog:
@@ -456,12 +389,6 @@ class Journal(Memory[JournalEntry]):
     def _contexts(self) -> Contexts:
         return Contexts(self._log, self.types)
 
-    def _recall(self) -> Mapping[str, str]:
-        """Return the texts that the store keeps; learn the types that other processes have registered meanwhile."""
-        kept = self._store.kept()
-        self.types.recall(kept)
-        return kept
-
     def _among(self, where: Where | None, with_buried: bool) -> Where | None:
         """Return the filter of a search: archived entries are found where buried ones are asked for."""
         if with_buried or not self._store.count({"tier": TIERS[-1]}):
@@ -470,17 +397,3 @@ class Journal(Memory[JournalEntry]):
 
     def _read(self, rows: Sequence[Row]) -> list[JournalEntry]:
         return [from_row(row) for row in rows]
-
-    def _over(self, store: Backing) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self._refused,
-            self.collection_name,
-            keep_noise=self.keep_noise,
-            keep_repetitions=self.keep_repetitions,
-            llm=self.llm,
-            types=self.types,
-            weights=self._weights,
-            clock=self._clock,
-        )

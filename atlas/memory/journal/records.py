@@ -26,7 +26,7 @@ REFUSED_LINKS = "refused_links"
 """Under which an entry's metadata lists the links that a person refused, as `type:id`."""
 
 SUMMARISED_AT = "summarised_at"
-"""Under which a summary says when it was written; in the log it stands where the last of its sources does."""
+"""Under which a summary says when it was written. In the log it stands where the last of its sources does."""
 
 PROMOTED_TO = "promoted_to"
 """Under which an entry's metadata lists what it was promoted to, as `experience:id` or `strategy:id`."""
@@ -73,7 +73,7 @@ def new_entry(
 
 
 def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
-    """What a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
+    """Return what a vector store keeps of an entry: what can be filtered and sorted by, and the whole as `content`.
 
     Args:
         before: The beginnings of the entries just before it, oldest first: what it was about when it was written.
@@ -100,12 +100,12 @@ def to_entry(entry: JournalEntry, before: Sequence[str] = ()) -> Entry:
 
 
 def text_of(content: str, before: Sequence[str]) -> str:
-    """What of an entry is embedded and indexed: what it says, and the beginnings of the entries just before it."""
+    """Return the text that is embedded and indexed: the entry, and the beginnings of those just before it."""
     return "\n\n".join([content, *before])
 
 
 def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
+    """Return metadata that somebody gives an entry, with what the journal itself had noted in that which it has.
 
     Raises:
         InvalidInput: It would change what the journal noted.
@@ -121,17 +121,17 @@ def with_own(given: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any
 
 
 def from_row(row: Mapping[str, Any]) -> JournalEntry:
-    """The entry of a row."""
+    """Return the entry of a row."""
     return decoded_content(decode_entry, row["metadata"])
 
 
 def changed_row(row: Mapping[str, Any], entry: JournalEntry) -> dict[str, Any]:
-    """A row as it is with another version of its entry that says the same: neither text nor vectors change."""
+    """Return a row as it is with another version of its entry that says the same: neither text nor vectors change."""
     return {**row, "metadata": to_entry(entry).metadata}
 
 
 def as_protea(entry: JournalEntry) -> dict[str, Any]:
-    """An entry as Protea's own store gives one: the columns of its table, with our id."""
+    """Return an entry as Protea's own store gives one: the columns of its table, with our id."""
     written = entry.created_at.astimezone(UTC) if entry.created_at else None
     return {
         "id": entry.id,
@@ -146,59 +146,59 @@ def as_protea(entry: JournalEntry) -> dict[str, Any]:
 
 
 def promotions_of(entry: JournalEntry) -> list[str]:
-    """What an entry was promoted to, as `experience:id` or `strategy:id`; it may have been deleted since."""
+    """Return what an entry was promoted to, as `experience:id` or `strategy:id`. It may have been deleted since."""
     return _texts(entry, PROMOTED_TO)
 
 
 def refusals_of(entry: JournalEntry) -> list[str]:
-    """The links from an entry that a person refused, as `type:id`."""
+    """Return the links from an entry that a person refused, as `type:id`."""
     return _texts(entry, REFUSED_LINKS)
 
 
 def links_of(links: Sequence[Link]) -> dict[str, list[str]]:
-    """The targets of links by their type, without types that there are none of."""
+    """Return the targets of links by their type, without types that there are none of."""
     by_type = {name: [link.target_id for link in links if link.type == name] for name in LINK_TYPES}
     return {name: targets for name, targets in by_type.items() if targets}
 
 
 def title_of(content: str) -> str:
-    """The beginning of what an entry says, on one line."""
+    """Return the beginning of what an entry says, on one line."""
     return " ".join(content.split())[:TITLE_CHARACTERS]
 
 
 def instant(at: datetime) -> str:
-    """A time as the store sorts by it."""
+    """Return a time as the store sorts by it."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def written_at(entry: JournalEntry, now: datetime) -> JournalEntry:
-    """The entry with the time at which it was written."""
+    """Return the entry with the time at which it was written."""
     return entry if entry.created_at else replace(entry, created_at=now)
 
 
 def age_of(entry: JournalEntry, now: datetime) -> timedelta:
-    """How long ago an entry was written; a summary of old entries is new at first."""
+    """Return how long ago an entry was written. A summary of old entries is new at first."""
     return now - told_at(entry)
 
 
 def told_at(entry: JournalEntry) -> datetime:
-    """When an entry was written, which for a summary is later than its place in the log."""
+    """Return when an entry was written, which for a summary is later than its place in the log."""
     return max(time_of(entry), _summarised(entry))
 
 
 def time_of(entry: JournalEntry) -> datetime:
-    """Where an entry stands in the log; before all others where it has no time."""
+    """Return where an entry stands in the log. Before all others where it has no time."""
     return entry.created_at or _EARLIEST
 
 
 def _summarised(entry: JournalEntry) -> datetime:
-    """When a summary was written, as far as it says so in a way that can be read."""
+    """Return when a summary was written, as far as it says so in a way that can be read."""
     at = _instant_under(entry, SUMMARISED_AT)
     return datetime.fromisoformat(at) if at else _EARLIEST
 
 
 def _instant_under(entry: JournalEntry, name: str) -> str:
-    """A time that an entry's metadata hold, as the store sorts by it; empty where they hold none that can be read."""
+    """Return a time of an entry's metadata, as the store sorts by it, or empty where none can be read."""
     try:
         return instant(datetime.fromisoformat(entry.metadata[name]))
     except (KeyError, TypeError, ValueError, OverflowError):
@@ -211,7 +211,7 @@ def _texts(entry: JournalEntry, name: str) -> list[str]:
 
 
 def _filterable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an entry's metadata, what a filter can compare: texts, numbers, truths and lists of them."""
+    """Return of an entry's metadata, what a filter can compare: texts, numbers, truths and lists of them."""
     return {f"{METADATA}{name}": value for name, value in metadata.items() if _is_comparable(value)}
 
 

@@ -1,4 +1,4 @@
-"""What stands for entries that are forgotten: the sentences that say most of them, or what a language model writes."""
+"""Summaries of entries that are forgotten: the sentences that say most of them, or what a language model writes."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ N_SENTENCES = 5
 """Of a summary."""
 
 MOST_SENTENCES = 240
-"""That are embedded for one plan, which is what takes its time: shared by its summaries, evenly picked for each."""
+"""Sentences that are embedded for one plan, which takes most of its time: shared evenly by its summaries."""
 
 FEWEST_SENTENCES = 10
-"""That are embedded for a summary, however many there are to write."""
+"""Sentences that are embedded for a summary, however many there are to write."""
 
 _SENTENCE = re.compile(
     r"(?<=[.!?])\s+|\n+"
@@ -97,13 +97,13 @@ class SummaryDraft:
     last_generation: int
     content: str
     source_ids: tuple[str, ...]
-    """In the order of their time; they stay, in the cold tier."""
+    """In the order of their time. They stay, in the cold tier."""
 
     written_by: str = EXTRACTION
     """`extraction`, for sentences that were picked from its sources, or the name of a language model."""
 
     problem: str = ""
-    """Why no language model wrote it although there is one; else empty."""
+    """Why no language model wrote it although there is one. Else empty."""
 
 
 def drafts(
@@ -136,7 +136,7 @@ def _draft(entries: Sequence[JournalEntry], encode: Encode, most: int) -> Summar
 def central_sentences(
     texts: Sequence[str], encode: Encode, n: int = N_SENTENCES, *, most: int = MOST_SENTENCES
 ) -> list[str]:
-    """The n sentences that say most of what all say, without repeating one another, in the order in which they come.
+    """Return the n sentences that say most of what all say, without repetition, in their order.
 
     Sentences that differ in numbers alone count as one, which says how many there are: else those that a program wrote
     into every entry, such as how long it ran, would be the most central of all. Those that begin with the reason of
@@ -161,7 +161,7 @@ def central_sentences(
 
 
 def recurring_faults(texts: Sequence[str]) -> str:
-    """The names of the errors that several texts tell of, and how many do; empty where there is none."""
+    """Return the names of the errors that several texts tell of, and how many do, or empty where there is none."""
     often = Counter(name for text in texts for name in set(_FAULT.findall(text)))
     named = [
         f"{name} ({n} entries)" for name, n in sorted(often.items(), key=lambda item: (-item[1], item[0])) if n > 1
@@ -182,12 +182,12 @@ def _most_central(sentences: Sequence[str], encode: Encode, n: int, most: int) -
 
 
 def sentences_of(text: str) -> list[str]:
-    """The sentences and lines of a text, each on one line."""
+    """Return the sentences and lines of a text, each on one line."""
     return [" ".join(part.split()) for part in _SENTENCE.split(text) if part.strip()]
 
 
 def in_lines(head: str, points: Sequence[str]) -> str:
-    """A summary's text."""
+    """Return a summary's text."""
     return "\n".join([head, *(f"- {point}" for point in points)])
 
 
@@ -223,7 +223,7 @@ class Summariser:
         return tuple(await asyncio.gather(*map(told, drafts, sources)))
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
-        """The draft as the model writes it, else as it is, with why.
+        """Return the draft as the model writes it, else as it is, with why.
 
         Args:
             entries: Those that it stands for.
@@ -254,12 +254,12 @@ class Summariser:
 
 
 def as_word(entry_type: str) -> str:
-    """A type's name as one word of a prompt: an import may bring any."""
+    """Return a type's name as one word of a prompt: an import may bring any."""
     return "".join(character if character.isalnum() else "_" for character in entry_type)[:40]
 
 
 def _points(answer: Any, known: Any, most: int) -> list[str]:
-    """The lines of an answer, if they are a summary of these entries.
+    """Return the lines of an answer, if they are a summary of these entries.
 
     Args:
         known: The numbers of the entries.

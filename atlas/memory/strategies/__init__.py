@@ -1,19 +1,10 @@
 """Strategy bank: what to do in which situation, and how surely that works (ArcMemo)."""
 
-from atlas.memory.strategies.memory import (
-    BY_HAND,
-    BY_OUTCOMES,
-    COLLECTION,
-    BayesianUpdater,
-    ChromaStrategyBank,
-    EMASuccessUpdater,
-    LLMStrategyAbstractor,
-    RetirementRule,
-    SimpleAverageUpdater,
-    StrategyAbstractor,
-    StrategyRate,
-    SuccessRateUpdater,
-)
+from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
+from atlas.memory.strategies.memory import COLLECTION, ChromaStrategyBank
+from atlas.memory.strategies.model_induction import LLMStrategyAbstractor
+from atlas.memory.strategies.outcomes import BY_HAND, BY_OUTCOMES, RetirementRule, StrategyRate
+from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
 
 __all__ = [
     "BY_HAND",

@@ -60,7 +60,7 @@ class TemplateStrategyAbstractor:
     """
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """The strategy of a successful attempt; None where it failed, is too specific, or says too little."""
+        """Return the strategy of a successful attempt, or None where it failed, is too specific, or says too little."""
         return await asyncio.to_thread(_abstracted, trajectory)
 
 
@@ -95,7 +95,7 @@ def _situation(trajectory: Trajectory, generalise: Generaliser) -> str:
 
 
 def _of_task(description: str, generalise: Generaliser) -> str:
-    """The prose of a task, without examples, without who the agent is, and without sentences that say nothing else."""
+    """Return the prose of a task, without examples, and without sentences on who the agent is."""
     prose: list[str] = []
     for line in description[:TEXT_CHARACTERS].splitlines():
         if _EXAMPLES.match(line) and prose:
@@ -108,7 +108,7 @@ def _of_task(description: str, generalise: Generaliser) -> str:
 
 
 def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
-    """What the attempt was about, as the latest reflection that says so tells it."""
+    """Return what the attempt was about, as the latest reflection that says so tells it."""
     for pattern in (_ASKED, _PLAN, _STUCK):
         for thought in reversed(thoughts):
             found = pattern.search(thought)
@@ -119,7 +119,7 @@ def _of_reflections(thoughts: Sequence[str], generalise: Generaliser) -> str:
 
 
 def _whole(parts: Sequence[str]) -> str:
-    """As many sentences as there is room for, at least the first."""
+    """Return as many sentences as there is room for, at least the first."""
     told = parts[0] if parts else ""
     for part in parts[1:]:
         if len(told) + len(part) >= SITUATION_CHARACTERS:
@@ -164,7 +164,7 @@ def _n_content_words(text: str, domain: str = "") -> int:
 
 
 def _title(situation: str) -> str:
-    """The first sentence that says what is wanted, else the first, without the words that lead to it."""
+    """Return the first sentence that says what is wanted, else the first, without the words that lead to it."""
     said = sentences(situation)
     chosen = next((sentence for sentence in said if _WANTED.match(sentence)), said[0])
     told = _WANTED.sub("", chosen).removesuffix(".")

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import Marks
 from atlas.core.types import Strategy
 from atlas.memory.base.marks import merged_marks
-from atlas.memory.experience.merging import GroupsPlan
+from atlas.memory.base.merging import GroupsPlan, merged_row
 from atlas.memory.strategies.records import TextOf, best_first, merged, to_entry
 from atlas.storage.records import Merge, Moment
 
@@ -38,7 +38,7 @@ class StrategyMergeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyMergePlan(GroupsPlan[StrategyMergeGroup]):
-    """What merging strategies would do."""
+    """A plan to merge strategies."""
 
 
 def plan_strategy_merge(
@@ -49,7 +49,7 @@ def plan_strategy_merge(
     n_total: int,
     moment: Moment,
 ) -> StrategyMergePlan:
-    """What these groups become: the most used of each stays, else the oldest.
+    """Return what these groups become: the most used of each stays, else the oldest.
 
     Raises:
         InvalidInput: There is no strategy of one of the ids.
@@ -62,21 +62,9 @@ def plan_strategy_merge(
 
 
 def merge_of(group: StrategyMergeGroup, row: Mapping[str, Any] | None, text_of: TextOf) -> Merge:
-    """A group as the store takes it: the row of the kept strategy, with what the plan changes of it.
-
-    Raises:
-        PlanOutdated: The strategy is not there any more.
-    """
-    if row is None:
-        raise PlanOutdated(f"{group.kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
-    return Merge(
-        kept_id=group.kept_id,
-        embedding=row["embedding"],  # what is embedded is a part of what it says, which stays
-        metadata=to_entry(group.merged, text_of).metadata,
-        document=row["document"],
-        removed=[one.id for one in group.removed],
-        marks=group.marks,
-    )
+    """Return a group as the store takes it, or raise `PlanOutdated` where the kept one is not there any more."""
+    removed = [one.id for one in group.removed]
+    return merged_row(row, group.kept_id, to_entry(group.merged, text_of).metadata, removed, group.marks)
 
 
 def _group(strategies: Sequence[Strategy], marks: Mapping[str, Marks]) -> StrategyMergeGroup:

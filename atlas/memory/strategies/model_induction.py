@@ -88,7 +88,7 @@ class LLMStrategyAbstractor:
         self.llm = llm_client
 
     async def abstract(self, trajectory: Trajectory) -> Strategy | None:
-        """The strategy of a successful attempt; None where it failed, or where the model finds nothing reusable.
+        """Return the strategy of a successful attempt, or None where it failed or nothing is reusable.
 
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
@@ -112,7 +112,7 @@ class LLMStrategyAbstractor:
         )
 
     async def combined(self, held: Strategy, other: Strategy) -> Strategy | None:
-        """The held strategy with what both say to do; None where the model finds that they are two.
+        """Return the held strategy with what both say to do, or None where the model finds that they are two.
 
         Raises:
             LLMError: The model cannot be asked, or its answer was twice not what was asked for.
@@ -148,7 +148,7 @@ def _told(strategy: Strategy) -> str:
 
 
 def _complete(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer that says all that a strategy needs, and that a store can hold."""
+    """Return an answer that says all that a strategy needs, and that a store can hold."""
     check_json(answer, "the answer")
     if not answer["reusable"]:
         return answer

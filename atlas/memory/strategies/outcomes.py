@@ -1,36 +1,17 @@
-"""The statistics of the strategy bank, as coroutines: how surely each strategy works, and which are retired."""
+"""Outcomes of strategies: how surely each works, and which are retired."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
 
-from atlas.core.errors import InvalidInput
-from atlas.core.operations import Usage, Use
-from atlas.core.settings import RankingWeights
+from atlas.core.operations import Marks, Usage
 from atlas.core.statistics import Interval
 from atlas.core.types import Strategy
-from atlas.infra.clock import SystemClock
-from atlas.infra.twin import twin
-from atlas.memory.base.columns import columns
 from atlas.memory.base.marks import MarksChange
-from atlas.memory.base.memory import Memory, Row, Weights
-from atlas.memory.base.success_rates import EMASuccessUpdater, credible_interval, lower_bound
-from atlas.memory.strategies.records import TextOf, from_row, situation_of, to_entry
-from atlas.protocols.infra import Clock, Embedder, VectorStore
-from atlas.protocols.strategies import StrategyAbstractor, SuccessRateUpdater
+from atlas.memory.base.success_rates import credible_interval, lower_bound
 from atlas.storage.collection import Collection
-
-COLLECTION = "atlas_strategies"
-
-SAME_SITUATION = 0.92
-"""Cosine from which two situations count as one.
-
-Measured on τ-bench's airline tasks with MiniLM: situations abstracted from attempts at one task are at 0.985 and more,
-those of different tasks at 0.866 and less.
-"""
 
 BY_HAND = "by hand"
 BY_OUTCOMES = "by its outcomes"
@@ -50,8 +31,11 @@ class RetirementRule:
     min_tries: int = 5
 
     def holds(self, n_succeeded: int, n: int) -> bool:
-        """Whether so many successes in n tries retire it; with the defaults, 0 of 12 does, and 1 of 19."""
+        """Return whether so many successes in n tries retire it. With the defaults, 0 of 12 does, and 1 of 19."""
         return n >= self.min_tries and credible_interval(n_succeeded, n).high < self.floor
+
+
+RETIREMENT = RetirementRule()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +43,7 @@ class StrategyRate:
     """How well a strategy works, on how many tries, and how sure that is."""
 
     rate: float
-    """As the bank's updater estimates it, in [0, 1]; 0.5 before any try."""
+    """As the bank's updater estimates it, in [0, 1]. 0.5 before any try."""
 
     n: int
     n_succeeded: int
@@ -70,166 +54,51 @@ class StrategyRate:
     """`by hand`, `by its outcomes`, or empty for one that is read."""
 
 
-class StrategyOutcomes(Memory[Strategy]):
-    """What to do in which situation, and how often that went well."""
-
-    noun = "strategy"
-    success_updater: SuccessRateUpdater
-
-    def __init__(
-        self,
-        embedder: Embedder,
-        vector_store: VectorStore | Collection,
-        abstractor: StrategyAbstractor,
-        success_updater: SuccessRateUpdater = EMASuccessUpdater(),
-        collection_name: str = COLLECTION,
-        *,
-        weights: Weights = RankingWeights(),
-        clock: Clock = SystemClock(),
-        text_of: TextOf = situation_of,
-        same_situation: float = SAME_SITUATION,
-        retirement: RetirementRule = RetirementRule(),
-    ) -> None:
-        """Open a bank.
-
-        Args:
-            text_of: What of a strategy is embedded.
-            same_situation: Cosine of what is embedded from which `write` takes two strategies for one, in (0, 1].
-            retirement: When outcomes alone retire one.
-
-        Raises:
-            InvalidInput: `same_situation` is not in its range.
-        """
-        if not 0 < same_situation <= 1:
-            raise InvalidInput(f"same_situation should be above 0 and at most 1, but is {same_situation!r}")
-        super().__init__(embedder, vector_store, collection_name, weights, clock, success_updater=success_updater)
-        self.abstractor = abstractor
-        self.retirement = retirement
-        self._text_of = text_of
-        self._same_situation = same_situation
-        self._retriever.prior = _prior
-
-    def with_updater(self, success_updater: SuccessRateUpdater) -> Self:
-        """This bank with another updater, which gives every rate from the same recorded attempts."""
-        made = self._over(self._store)
-        made.success_updater = success_updater
-        made._retriever = self._retriever
-        return made
-
-    def with_abstractor(self, abstractor: StrategyAbstractor) -> Self:
-        """This bank with another abstractor, which writes its next strategies."""
-        made = self._over(self._store)
-        made.abstractor = abstractor
-        made._retriever = self._retriever
-        return made
-
-    def _over(self, store: Collection) -> Self:
-        return type(self)(
-            self.embedder,
-            store,
-            self.abstractor,
-            self.success_updater,
-            self.collection_name,
-            weights=self._weights,
-            clock=self._clock,
-            text_of=self._text_of,
-            same_situation=self._same_situation,
-            retirement=self.retirement,
+def rates_of(
+    strategies: Iterable[Strategy], marks: Mapping[str, Marks], rule: RetirementRule
+) -> dict[str, StrategyRate]:
+    """Return how well each strategy works, by id."""
+    rates = {}
+    for one in strategies:
+        is_outworn = rule.holds(one.n_succeeded, one.usage_count) and not marks[one.id].pinned
+        rates[one.id] = StrategyRate(
+            rate=one.success_rate,
+            n=one.usage_count,
+            n_succeeded=one.n_succeeded,
+            interval=credible_interval(one.n_succeeded, one.usage_count),
+            retired=BY_HAND if marks[one.id].buried else BY_OUTCOMES if is_outworn else "",
         )
+    return rates
 
-    # Outcomes
 
-    def update_stats(self, strategy_id: str, success: bool, *, task_id: str = "", trajectory_id: str = "") -> None:
-        """Say how an attempt went that this strategy was used for; `NotFound` where it is not there."""
-        self.record_use(strategy_id, success, task_id=task_id, trajectory_id=trajectory_id)
+def retired(store: Collection, rule: RetirementRule) -> dict[str, str]:
+    """Return what keeps each strategy from being read that is not, by id."""
+    with store.reading():
+        by_outcomes = dict.fromkeys(outworn(store, rule), BY_OUTCOMES)
+        return by_outcomes | dict.fromkeys(store.ids({"marks.buried": True}), BY_HAND)
 
-    aupdate_stats = twin(update_stats)
 
-    def attempts(self, strategy_id: str) -> list[Use]:
-        """Every recorded attempt that a strategy, or one merged into it, was used for, oldest first.
+def outworn(store: Collection, rule: RetirementRule) -> set[str]:
+    """Return the ids of the strategies that their outcomes retire."""
+    n_uses, n_succeeded = store.column("usage.n_uses"), store.column("usage.n_successes")
+    found = {i for i, n in n_uses.items() if rule.holds(n_succeeded.get(i, 0), n)}
+    if not found:
+        return found
+    marks = store.marks(list(found))
+    return {strategy_id for strategy_id in found if not marks[strategy_id].pinned}
 
-        Raises:
-            NotFound: It is not there.
-        """
-        self._row(strategy_id)
-        return self._store.uses([strategy_id])[strategy_id]
 
-    aattempts = twin(attempts)
+def unretire(store: Collection, strategy_ids: Sequence[str], by_outcomes: Container[str]) -> int:
+    """Let strategies be read again. Return how many changed.
 
-    def attempts_of(self, strategy_ids: Sequence[str]) -> dict[str, list[Use]]:
-        """The recorded attempts of each of several strategies, oldest first; none of one that is not there."""
-        return self._store.uses(strategy_ids)
-
-    aattempts_of = twin(attempts_of)
-
-    def rate(self, strategy_id: str) -> StrategyRate:
-        """How well a strategy works, and how sure that is; `NotFound` where it is not there."""
-        self._row(strategy_id)
-        return self.rates([strategy_id])[strategy_id]
-
-    arate = twin(rate)
-
-    def rates(self, strategy_ids: Sequence[str]) -> dict[str, StrategyRate]:
-        """How well each strategy works that is there, by id."""
-        marks, rates = self._store.marks(strategy_ids), {}
-        for strategy in self.get_many(strategy_ids):
-            n_succeeded, n = strategy.n_succeeded, strategy.usage_count
-            is_outworn = self.retirement.holds(n_succeeded, n) and not marks[strategy.id].pinned
-            rates[strategy.id] = StrategyRate(
-                rate=strategy.success_rate,
-                n=n,
-                n_succeeded=n_succeeded,
-                interval=credible_interval(n_succeeded, n),
-                retired=BY_HAND if marks[strategy.id].buried else BY_OUTCOMES if is_outworn else "",
-            )
-        return rates
-
-    arates = twin(rates)
-
-    def retired(self) -> dict[str, str]:
-        """What keeps each strategy from being read that is not: `by hand` or `by its outcomes`, by id."""
-        outworn = dict.fromkeys(self._outworn(), BY_OUTCOMES)
-        return outworn | dict.fromkeys(self._store.ids({"marks.buried": True}), BY_HAND)
-
-    aretired = twin(retired)
-
-    def retire(self, strategy_ids: Sequence[str]) -> int:
-        """Keep strategies from being read, as burying does, without deleting them; how many changed."""
-        return self.change_marks(strategy_ids, buried=True)
-
-    aretire = twin(retire)
-
-    def unretire(self, strategy_ids: Sequence[str]) -> int:
-        """Let strategies be read again; those that their outcomes retired are pinned, which overrules that."""
-        ids, outworn = list(dict.fromkeys(strategy_ids)), self._outworn()
-        pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
-        scoped = self._store if self.operation_id else self._store.within("mark", "unretired")
-        changed = 0
-        for change, chosen in ((pin, [i for i in ids if i in outworn]), (unbury, [i for i in ids if i not in outworn])):
-            changed += scoped.change_marks(chosen, change) if chosen else 0
-        return changed
-
-    aunretire = twin(unretire)
-
-    # Steps of the above
-
-    def _read(self, rows: Sequence[Row]) -> list[Strategy]:
-        uses = self._store.uses([row["id"] for row in rows])
-        return [from_row(row, uses[row["id"]], self.success_updater) for row in rows]
-
-    def _columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
-        return columns([to_entry(one, self._text_of) for one in strategies], self._store, self.embedder, {})
-
-    def _withheld(self) -> set[str]:
-        return self._outworn()
-
-    def _outworn(self) -> set[str]:
-        """The ids of those that their outcomes retire."""
-        n_uses = self._store.column("usage.n_uses")
-        n_succeeded = self._store.column("usage.n_successes")
-        outworn = {i for i, n in n_uses.items() if self.retirement.holds(n_succeeded.get(i, 0), n)}
-        marks = self._store.marks(list(outworn))
-        return {strategy_id for strategy_id in outworn if not marks[strategy_id].pinned}
+    Args:
+        by_outcomes: Those that their outcomes retired, which are pinned.
+    """
+    pin, unbury = MarksChange(pinned=True, buried=False), MarksChange(buried=False)
+    scoped = store if store.operation_id else store.within("mark", "unretired")
+    pinned = [i for i in strategy_ids if i in by_outcomes]
+    others = [i for i in strategy_ids if i not in by_outcomes]
+    return sum(scoped.change_marks(ids, change) for ids, change in ((pinned, pin), (others, unbury)) if ids)
 
 
 @lru_cache(maxsize=4_096)
@@ -237,6 +106,6 @@ def _lower_bound(n_succeeded: int, n: int) -> float:
     return lower_bound(n_succeeded, n)
 
 
-def _prior(usage: Usage) -> float:
-    """What a strategy may be counted on for."""
+def prior(usage: Usage) -> float:
+    """Return what a strategy may be counted on for."""
     return _lower_bound(usage.n_successes, usage.n_uses)

@@ -1,4 +1,4 @@
-"""What a Python program does, in a few lines, as far as it can be told without a language model."""
+"""The gist of a Python program, in a few lines, as far as it can be told without a language model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import tokenize
 from atlas.learning.terms.parsing import parsed
 
 MAX_CHARACTERS = 20_000
-"""Of a program; a longer one is not read."""
+"""Of a program. A longer one is not read."""
 
 QUOTED_CHARACTERS = 600
-"""Of a program that is quoted; a longer one is told by its comments and the functions it calls."""
+"""Of a program that is quoted. A longer one is told by its comments and the functions it calls."""
 
 MAX_COMMENTS = 6
 MAX_NAMES = 8
@@ -25,19 +25,19 @@ _USUAL = frozenset(
     pop print range set split str strip sum tuple upper values zip
     """.split()  # noqa: SIM905  (a list of it would fill the page)
 )
-"""What nearly every program calls, so that it tells nothing of one."""
+"""Names that nearly every program calls, so that they tell nothing of one."""
 
 _DOING = (ast.Assign, ast.AugAssign, ast.For, ast.Import, ast.ImportFrom, ast.Return, ast.While, ast.With)
-"""What a program has, and a line of words that happens to be Python has not."""
+"""Statements of a program that a line of words has not, even one that happens to be Python."""
 
 
 def is_program(code: str) -> bool:
-    """Whether a text is a Python program, or the body of a function."""
+    """Return whether a text is a Python program, or the body of a function."""
     return _parsed(code) is not None
 
 
 def program_gist(code: str) -> str:
-    """A program itself where it is short, else its own comments and what it calls; empty where it is none."""
+    """Return a program itself where it is short, else its own comments and what it calls, or empty where it is none."""
     tree = _parsed(code)
     if tree is None:
         return ""
@@ -53,7 +53,7 @@ def program_gist(code: str) -> str:
 
 
 def _parsed(code: str) -> ast.Module | None:
-    """A program, or the body of a function as that of `program`; None where it is neither."""
+    """Return a program, or the body of a function as that of `program`, or None where it is neither."""
     if len(code) > MAX_CHARACTERS:
         return None
     for text in (code, f"def program():\n{textwrap.indent(textwrap.dedent(code), '    ')}"):
@@ -73,7 +73,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _comments(code: str) -> list[str]:
-    """What a program's comments say, the first ones, each once."""
+    """Return what a program's comments say, the first ones, each once."""
     try:
         tokens = [*tokenize.generate_tokens(io.StringIO(textwrap.dedent(code)).readline)]
     except (tokenize.TokenError, SyntaxError):
@@ -83,7 +83,7 @@ def _comments(code: str) -> list[str]:
 
 
 def _calls(tree: ast.Module) -> list[str]:
-    """The functions that a program calls, in order, each once, without the usual ones and without its own."""
+    """Return the functions that a program calls, in order, each once, without the usual ones and without its own."""
     own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.asname or alias.name for node in imports for alias in node.names}
@@ -94,7 +94,7 @@ def _calls(tree: ast.Module) -> list[str]:
 
 
 def _called(node: ast.Call, modules: set[str]) -> str:
-    """The function's name; that of a method without what it is called on, unless that is a module."""
+    """Return the function's name. That of a method without what it is called on, unless that is a module."""
     target = node.func
     if isinstance(target, ast.Name):
         return target.id

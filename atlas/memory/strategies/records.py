@@ -1,4 +1,4 @@
-"""From a strategy to what a store keeps of it, and back; what may be a strategy at all."""
+"""From a strategy to what a store keeps of it, and back. What may be a strategy at all."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from atlas.core.strategy_codec import check_parameters, decode_strategy, encode_
 from atlas.core.types import Strategy
 from atlas.memory.base.columns import Entry
 from atlas.memory.base.marks import joined
+from atlas.memory.base.merging import lineage
 from atlas.memory.base.success_rates import replay
-from atlas.memory.experience.extraction import lineage
 from atlas.protocols.strategies import SuccessRateUpdater
 from atlas.storage.damage import decoded_content
 from atlas.storage.plain.usage import statistics
@@ -28,12 +28,12 @@ TextOf = Callable[[Strategy], str]
 
 
 def situation_of(strategy: Strategy) -> str:
-    """When to apply it: a task is compared with that."""
+    """Return when to apply it: a task is compared with that."""
     return strategy.situation
 
 
 def checked(strategy: Strategy, now: datetime) -> Strategy:
-    """The strategy with a title and the time at which it was made, if it is one that can be kept and found.
+    """Return the strategy with a title and the time at which it was made, if it is one that can be kept and found.
 
     Raises:
         InvalidInput: It says no situation or no suggestion, or something in it is of the wrong type.
@@ -49,7 +49,7 @@ def checked(strategy: Strategy, now: datetime) -> Strategy:
 
 
 def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
-    """What a vector store keeps of a strategy: what can be filtered and sorted by, and the whole as `content`."""
+    """Return what a store keeps of a strategy: keys to filter and sort by, and the whole as `content`."""
     if strategy.created_at is None:
         raise InvalidInput(f"strategy {strategy.id!r} has no time at which it was made")
     metadata = {
@@ -68,7 +68,7 @@ def to_entry(strategy: Strategy, text_of: TextOf) -> Entry:
 
 
 def content_hash(strategy: Strategy) -> str:
-    """The same for strategies that say to do the same when the same holds, but for spaces."""
+    """Return the same for strategies that say to do the same when the same holds, but for spaces."""
     said = [
         "\n".join(" ".join(line.split()) for line in t.split("\n")) for t in (strategy.situation, strategy.suggestion)
     ]
@@ -76,7 +76,7 @@ def content_hash(strategy: Strategy) -> str:
 
 
 def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUpdater) -> Strategy:
-    """The strategy of a row, with its rate as the updater estimates it from the recorded attempts.
+    """Return the strategy of a row, with its rate as the updater estimates it from the recorded attempts.
 
     Where the store keeps no attempts, it is as the metadata has it.
     """
@@ -89,13 +89,13 @@ def from_row(row: Mapping[str, Any], uses: Sequence[Use], updater: SuccessRateUp
 
 
 def best_first(strategies: Sequence[Strategy]) -> list[Strategy]:
-    """The most used one first, else the oldest: that is the one which stays when they are merged."""
+    """Return the most used one first, else the oldest: that is the one which stays when they are merged."""
     latest = datetime.max.replace(tzinfo=UTC)
     return sorted(strategies, key=lambda strategy: (-strategy.usage_count, strategy.created_at or latest))
 
 
 def merged(kept: Strategy, others: Sequence[Strategy]) -> Strategy:
-    """The kept one with the others' sources and parameters; what to do when stays its own."""
+    """Return the kept one with the others' sources and parameters. What to do when stays its own."""
     named = {p["name"]: p for one in reversed([kept, *others]) for p in one.parameters}
     gone = [*joined(lineage(kept.metadata), *([one.id, *lineage(one.metadata)] for one in others))]
     return replace(

@@ -28,7 +28,7 @@ MAX_VALUES = 500
 """Of tool calls that are looked for."""
 
 TEXT_CHARACTERS = 8_000
-"""Of a text that is read; what comes after is left out."""
+"""Of a text that is read. What comes after is left out."""
 
 _KINDS = (
     ("url", r"https?://[^\s)\"'>]+"),
@@ -75,14 +75,14 @@ class Generaliser:
         self._examples: dict[str, tuple[str, str]] = {}
 
     def __call__(self, text: str) -> str:
-        """The text with placeholders."""
+        """Return the text with placeholders."""
         text = text[:TEXT_CHARACTERS]
         if self._known is not None:
             text = self._known.sub(lambda found: self._placeholder(self._name(found[0]), "text", found[0]), text)
         return _PARTICULAR.sub(self._replaced, text)
 
     def parameters(self, *texts: str) -> tuple[dict[str, str], ...]:
-        """`name`, `type` and `example` of what the placeholders in generalised texts stand for, as they come."""
+        """Return `name`, `type` and `example` of what the placeholders in generalised texts stand for, as they come."""
         used = dict.fromkeys(re.findall(r"\{(\w+)\}", " ".join(texts)))
         return tuple(
             {"name": name, "type": self._examples[name][0], "example": self._examples[name][1]}
@@ -91,7 +91,7 @@ class Generaliser:
         )
 
     def _name(self, value: str) -> str:
-        """The name of a tool's value: that of its argument, with a number where another value has that already."""
+        """Return the name of a tool's value: that of its argument, with a number where it is taken."""
         if value not in self._numbered:
             name = self._names[value]
             taken = [other for other in self._numbered if self._names[other] == name]
@@ -116,7 +116,7 @@ class Generaliser:
 
 
 def parse_call(action: str) -> tuple[str, dict[str, Any]] | None:
-    """Name and arguments of an action of the form `name({…})`; None for any other."""
+    """Name and arguments of an action of the form `name({…})`, or None for any other."""
     found = _CALL.fullmatch(action.strip())
     if found is None:
         return None
@@ -139,6 +139,6 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _is_particular(value: str) -> bool:
-    """Whether a value is one task's own, such as an id or a name, rather than one of few words, such as `economy`."""
+    """Return whether a value is one task's own, such as an id, rather than one of few words, such as `economy`."""
     is_short = MIN_VALUE_CHARACTERS <= len(value) <= MAX_VALUE_CHARACTERS
     return is_short and _INSTANCE.search(value) is not None and len(value.split()) <= 4

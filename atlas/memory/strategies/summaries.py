@@ -1,4 +1,4 @@
-"""What an attempt did, in a few lines, as far as it can be told without a language model."""
+"""The gist of an attempt, in a few lines, as far as it can be told without a language model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAME_WORDS = 0.6
 """Share of the words of two lessons that both have, from which they say the same."""
 
 MIN_WORDS = 5
-"""That a statement needs."""
+"""Words that a statement needs."""
 
 PROSE_WORDS = 6
 """Words in a row from which a tool's argument is a thought rather than a value."""
@@ -52,7 +52,10 @@ _ADVICE = re.compile(
 
 
 def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """The tools that were called and what was asked and said, in order; the middle of a long attempt is left out."""
+    """Return the tools that were called and what was asked and said, in order.
+
+    The middle of a long attempt is left out.
+    """
     lines = [_line(step, generalise) for step in trajectory.steps if "\n" not in step.action.strip() or _is_said(step)]
     told = [line for line in lines if line]
     counted = [_times(line, len([*run])) for line, run in groupby(told)]
@@ -65,13 +68,13 @@ def steps_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[s
 
 
 def reflections_of(trajectory: Trajectory) -> list[str]:
-    """What the agent said about earlier tries, the latest ones: thoughts that no action came of."""
+    """Return what the agent said about earlier tries, the latest ones: thoughts that no action came of."""
     thoughts = [step.thought.strip() for step in trajectory.steps if not step.action.strip()]
     return [thought[:TEXT_CHARACTERS] for thought in thoughts if thought][-MAX_REFLECTIONS:]
 
 
 def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """What was said of the attempt, where it is no reflection of the agent's own."""
+    """Return what was said of the attempt, where it is no reflection of the agent's own."""
     feedback = str(trajectory.metadata.get("feedback", "") or "").strip()
     if not feedback or reflections_of(trajectory):
         return []
@@ -79,7 +82,7 @@ def feedback_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> lis
 
 
 def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """What the attempt's reflections say was wrong before, latest first, each once."""
+    """Return what the attempt's reflections say was wrong before, latest first, each once."""
     faults = []
     for thought in reversed(reflections_of(trajectory)):
         first = sentences(thought)[0]
@@ -91,19 +94,19 @@ def faults_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[
 
 
 def advice_of(trajectory: Trajectory, generalise: Callable[[str], str]) -> list[str]:
-    """What the latest reflection says should be done."""
+    """Return what the latest reflection says should be done."""
     thoughts = reflections_of(trajectory)
     said = [sentence for sentence in sentences(thoughts[-1]) if _ADVICE.search(sentence)] if thoughts else []
     return _distinct([_short(generalise(sentence)) for sentence in said])[:MAX_LESSONS]
 
 
 def program_of(trajectory: Trajectory) -> str:
-    """The last action of several lines: the program, where the attempt gave one."""
+    """Return the last action of several lines: the program, where the attempt gave one."""
     return next((step.action for step in reversed(trajectory.steps) if "\n" in step.action.strip()), "")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text; at least one, which may be empty."""
+    """Return the sentences of a text. At least one, which may be empty."""
     found = [" ".join(sentence.split()) for sentence in _SENTENCE.split(_MARKUP.sub("", text).strip())]
     return [sentence for sentence in found if sentence] or [""]
 
@@ -122,7 +125,7 @@ def _line(step: Step, generalise: Callable[[str], str]) -> str:
 
 
 def _said_line(said: Sequence[str], generalise: Callable[[str], str]) -> str:
-    """What was said that decides something, and what was asked, with what a short question is about."""
+    """Return what was said that decides something, and what was asked, with what a short question is about."""
     asked = next((n for n, sentence in enumerate(said) if sentence.endswith("?")), None)
     statements = [sentence for sentence in said if not sentence.endswith("?")]
     decisive = next((sentence for sentence in statements if _DECISIVE.search(sentence)), "")
@@ -134,13 +137,13 @@ def _said_line(said: Sequence[str], generalise: Callable[[str], str]) -> str:
 
 
 def _tells(sentence: str) -> bool:
-    """Whether a sentence says something of the task: more than a courtesy, and no line of a list or its heading."""
+    """Return whether a sentence says something of the task: no courtesy, line of a list, or heading."""
     is_listed = sentence.endswith(":") or _LABEL.match(sentence) is not None or len(sentence.split()) < MIN_WORDS
     return sentence.endswith("?") or not (is_listed or _PLEASANTRY.match(sentence))
 
 
 def _is_said(step: Step) -> bool:
-    """Whether an action is words to somebody: prose, or what a user answered."""
+    """Return whether an action is words to somebody: prose, or what a user answered."""
     words = step.action.split()
     return str(step.metadata.get("observation_from", "")).startswith("user") or (
         len(words) >= PROSE_WORDS and step.action.strip()[:1].isupper() and words[0].isalpha()
@@ -158,7 +161,7 @@ def _is_prose(value: Any) -> bool:
 
 
 def _argument(name: str, value: Any) -> str:
-    """An argument's name, with its value where that is one of few words, such as `economy`."""
+    """Return an argument's name, with its value where that is one of few words, such as `economy`."""
     is_choice = isinstance(value, bool) or (isinstance(value, str) and re.fullmatch(r"[a-z]+(?:[_ -][a-z]+)*", value))
     return f"{name}={value!r}" if is_choice else name
 
@@ -181,7 +184,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _without_echoes(lines: Sequence[str]) -> list[str]:
-    """The lines without those that say nearly what an earlier one said."""
+    """Return the lines without those that say nearly what an earlier one said."""
     said = [line for line in lines if line.startswith(("Say", "Ask"))]
     distinct = set(_distinct(said))
     return list(dict.fromkeys(line for line in lines if line in distinct or line not in said))

@@ -1,30 +1,41 @@
-"""Deciding what strategies attempts become: new ones, or more sources of those that are there.
-
-From what an abstractor made of the attempts to a plan that shows what would be written; nothing is touched.
-"""
+"""Strategies that attempts become: new ones, or more sources of those that are there."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from atlas.core.types import Strategy, Vectors
+from atlas.core.errors import AtlasError, LLMError, PlanOutdated
+from atlas.core.types import Strategy, Trajectory, Vectors
+from atlas.infra.bridge import call
+from atlas.llm.budget import operation
+from atlas.memory.base.columns import columns
 from atlas.memory.base.marks import joined
+from atlas.memory.base.memory import Row, not_found
+from atlas.memory.base.records import retried
+from atlas.memory.strategies.outcomes import RetirementRule, retired
+from atlas.memory.strategies.records import TextOf, checked, content_hash, to_entry
+from atlas.protocols.infra import Clock, Progress, WholeEmbedder
+from atlas.protocols.strategies import StrategyAbstractor, StrategyCombiner
+from atlas.storage.collection import Collection
 from atlas.storage.records import Moment
+
+logger = logging.getLogger(__name__)
 
 MOST_VARIANTS = 5
 """Other suggestions that a strategy keeps."""
 
 Combine = Callable[[Strategy, Strategy], Strategy | None]
-"""Makes one of a strategy and another for an alike situation; None where they are two."""
+"""Makes one of a strategy and another for an alike situation, or None where they are two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategyWritePlan:
-    """What writing strategies from attempts would do; applying it does exactly this, or nothing."""
+    """A plan to write strategies from attempts. Applying it does exactly this, or nothing."""
 
     added: tuple[Strategy, ...]
     joined: tuple[Strategy, ...]
@@ -34,16 +45,16 @@ class StrategyWritePlan:
     """Successful attempts that were looked at."""
 
     n_known: int
-    """Those of them that strategies have as sources already."""
+    """The ones of them that strategies have as sources already."""
 
     n_nothing: int
-    """Those in which the abstractor found nothing to reuse."""
+    """The ones in which the abstractor found nothing to reuse."""
 
     problems: tuple[str, ...]
     """Why others could not be abstracted."""
 
     spent: str = ""
-    """What asking a language model took, for people; empty where none was asked that tells."""
+    """The cost of asking a language model, for people, or empty where none was asked that tells."""
 
     retired: tuple[str, ...] = ()
     """The ids of those in `joined` that are retired, and stay so: agents are not given them."""
@@ -69,13 +80,13 @@ class Abstracted:
     """Of what is embedded, shape (dim,), of unit length."""
 
     near: str
-    """The id of a strategy of the bank that says when to apply it alike; empty where there is none."""
+    """The id of a strategy of the bank that says when to apply it alike, or empty where there is none."""
 
 
 def grouped(
     abstracted: Sequence[Abstracted], held: Mapping[str, Strategy], same_situation: float, combine: Combine
 ) -> tuple[tuple[Strategy, ...], tuple[Strategy, ...]]:
-    """Strategies to add, and those to change, each with the sources of all that are of its situation.
+    """Return strategies to add, and those to change, each with the sources of all that are of its situation.
 
     Args:
         held: The strategies of the bank that are near to one of them, by id.
@@ -102,8 +113,163 @@ def grouped(
     return tuple(added), tuple(one for one in changed.values() if one != held[one.id])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyWriter:
+    """Writes what attempts become into one view of a bank's collection."""
+
+    store: Collection
+    embedder: WholeEmbedder
+    clock: Clock
+    abstractor: StrategyAbstractor
+    text_of: TextOf
+    same_situation: float
+    """Cosine of what is embedded from which two strategies are of one situation."""
+
+    retirement: RetirementRule
+    read: Callable[[Sequence[Row]], list[Strategy]]
+    """Gives the strategies of rows."""
+
+    def columns(self, *strategies: Strategy) -> tuple[list[str], list[Any], list[dict[str, Any]], list[str]]:
+        """Return strategies as the store takes them."""
+        return columns([to_entry(one, self.text_of) for one in strategies], self.store, self.embedder, {})
+
+    def write(self, trajectory: Trajectory) -> Strategy | None:
+        """Return the strategy that an attempt becomes, or that gets it as a source. See `ChromaStrategyBank.write`."""
+        if trajectory.outcome.success is not True:
+            return None
+        known = self.read(self.store.get(self.store.ids({"sources": trajectory.id})))
+        already = next((strategy for strategy in known if trajectory.id in strategy.sources), None)
+        if already is not None:
+            return already
+        with operation():
+            abstracted = self._abstracted(trajectory)
+            return None if abstracted is None else self._joined_or_added(abstracted)
+
+    def plan(self, trajectories: Sequence[Trajectory], on_progress: Progress | None) -> StrategyWritePlan:
+        """Plan what to write of attempts. See `ChromaStrategyBank.plan_write`."""
+        with self.store.reading():
+            moment, held = self.store.moment(), frozenset(self.store.ids())
+            known = self._known_sources()
+        succeeded = [one for one in trajectories if one.outcome.success is True]
+        with operation() as account:
+            made, problems = self._abstracted_all(succeeded, known, on_progress)
+            placed, near, out_of_use = self._placed(made)
+            added, changed = grouped(placed, near, self.same_situation, self._combined)
+        n_known = sum(one.id in known for one in succeeded)
+        return StrategyWritePlan(
+            added=added,
+            joined=changed,
+            n_attempts=len(succeeded),
+            n_known=n_known,
+            n_nothing=len(succeeded) - n_known - len(made) - len(problems),
+            problems=tuple(problems),
+            spent=str(account.spent) if account.spent.n_calls else "",
+            retired=tuple(one.id for one in changed if one.id in out_of_use),
+            held=held,
+            moment=moment,
+        )
+
+    def apply(self, plan: StrategyWritePlan) -> list[str]:
+        """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
+        if frozenset(self.store.ids()) != plan.held:
+            raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan anew")
+        scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
+        if plan.joined:
+            scoped.update(*self.columns(*plan.joined), unchanged_since=plan.moment)
+        return scoped.add_unknown(*self.columns(*plan.added)) if plan.added else []
+
+    def _abstracted_all(
+        self, succeeded: Sequence[Trajectory], known: set[str], on_progress: Progress | None
+    ) -> tuple[list[Strategy], list[str]]:
+        """Return what the abstractor makes of attempts that no strategy comes from, and why it failed on others."""
+        made, problems = list[Strategy](), list[str]()
+        for n_done, trajectory in enumerate(succeeded, start=1):
+            if trajectory.id not in known:
+                try:
+                    abstracted = self._abstracted(trajectory)
+                    made += [abstracted] if abstracted is not None else []
+                except AtlasError as error:  # one that a model cannot read should not cost all the others
+                    problems.append(f"{trajectory.task.id}: {error}")
+            if on_progress:
+                on_progress(n_done, len(succeeded))
+        return made, problems
+
+    def _abstracted(self, trajectory: Trajectory) -> Strategy | None:
+        """Return what the abstractor makes of an attempt, which becomes one of its sources if that is not said."""
+        made = call(self.abstractor.abstract, trajectory)
+        if made is None:
+            return None
+        return checked(replace(made, sources=joined(made.sources, [trajectory.id])), self.clock.now())
+
+    def _known_sources(self) -> set[str]:
+        """Return the attempts that strategies were abstracted from."""
+        held = self.store.column("sources")
+        return {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
+
+    def _placed(
+        self, strategies: Sequence[Strategy]
+    ) -> tuple[list[Abstracted], dict[str, Strategy], Mapping[str, str]]:
+        """Return new strategies with the ids of those that are there for their situations, those, and the retired."""
+        if not strategies:
+            return [], {}, {}
+        vectors = [np.atleast_2d(given)[0] for given in self.columns(*strategies)[1]]
+        with self.store.reading():
+            placed = [
+                Abstracted(strategy=strategy, vector=vector, near=self._near(vector))
+                for strategy, vector in zip(strategies, vectors, strict=True)
+            ]
+            near = list({one.near for one in placed if one.near})
+            held = {one.id: one for one in self.read(self.store.get(near))}
+            return placed, held, retired(self.store, self.retirement) if near else {}
+
+    def _near(self, vector: Vectors) -> str:
+        """Return the id of the strategy that is there for a situation, or empty where there is none."""
+        near = self.store.query(vector, 1)
+        return near.ids[0] if near.ids and 1.0 - near.distances[0] >= self.same_situation else ""
+
+    def _joined_or_added(self, strategy: Strategy) -> Strategy:
+        """Return the strategy that is there for its situation, with its sources, else itself, added."""
+        given = self.columns(strategy)
+        near = self._near(given[1][0][0])
+        together = retried(lambda: self._with_sources(near, strategy)) if near else None
+        if together is not None:
+            return together
+        if not self.store.add_unknown(*given):  # another process has just written the same
+            same = self.store.known_hashes([content_hash(strategy)])[content_hash(strategy)]
+            return retried(lambda: self._with_sources(same, strategy)) or strategy
+        return strategy
+
+    def _combined(self, held: Strategy, other: Strategy) -> Strategy | None:
+        """Return a strategy with another of an alike situation, or None where a model says that they are two."""
+        both = with_sources(held, other)
+        if says_the_same(held, other) or not isinstance(self.abstractor, StrategyCombiner):
+            return both
+        try:
+            together = call(self.abstractor.combined, held, other)
+        except LLMError as error:
+            logger.warning("strategy %s keeps another suggestion as a variant: %s", held.id, error)
+            return both
+        return None if together is None else replace(together, id=held.id, sources=both.sources)
+
+    def _with_sources(self, strategy_id: str, other: Strategy) -> Strategy | None:
+        with self.store.reading():
+            moment, rows = self.store.moment(), self.store.get([strategy_id])
+            if not rows:
+                raise not_found("strategy", strategy_id)
+            [held] = self.read(rows)
+        changed = self._combined(held, other)
+        if changed is not None and changed != held:
+            if strategy_id in retired(self.store, self.retirement):
+                logger.warning("strategy %s gets one more source, but is retired: agents are not given it", held.id)
+            scoped = (
+                self.store if self.store.operation_id else self.store.within("edit", f"one more source: {held.title}")
+            )
+            scoped.update(*self.columns(changed), unchanged_since=moment)
+        return changed
+
+
 def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
-    """A strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
+    """Return a strategy that has another one's sources too, and keeps what that says to do as one of its `variants`."""
     metadata = dict(strategy.metadata)
     if not says_the_same(strategy, other):
         metadata["variants"] = [*_variants(strategy), {"suggestion": other.suggestion, "sources": list(other.sources)}]
@@ -111,7 +277,7 @@ def with_sources(strategy: Strategy, other: Strategy) -> Strategy:
 
 
 def says_the_same(strategy: Strategy, other: Strategy) -> bool:
-    """Whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
+    """Return whether a strategy, or one of its variants, says to do the same as another, but for spaces."""
     variants = [str(one.get("suggestion", "")) for one in _variants(strategy) if isinstance(one, Mapping)]
     if len(variants) >= MOST_VARIANTS:
         return True

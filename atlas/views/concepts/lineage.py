@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from atlas.core.types import CodeConcept
-from atlas.memory.concepts.memory import ConceptUses
+from atlas.memory.concepts import ConceptUses
 from atlas.memory.concepts.records import PYTHON
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.palette import GREY, PALETTE

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from atlas.memory.experience.merging import GroupsPlan
+from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.wording import counted
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atlas.core.errors import PlanOutdated
-from atlas.memory.experience.merging import GroupsPlan
+from atlas.memory.base.merging import GroupsPlan
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.kinds import Kind
 from atlas.views.shared.plans import Figure, PlanRequest, PlanView, merge_words

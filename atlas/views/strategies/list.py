@@ -12,8 +12,8 @@ from atlas.core.operations import NO_MARKS
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.base.success_rates import Trend, lower_bound, trend
-from atlas.memory.strategies.memory import StrategyRate
-from atlas.memory.strategies.sources import tasks_without
+from atlas.memory.strategies.outcomes import StrategyRate
+from atlas.memory.strategy_sources import tasks_without
 from atlas.memory.system import MemorySystem
 from atlas.views.charts.interval_bars import interval_bar
 from atlas.views.lists.listing import (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from atlas.core.types import Strategy
 from atlas.memory.strategies.induction import TemplateStrategyAbstractor
-from atlas.memory.strategies.sources import unwritten_successes
 from atlas.memory.strategies.writing import StrategyWritePlan
+from atlas.memory.strategy_sources import unwritten_successes
 from atlas.memory.system import MemorySystem
 from atlas.views.shared.done import Done
 from atlas.views.shared.plans import PlanView

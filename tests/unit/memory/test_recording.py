@@ -247,7 +247,7 @@ def test_where_one_of_its_memories_cannot_be_asked_the_run_says_why(memory, monk
     def fail(*_, **__):
         raise RuntimeError("no index")
 
-    monkeypatch.setattr(memory.strategies, "find", fail)
+    monkeypatch.setattr(memory.strategies, "_find", fail)
     with atlas.remember(memory, "Sort") as run:
         assert run.context == ""
     assert run.problem == "its memory could not be asked: strategies: RuntimeError: no index"

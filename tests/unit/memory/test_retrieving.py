@@ -8,8 +8,8 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.settings import RankingWeights
-from atlas.memory.base.calibration import LiveCalibration
 from atlas.memory.base.ranking import USUAL, Calibration, explain
+from atlas.memory.base.retriever import LiveCalibration
 from atlas.testing import HashEmbedder, ScriptedReranker
 from tests.unit.memory.conftest import attempt, memory_over
 

@@ -11,7 +11,7 @@ from atlas.core.operations import Marks
 from atlas.core.strategy_codec import decode_strategy, encode_strategy
 from atlas.core.types import Outcome, Strategy, Task, Trajectory
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
-from atlas.memory.strategies.memory import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
+from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
 from atlas.protocols.memory import StrategyBank
 from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store

@@ -10,8 +10,8 @@ from atlas.core.errors import NotFound
 from atlas.core.operations import Use
 from atlas.core.types import Outcome, Strategy
 from atlas.memory.open import open_memory
-from atlas.memory.strategies.effects import effect, effect_among
-from atlas.memory.strategies.sources import Attempt
+from atlas.memory.strategy_effects import effect, effect_among
+from atlas.memory.strategy_sources import Attempt
 from atlas.testing import FixedClock, HashEmbedder
 from tests.unit.memory.conftest import NOW, attempt
 

@@ -9,7 +9,7 @@ import pytest
 from atlas.core.statistics import SuccessRate
 from atlas.core.types import Strategy
 from atlas.memory.open import open_memory
-from atlas.memory.strategies.sources import linked, tasks_without, unwritten_successes
+from atlas.memory.strategy_sources import linked, tasks_without, unwritten_successes
 from atlas.testing import FixedClock, HashEmbedder
 from tests.unit.memory.conftest import attempt
 

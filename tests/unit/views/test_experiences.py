@@ -14,7 +14,6 @@ from atlas.testing import HashEmbedder
 from atlas.views.experience.experience import Editable, experience_detail
 from atlas.views.experience.list import Query, listed_page, placed_and_marked, similar_rows
 from atlas.views.lists.listing import Listing, n_pages
-from atlas.views.shared.state import store_state
 from atlas.views.shared.live import changes_since, drawn_now
 from atlas.views.shared.scope import (
     WORDS,
@@ -26,6 +25,7 @@ from atlas.views.shared.scope import (
     scope_options,
 )
 from atlas.views.shared.scope_address import address_of, taken
+from atlas.views.shared.state import store_state
 from tests.ui.stores import START, attempt, attempts
 
 

@@ -1,4 +1,4 @@
-"""Whether a strategy helps: attempts that used it, against attempts at similar tasks that did not."""
+"""The effect of a strategy: attempts that used it, against attempts at similar tasks that did not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atlas.memory.base.ranking import NUDGES
 from atlas.memory.base.success_rates import credible_interval
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
-from atlas.memory.strategies.sources import Attempt, attempts, rate_without
+from atlas.memory.strategy_sources import Attempt, attempts, rate_without
 
 SIMILAR = 500
 """Experiences that are looked at, at most."""
@@ -27,7 +27,7 @@ class Tries:
 
     @property
     def rate(self) -> float | None:
-        """The share that succeeded, in [0, 1]; None of none."""
+        """The share that succeeded, in [0, 1], or None of none."""
         return self.n_succeeded / self.n if self.n else None
 
     @property
@@ -54,7 +54,7 @@ class StrategyEffect:
 
     @property
     def difference(self) -> float | None:
-        """How much higher the success rate is with it, in [-1, 1]; None where either is not known."""
+        """How much higher the success rate is with it, in [-1, 1], or None where either is not known."""
         with_it, without = self.used.rate, self.not_used.rate
         return None if with_it is None or without is None else with_it - without
 
@@ -74,7 +74,7 @@ class StrategyEffect:
 
 
 def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEffect:
-    """The effect of a strategy, from its recorded tries and from attempts at similar tasks.
+    """Return the effect of a strategy, from its recorded tries and from attempts at similar tasks.
 
     Args:
         similar: Its tries among them are left out, as `rate_without` says; so are those whose outcome is not known.
@@ -90,7 +90,7 @@ def effect_among(tries: Sequence[Use], similar: Iterable[Attempt]) -> StrategyEf
 def effect(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategy_id: str, k: int = SIMILAR
 ) -> StrategyEffect:
-    """The effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
+    """Return the effect of a strategy against at most k experiences whose tasks are the most relevant to its situation.
 
     They are found by meaning and words alone, buried ones too: what agents are shown first are those that worked.
 

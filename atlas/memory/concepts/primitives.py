@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from atlas.core.codec import dump
 from atlas.core.concept_codec import encode_concept
 from atlas.core.types import CodeConcept
+from atlas.memory.concepts.records import checked
+from atlas.protocols.strategies import PrimitiveLoader
 
 SHIPPED = "shipped"
 """In a primitive's metadata: the digest of what its loader brought."""
@@ -17,12 +19,32 @@ LEFT_OUT = ("id", "created_at", "calls", "found_in", "composed_of")
 
 
 def shipped(concept: CodeConcept) -> CodeConcept:
-    """A loader's concept, marked with what it says."""
+    """Return a loader's concept, marked with what it says."""
     return replace(concept, metadata={**concept.metadata, SHIPPED: _digest(concept)})
 
 
+def updates(
+    loader: PrimitiveLoader,
+    get_many: Callable[[Sequence[str]], list[CodeConcept]],
+    has_versions: Callable[[CodeConcept], bool],
+) -> list[CodeConcept]:
+    """Return the primitives that a loader brings otherwise than they are held, as they would become.
+
+    Args:
+        get_many: Gives those of some ids that the library holds.
+        has_versions: Says whether one that the library holds was ever edited.
+    """
+    brought = {concept.id: shipped(concept) for concept in loader.load().values()}
+    found = []
+    for held in get_many(list(brought)):
+        was_edited = SHIPPED not in held.metadata and has_versions(held)
+        now = update_of(held, brought[held.id], was_edited=was_edited)
+        found += [] if now is None else [checked(now)]
+    return found
+
+
 def update_of(held: CodeConcept, brought: CodeConcept, *, was_edited: bool) -> CodeConcept | None:
-    """What a library's primitive would become; None where it is as its loader brings it, or where a person changed it.
+    """Return what a primitive would become, or None where it is as brought, or where a person changed it.
 
     Args:
         brought: By the loader now, `shipped`.

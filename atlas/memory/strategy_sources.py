@@ -14,7 +14,7 @@ from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.strategies.memory import ChromaStrategyBank
 
 MANY = 2_000
-"""Values up to which records are asked for by name; for more, reading the whole column is quicker."""
+"""Values up to which records are asked for by name. For more, reading the whole column is quicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +25,17 @@ class Attempt:
     """Of that experience."""
 
     task_id: str
-    """What that experience was an attempt at; empty where it does not say."""
+    """The task that that experience was an attempt at, or empty where it does not say."""
 
     outcome: str
     """`succeeded`, `failed` or `unknown`: how the attempt itself went."""
 
     trajectory_id: str
-    """Its own id; empty where it is not known."""
+    """Its own id, or empty where it is not known."""
 
 
 def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) -> dict[str, Attempt]:
-    """Those of these attempts that are still remembered, by their own id."""
+    """Return those of these attempts that are still remembered, by their own id."""
     wanted = set(trajectory_ids) - {""}
     if not wanted:
         return {}
@@ -47,7 +47,7 @@ def linked(experience: ChromaExperienceMemory, trajectory_ids: Sequence[str]) ->
 def tasks_without(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, strategies: Sequence[Strategy]
 ) -> dict[str, SuccessRate]:
-    """How attempts went at the tasks that strategies come from, made without them, by the strategy's id.
+    """Return how attempts went at the tasks that strategies come from, made without them, by the strategy's id.
 
     Their sources are among these, as they were made before there was a strategy; recorded tries are not.
     """
@@ -66,7 +66,7 @@ def tasks_without(
 
 
 def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRate:
-    """How those of the attempts went that are no tries of a strategy.
+    """Return how those of the attempts went that are no tries of a strategy.
 
     A try that names its task alone is taken for an attempt at that task which went alike, where there is one; one that
     names neither may be any of them, and takes none away.
@@ -85,7 +85,7 @@ def rate_without(attempts: Iterable[Attempt], tries: Sequence[Use]) -> SuccessRa
 
 
 def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None = None) -> list[Attempt]:
-    """The attempts that the experiences which pass a filter remember, each once, whichever of them stand for it."""
+    """Return the distinct attempts behind the matching experiences, merged ones included."""
     outcomes, tasks = experience.column("outcome", where), experience.column("task_id", where)
     own = experience.column("trajectory_id", where)
     merged = _merged_attempts(experience, where)
@@ -96,7 +96,7 @@ def attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | N
 def unwritten_successes(
     bank: ChromaStrategyBank, experience: ChromaExperienceMemory, limit: int | None = None
 ) -> list[Trajectory]:
-    """Successful attempts that no strategy has as a source, oldest first; at most so many of them."""
+    """Return successful attempts that no strategy has as a source, oldest first. At most so many of them."""
     held = bank.column("sources")
     known = {one for of in held.values() for one in ([of] if isinstance(of, str) else of)}
     attempt_of = experience.column("trajectory_id")
@@ -106,7 +106,7 @@ def unwritten_successes(
 
 
 def _tasks(experience: ChromaExperienceMemory, strategies: Sequence[Strategy]) -> dict[str, set[str]]:
-    """The tasks that strategies come from: those of their sources, else the one that they name."""
+    """Return the tasks that strategies come from: those of their sources, else the one that they name."""
     of = linked(experience, [source for one in strategies for source in one.sources])
     tasks = {one.id: {of[source].task_id for source in one.sources if source in of} for one in strategies}
     return {one.id: {task for task in tasks[one.id] or {_named_task(one)} if task} for one in strategies}
@@ -118,7 +118,7 @@ def _named_task(strategy: Strategy) -> str:
 
 
 def _merged_attempts(experience: ChromaExperienceMemory, where: Mapping[str, object] | None) -> list[Attempt]:
-    """Attempts whose own experiences were merged away."""
+    """Return attempts whose own experiences were merged away."""
     kept = experience.get_many(list(experience.column("merged_from", where)))
     merged = {
         record_id: Attempt(one.id, one.task.id, said["outcome"], said.get("trajectory_id", ""))

@@ -1,0 +1,100 @@
+"""Merging records that say the same, for every memory: the groups, the plan, and the ids that a record stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.core.operations import Marks
+from atlas.storage.records import Merge, Moment
+
+
+class Group(Protocol):
+    """Records that become one."""
+
+    @property
+    def kept_id(self) -> str:
+        """The one that stays."""
+
+    @property
+    def removed(self) -> Sequence[object]:
+        """The ones that go."""
+
+
+G = TypeVar("G", bound=Group)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupsPlan(Generic[G]):
+    """A plan to merge records. Applying it does exactly this, or nothing if one of the records has changed."""
+
+    groups: tuple[G, ...]
+    n_total: int
+    """Records in the store when the plan was made."""
+
+    moment: Moment
+    """The point in the store's history that the plan holds for."""
+
+    @property
+    def n_removed(self) -> int:
+        """Records that would go."""
+        return sum(len(group.removed) for group in self.groups)
+
+    @property
+    def share(self) -> float:
+        """The share of the store that would go, in [0, 1]."""
+        return self.n_removed / self.n_total if self.n_total else 0.0
+
+    @property
+    def reason(self) -> str:
+        """The reason that the history gives."""
+        n_records = self.n_removed + len(self.groups)
+        if len(self.groups) == 1:
+            return f"merged {n_records} records into {self.groups[0].kept_id[:8]}"
+        return f"merged {n_records} records into {len(self.groups)}"
+
+
+def check_groups(groups: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the groups with each id once.
+
+    Raises:
+        InvalidInput: A group has fewer than two records, or a record is in two groups.
+    """
+    checked = [list(dict.fromkeys([ids] if isinstance(ids, str) else ids)) for ids in groups]
+    seen: set[str] = set()
+    for ids in checked:
+        if len(ids) < 2:
+            raise InvalidInput(f"merging takes at least two records, but a group has {len(ids)}; choose more")
+        twice = next((record_id for record_id in ids if record_id in seen), None)
+        if twice is not None:
+            raise InvalidInput(f"a record can be merged once, but {twice!r} is in two groups; leave it out of one")
+        seen.update(ids)
+    return checked
+
+
+def merged_row(
+    row: Mapping[str, Any] | None, kept_id: str, metadata: Mapping[str, Any], removed: Sequence[str], marks: Marks
+) -> Merge:
+    """Return a group as the store takes it: the row of the kept record with other metadata. What is embedded stays.
+
+    Raises:
+        PlanOutdated: The record is not there any more.
+    """
+    if row is None:
+        raise PlanOutdated(f"{kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
+    return Merge(
+        kept_id=kept_id,
+        embedding=row["embedding"],
+        metadata=dict(metadata),
+        document=row["document"],
+        removed=removed,
+        marks=marks,
+    )
+
+
+def lineage(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the ids that a record was merged from, as its metadata says, or none where it says nothing readable."""
+    ids = metadata.get("merged_from")
+    return [record_id for record_id in ids if isinstance(record_id, str)] if isinstance(ids, list | tuple) else []

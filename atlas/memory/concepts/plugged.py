@@ -1,0 +1,40 @@
+"""Strategies that are plugged into a library, and the attempts that are given to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+
+from atlas.core.errors import InvalidInput
+from atlas.core.types import CodeConcept, Trajectory
+from atlas.learning.composition import PipelineCompositionStrategy, nothing_found
+from atlas.learning.model_composition import LLMCompositionStrategy
+from atlas.protocols.strategies import CompositionStrategy
+
+
+def check_plugged(protocol: type, given: object, name: str, method: str) -> None:
+    """Raise `InvalidInput` for what should be an object with a method, or None, and is something else."""
+    if given is not None and not isinstance(given, protocol):
+        raise InvalidInput(f"{name} should be an object with `{method}`, or None, but is {given!r:.80}")
+
+
+def asking(
+    strategy: CompositionStrategy | None, find: Callable[[str], CodeConcept | None]
+) -> CompositionStrategy | None:
+    """Return a strategy. Where it was not told whom to ask for what concepts call, one that asks `find`."""
+    needs_find = PipelineCompositionStrategy | LLMCompositionStrategy
+    if isinstance(strategy, needs_find) and strategy.find is nothing_found:
+        strategy = copy(strategy)
+        strategy.find = find
+    return strategy
+
+
+def succeeded_of(trajectories: Sequence[Trajectory]) -> list[Trajectory]:
+    """Return the attempts that succeeded, or raise `InvalidInput` where something is no attempt."""
+    given: list[Trajectory] = [trajectories] if isinstance(trajectories, Trajectory) else list(trajectories)
+    for one in given:
+        if not isinstance(one, Trajectory):
+            raise InvalidInput(
+                f"compress takes Trajectory objects, but got {one!r:.80}; make an atlas.Trajectory of it"
+            )
+    return [one for one in given if one.outcome.success is True]

@@ -1,0 +1,95 @@
+"""Writing concepts: added where the library has not their code, under names of their own, and edited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from atlas.core.errors import InvalidInput
+from atlas.core.operations import NO_MARKS
+from atlas.core.types import CodeConcept
+from atlas.memory.base.columns import columns, unknown
+from atlas.memory.base.memory import not_found
+from atlas.memory.concepts.calls import read_concepts, with_calls
+from atlas.memory.concepts.records import PYTHON, checked, made_at, to_entry, usage_of
+from atlas.protocols.infra import Clock, WholeEmbedder
+from atlas.storage.collection import Collection
+from atlas.storage.records import Restored
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptWriter:
+    """Writes concepts into one view of a library's collection."""
+
+    store: Collection
+    embedder: WholeEmbedder
+    clock: Clock
+
+    def add(
+        self,
+        concepts: Sequence[CodeConcept],
+        restored: Mapping[str, Restored],
+        reason: str = "",
+        *,
+        alone_in: str = "",
+    ) -> list[str]:
+        """Add those that the library has neither by id nor by code, with what was known of them. Return their ids."""
+        made = [made_at(concept, self.clock.now()) for concept in concepts]
+        held = self.store.present([concept.id for concept in made])
+        entries = unknown([to_entry(concept) for concept in made if concept.id not in held], self.store)
+        if not entries:
+            return []
+        new_ids = {entry.id for entry in entries}
+        new = with_calls(self.store, [concept for concept in made if concept.id in new_ids])
+        scoped = self.store if self.store.operation_id else self.store.within("store", reason)
+        given = columns([to_entry(concept) for concept in new], self.store, self.embedder, {})
+        return scoped.add_unknown(*given, restored, alone_in=alone_in)
+
+    def add_alone(self, concept: CodeConcept) -> list[str]:
+        """Add a concept unless another has its name, or raise `PlanOutdated` where another got it just now."""
+        if concept.id not in self.store.present([concept.id]):
+            self._check_hash(concept)
+            self._check_name(concept)
+        restored = {concept.id: Restored(marks=NO_MARKS, usage=usage_of(concept))}
+        return self.add([concept], restored, alone_in="title")
+
+    def edit(self, concept_id: str, changes: Mapping[str, Any]) -> CodeConcept:
+        """Edit a concept unless it changes between being read and being written. Return the changed one."""
+        with self.store.reading():
+            moment, rows = self.store.moment(), self.store.get([concept_id])
+            if not rows:
+                raise not_found("concept", concept_id)
+            [before] = read_concepts(self.store, rows)
+        changed = checked(replace(before, **changes))
+        if changed.code != before.code:
+            changed = with_calls(self.store, [replace(changed, calls=())])[0]
+        if changed.name != before.name:
+            self._check_name(changed)
+        self._check_hash(changed)
+        given = columns([to_entry(changed)], self.store, self.embedder, {})
+        self.store.update(*given, unchanged_since=moment)
+        return changed
+
+    def _check_hash(self, concept: CodeConcept) -> None:
+        content_hash = to_entry(made_at(concept, self.clock.now())).metadata["content_hash"]
+        same = self.store.known_hashes([content_hash]).get(content_hash, concept.id)
+        if same != concept.id:
+            raise InvalidInput(
+                f"the library has the code of {concept.name!r} already, but for layout and comments: "
+                f"concept {same!r}; edit that one, or delete it first"
+            )
+
+    def _check_name(self, concept: CodeConcept) -> None:
+        if concept.language == PYTHON and not concept.name.isidentifier():
+            raise InvalidInput(
+                f"expected the name of Python as code can call it, got {concept.name!r}; "
+                "give the concept the name of its function"
+            )
+        titles = self.store.column("title")
+        same = [found for found, name in titles.items() if name == concept.name and found != concept.id]
+        if same:
+            raise InvalidInput(
+                f"another concept is named {concept.name!r}: {same[0]!r}; code that calls the name could mean either. "
+                "Give this one another name, or edit that one"
+            )

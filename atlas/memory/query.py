@@ -1,0 +1,145 @@
+"""Asking several memories at once: each may fail by itself, and those of one store answer in one state of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from atlas.core.codec import check_text
+from atlas.core.hits import MemoryQueryResult, Retrieval
+from atlas.core.types import Task, Vector
+from atlas.memory.base.memory import Memory
+from atlas.memory.base.ranking import check_k, check_threshold
+from atlas.memory.base.retriever import Search
+from atlas.memory.plugged import Plugged
+from atlas.storage.store import Store
+
+AnyMemory = Memory[Any] | Plugged
+"""One of ours, or one of somebody else's."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Answers and errors, by memory."""
+
+    answers: Mapping[str, Any]
+    errors: Mapping[str, str]
+
+
+def outcome(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
+    """Return what a call gives, or what it raises."""
+    try:
+        return question(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001 - `gathered` logs it
+        return error
+
+
+def gathered(outcomes: Mapping[str, Any]) -> Gathered:
+    """Return the answers and the errors among what came of each memory: its answer, or what it raised."""
+    answers, errors = dict[str, Any](), dict[str, str]()
+    for name, came in outcomes.items():
+        if isinstance(came, Exception):
+            logger.warning("the memory %r failed, and has no part in the answer", name, exc_info=came)
+            errors[name] = told(came)
+        elif isinstance(came, BaseException):
+            raise came
+        else:
+            answers[name] = came
+    return Gathered(answers, errors)
+
+
+def told(error: BaseException) -> str:
+    """Return what an answer says of an error."""
+    return f"{type(error).__name__}: {error}"
+
+
+def joined(*errors: Mapping[str, str]) -> dict[str, str]:
+    """Return the errors of several steps by memory, each of which is told once."""
+    names = dict.fromkeys(name for one in errors for name in one)
+    return {name: "; ".join(dict.fromkeys(one[name] for one in errors if name in one)) for name in names}
+
+
+def searches_for(
+    memories: Mapping[str, AnyMemory], task: Task, k: int, threshold: float | None
+) -> dict[str, Search | Exception | None]:
+    """Return what each memory searches for, by its name, or what it raised. Each embedder embeds the task once."""
+    check_k(k)
+    check_text(task.description, "the task's description")
+    if threshold is not None:
+        check_threshold(threshold)
+    vectors: dict[int, Vector | None] = {}
+
+    def prepare(memory: AnyMemory) -> Search | None:
+        if isinstance(memory, Plugged):
+            return None
+        known = vectors.get(id(memory.embedder))
+        search = memory._prepared(task.description, k, threshold=threshold, vector=known)
+        vectors[id(memory.embedder)] = search.vector if known is None else known
+        return search
+
+    return {name: outcome(prepare, memory) for name, memory in memories.items()}
+
+
+def ask(memory: AnyMemory, search: Any, task: Task, k: int, count_retrieval: bool) -> Retrieval[Any]:
+    """Return what one memory holds for a task, in a state of the store of its own."""
+    if isinstance(search, Exception):
+        raise search
+    if isinstance(memory, Plugged):
+        return memory.retrieve(task, k)
+    return memory._searched(search, count_retrieval=count_retrieval)
+
+
+def ask_all(
+    memories: Mapping[str, AnyMemory],
+    storage: Store | None,
+    task: Task,
+    k: int,
+    threshold: float | None,
+    count_retrieval: bool = True,
+) -> dict[str, Retrieval[Any] | Exception]:
+    """Return what each memory holds for a task, or what it raised, by its name, in one state of the store.
+
+    Plugged memories and language models are asked outside it.
+    """
+    searches: Mapping[str, Any] = searches_for(memories, task, k, threshold)
+    own = {name: memory for name, memory in memories.items() if not isinstance(memory, Plugged)}
+    with storage.reading() if storage is not None else nullcontext():
+        found = {name: outcome(_found, memory, searches[name]) for name, memory in own.items()}
+
+    def answer(name: str, memory: AnyMemory) -> Retrieval[Any]:
+        if isinstance(memory, Plugged):
+            return memory.retrieve(task, k)
+        seen = found[name]
+        if isinstance(seen, Exception):
+            raise seen
+        return memory._answer(searches[name], seen, count_retrieval=count_retrieval)
+
+    return {name: outcome(answer, name, memory) for name, memory in memories.items()}
+
+
+def result_of(outcomes: Mapping[str, Retrieval[Any] | BaseException]) -> MemoryQueryResult:
+    """Return the answers of memories as one."""
+    found = gathered(outcomes)
+    hits = {name: tuple(retrieval.hits) for name, retrieval in found.answers.items()}
+    return MemoryQueryResult(
+        experience_hits=hits.get("experience", ()),
+        concept_hits=hits.get("concepts", ()),
+        strategy_hits=hits.get("strategies", ()),
+        journal_hits=hits.get("journal", ()),
+        n_hidden={name: retrieval.n_hidden for name, retrieval in found.answers.items()},
+        errors=found.errors,
+    )
+
+
+def _found(memory: Memory[Any], search: Any) -> Any:
+    if isinstance(search, Exception):
+        raise search
+    return memory._find(search)
