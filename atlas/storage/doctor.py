@@ -176,7 +176,7 @@ def _look_at_index(store: Store) -> str:
 
 def _index_problem(store: Store, name: str) -> str:
     nearest = _nearest(store, name)
-    if store.read_only or nearest.index is None or (nearest.is_exact() and not nearest.index.exists()):
+    if store.read_only or nearest.index is None or nearest.is_exact():
         return ""
     if flaw := nearest.flaw():
         return f"{name} {flaw}"
@@ -193,7 +193,9 @@ def _index_problem(store: Store, name: str) -> str:
 def _mend_index(store: Store) -> None:
     for name in store.ledger.collections():
         problem, nearest = _index_problem(store, name), _nearest(store, name)
-        if problem and "behind" not in problem and nearest.index is not None:
+        if not problem or nearest.index is None:
+            continue
+        if "behind" not in problem:
             nearest.index.clear()
         nearest.catch_up()
 

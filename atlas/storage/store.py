@@ -185,25 +185,28 @@ class Store:
         return undo(self.ledger, self.marks, operation_id, actor=self.settings.actor, reason=reason)
 
     def catch_up(self) -> int:
-        """Bring every collection's index up to the ledger; how many records were taken in."""
+        """Bring every index that queries use up to the ledger, and return how many records were taken in."""
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())
-        return sum(self.collection(name).parts.nearest.catch_up() for name in self.ledger.collections())
+        return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
         """Do what purges have left to do; why that is not done yet, and what to do, empty where it is."""
         if not erasing.unfinished(self.ledger):
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
-        for name in self.ledger.collections() if self.model else ():
-            nearest = self.collection(name).parts.nearest
-            if nearest.is_behind(0):  # queries need the index that was dropped
-                nearest.catch_up()
+        if self.model is not None:
+            self._follow_with_indexes()  # queries may need the index that was dropped
         return problem
 
+    def _follow_with_indexes(self) -> int:
+        """Bring the indexes up to the ledger, but for those of collections that are so small that no query asks them."""
+        every = [self.collection(name).parts.nearest for name in self.ledger.collections()]
+        return sum(nearest.catch_up() for nearest in every if nearest.is_behind(0))
+
     def close(self) -> None:
-        """Write what waits, catch the index up, and let go of every file, also where the first two fail.
+        """Write what waits, bring indexes up to the ledger, and let go of every file, also where the first two fail.
 
         A later call opens them again.
         """

@@ -186,6 +186,11 @@ class ChromaIndex:
         """Whether there are any files, in whatever state."""
         return self._directory.exists()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds files open, or is opening them."""
+        return self._system is not None
+
     def clear(self) -> bool:
         """Forget everything, whatever state the files are in; False in a process that may not use them."""
         with self.held() as is_held:

@@ -153,7 +153,7 @@ class Nearest:
 
     def close(self) -> None:
         """Let go of the index's files."""
-        if self.index is not None:
+        if self.index is not None and self.index.is_open:
             with self._lock, self.index.held():
                 self.index.close()
 
