@@ -17,7 +17,6 @@ from atlas.embedding.sentence_transformers import BUNDLED, SentenceTransformerEm
 from atlas.infra.clock import SystemClock
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.usage import record_use
 from atlas.storage.store import EmbeddingModel, Store
 from benchmarks.measuring import DIMENSION, Figure, clustered_vectors, interleaved, task_texts
 from benchmarks.stores import filled_chroma, filled_store
@@ -115,7 +114,7 @@ def _usage() -> Figure:
         ledger = SqliteLedger(Path(scratch) / "atlas.sqlite", clock=SystemClock())
         marks = TinyMetadataStore(Path(scratch) / "experiences_meta.json")
         marks.replace({f"{i:032x}": Marks(tags=("seen",), note="n") for i in range(N_MARKED)})
-        ours = [lambda i=i: record_use(ledger, "c", f"{i:032x}", True, task_id="t", actor="a") for i in range(20)]
+        ours = [lambda i=i: ledger.usage.record("c", f"{i:032x}", True, task_id="t", actor="a") for i in range(20)]
         theirs = [lambda i=i: marks.replace({f"{i:032x}": Marks(tags=("seen",), note=f"{i}")}) for i in range(20)]
         mine, other = interleaved(ours, theirs)
         ledger.close()

@@ -241,7 +241,7 @@ def _remembering(memory: MemorySystem) -> MemorySystem:
     """The same memory, which embeds and looks up each question once: every row asks the same ones."""
     held, storage = memory.experience, memory.storage
     embedder = RememberingEmbedder(held.embedder)
-    store = RememberingStore(storage.collection(COLLECTION).parts)
+    store = RememberingStore(storage.collection(COLLECTION))
     return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
 
 

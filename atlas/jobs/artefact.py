@@ -28,8 +28,8 @@ from atlas.infra.places import make_directory_in
 from atlas.jobs.validation import check_form
 from atlas.maps.duplicates import DuplicateGroup, Duplicates
 from atlas.maps.map import Domain, MapRecipe, MemoryMap
-from atlas.storage.leftovers import CACHE as CACHE
-from atlas.storage.leftovers import caching
+from atlas.storage.erasing import CACHE as CACHE
+from atlas.storage.erasing import caching
 
 logger = logging.getLogger(__name__)
 

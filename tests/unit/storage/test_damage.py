@@ -13,7 +13,7 @@ import pytest
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
 from atlas.core.settings import Settings
-from atlas.storage.sqlite.usage import RetrievalLog
+from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors.chroma import Seal
 from atlas.storage.vectors.vector_search import Nearest
