@@ -9,7 +9,7 @@ from typing import Any
 from atlas.cli.common import add_command, safe
 from atlas.core.settings import RankingWeights, Settings
 from atlas.memory.open import open_storage
-from atlas.storage.sqlite.profiles import Profile, ProfileBook, problem_in_use
+from atlas.storage.profiles import Profile, ProfileBook, problem_in_use
 
 
 def add_commands(commands: Any) -> None:

@@ -10,7 +10,6 @@ from atlas.core.hits import Candidates
 from atlas.memory.base.ranking import overfetch
 from atlas.protocols.infra import Where
 from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.parts import CollectionParts
 
 FEW = overfetch(1)
 """Number of candidates of a question up to which they are kept. Those of many would take gigabytes."""
@@ -19,8 +18,8 @@ FEW = overfetch(1)
 class CachedStore(LedgerCollection):
     """A collection as it was when it was first asked. Its answers are held as long as it lives."""
 
-    def __init__(self, parts: CollectionParts) -> None:
-        super().__init__(parts)
+    def __init__(self, collection: LedgerCollection) -> None:
+        super().__init__(collection.parts)
         self._found: dict[tuple[bool, str, int, bool], Candidates] = {}
         self._rows: dict[str, dict[str, Any]] = {}
 

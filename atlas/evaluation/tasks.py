@@ -248,7 +248,7 @@ def _remembering(memory: MemorySystem) -> MemorySystem:
     """
     held, storage = memory.experience, memory.storage
     embedder = CachedEmbedder(held.embedder)
-    store = CachedStore(storage.collection(COLLECTION).parts)
+    store = CachedStore(storage.collection(COLLECTION))
     return MemorySystem(held.ranked_with(held.weights, embedder=embedder, store=store), storage=storage)
 
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from atlas.core.errors import StoreUnavailable
 from atlas.infra.directories import make_directory_in
-from atlas.storage.leftovers import CACHE as CACHE
-from atlas.storage.leftovers import caching
+from atlas.storage.erasing import CACHE as CACHE
+from atlas.storage.erasing import caching
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ import numpy as np
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import mean_directions
 from atlas.storage.records import Seqs
-from atlas.storage.sqlite.columns import read_beginnings
 from atlas.storage.store import Store
 
 TEXT_CHARACTERS = 600
@@ -46,7 +45,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
         NotFound: The store is not bound to an embedding model yet.
     """
     store.collection(collection)  # refused where there is no model, and so no dimension of the vectors
-    with store.ledger.database.read():  # one state of the store
+    with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         seqs = np.sort(store.ledger.matching(collection))
         whole = _with(begun, store, collection, seqs)
@@ -58,7 +57,7 @@ def read_embedded(store: Store, collection: str, ids: Sequence[str] | None = Non
 
 def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
     """Return the live records of a collection now. Only those that changed since an earlier reading are read."""
-    with store.ledger.database.read():  # one state of the store
+    with store.reading():  # one state of the store
         begun = _nothing(store, collection)
         if (begun.ledger_id, begun.model) != (earlier.ledger_id, earlier.model) or begun.revision < earlier.revision:
             return read_embedded(store, collection)
@@ -73,11 +72,7 @@ def reread(store: Store, collection: str, earlier: Embedded) -> Embedded:
 
 def n_changed(store: Store, collection: str, since: int) -> int:
     """Return how many live records were added or changed after a revision. No vector is read for it."""
-    with store.ledger.database.read() as connection:
-        row = connection.execute(
-            "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0", (collection, since)
-        ).fetchone()
-        return int(row[0])
+    return store.ledger.n_changed(collection, since)
 
 
 def _nothing(store: Store, collection: str) -> Embedded:
@@ -108,11 +103,11 @@ def _with(embedded: Embedded, store: Store, collection: str, seqs: Seqs) -> Embe
 
     Those without a vector are left out.
     """
-    owners, windows = store.ledger.vectors_at(seqs)
+    owners, windows = store.ledger.vectors.at(seqs)
     held = np.unique(owners)
     if not len(held):
         return embedded
-    rows = read_beginnings(store.ledger, collection, held, TEXT_CHARACTERS)
+    rows = store.ledger.columns.beginnings(collection, held, TEXT_CHARACTERS)
     added = mean_directions(windows, np.searchsorted(owners, held))
     return replace(
         embedded,

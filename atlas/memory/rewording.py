@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from atlas.core.journal_codec import decode_entry
 from atlas.core.types import Vectors
 from atlas.embedding.chunking import encode_documents
 from atlas.memory.journal import Journal
 from atlas.memory.journal.records import text_of, title_of
-from atlas.storage.purge import Image, Reword, read_texts
+from atlas.storage.history import Image, Reword
 
 
 def rewording(journal: Journal | None) -> Reword | None:
@@ -21,12 +20,12 @@ def rewording(journal: Journal | None) -> Reword | None:
     name, embedder = journal.collection_name, journal.embedder
 
     def reword(
-        connection: sqlite3.Connection, collection: str, purged: Sequence[Image]
+        collection: str, purged: Sequence[Image], held: Iterable[tuple[str, str]]
     ) -> Mapping[str, tuple[str, Vectors]]:
         if collection != name:
             return {}
         gone = {title_of(_said(image["content"])) for image in purged if "content" in image}
-        texts = {document: _without(document, _said(held), gone) for document, held in read_texts(connection, name)}
+        texts = {document: _without(document, _said(content), gone) for document, content in held}
         changed = {before: after for before, after in texts.items() if after != before}
         vectors = encode_documents(embedder, list(changed.values()))
         return {before: (changed[before], made) for before, made in zip(changed, vectors, strict=True)}

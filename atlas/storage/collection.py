@@ -29,7 +29,7 @@ class Collection(ABC):
     """The records of one memory."""
 
     keeps_uses: bool = False
-    """Whether it keeps each use of a record. Else `record_use` counts them, where an updater is given."""
+    """True where each use of a record is kept. Else `record_use` counts them, where an updater is given."""
 
     @property
     def operation_id(self) -> str | None:
@@ -62,7 +62,7 @@ class Collection(ABC):
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """Add the records whose id, and whose content hash, no other operation has written; return their ids.
+        """Add the records whose id and content hash no other operation has written, and return their ids.
 
         Args:
             restored: What to write with them, in the same transaction, by id. Usage that the store has already is kept.

@@ -13,7 +13,7 @@ from atlas.core.errors import StoreDamaged
 T = TypeVar("T")
 
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""The errors of reading something that is not as it was written; `InvalidInput` is a ValueError too."""
+"""The errors of reading something that is not as it was written. `InvalidInput` is a ValueError too."""
 
 _LONGEST_FAULT = 200
 """Characters of a fault that an error repeats. SQLite quotes whole texts."""

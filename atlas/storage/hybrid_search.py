@@ -6,6 +6,7 @@ Each search sees one state of the store from its filter to its last record, what
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -13,60 +14,66 @@ import numpy as np
 from atlas.core.hits import Candidates, QueryResult
 from atlas.core.types import Vector
 from atlas.protocols.infra import Where
-from atlas.storage.parts import CollectionParts
-from atlas.storage.records import Seqs
-from atlas.storage.sqlite.columns import read_metadata
-from atlas.storage.sqlite.rows import as_metadata
-from atlas.storage.sqlite.words.keyword_search import Matches, Scope
-from atlas.storage.vectors.vector_search import Found
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.records import Matches, Scope, Seqs, as_metadata
+from atlas.storage.vectors.vector_search import Found, Nearest
 
 SPARE = 256
-"""How many more of the nearest are asked for, as they might be buried; where that is too few, the rest is searched."""
+"""How many more of the nearest are asked for, as they might be buried. Where that is too few, the rest is searched."""
 
 BURIED: Where = {"marks.buried": True}
 UNBURIED: Where = {"marks.buried": False}
 
 
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A collection with what finds its records."""
+
+    name: str
+    ledger: LedgerEngine
+    nearest: Nearest
+
+
 def by_vector(
-    collection: CollectionParts, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
+    collection: Searched, vector: Vector, k: int, where: Where | None = None, with_buried: bool = True
 ) -> QueryResult:
-    """The k records that are nearest to a vector, of those that pass a filter."""
+    """Return the k records that are nearest to a vector, of those that pass a filter."""
     if k <= 0:
         return _result(collection, [])
-    with collection.ledger.database.read():
+    with collection.ledger.reading():
         return _result(collection, _nearest(collection, vector, k, _scope(collection, where, with_buried)))
 
 
 def by_words(
-    collection: CollectionParts,
+    collection: Searched,
     text: str,
     k: int,
     where: Where | None = None,
     with_buried: bool = True,
     as_typed: bool = False,
 ) -> QueryResult:
-    """The k records that share the most telling words with a text, of those that pass a filter."""
-    with collection.ledger.database.read():
+    """Return the k records that share the most telling words with a text, of those that pass a filter."""
+    with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         found = collection.ledger.words.find(collection.name, text, scope, k, as_typed=as_typed)
         return _result(collection, [(seq, value / (1 + value)) for seq, value in found.values.items()])
 
 
 def candidates(
-    collection: CollectionParts,
+    collection: Searched,
     vector: Vector | None,
     text: str | None,
     n: int,
     where: Where | None = None,
     with_buried: bool = True,
 ) -> Candidates:
-    """The n nearest records and the n that hold the most telling words, each with both its values, exactly.
+    """Return the n nearest records and the n that hold the most telling words, each with both its values, exactly.
 
     Args:
         vector: None to search by words alone; all similarities are 0 then.
         text: None to search by vector alone; all word values are 0 then.
     """
-    with collection.ledger.database.read():
+    with collection.ledger.reading():
         scope = _scope(collection, where, with_buried)
         near = dict(_nearest(collection, vector, n, scope)) if vector is not None else {}
         worded = collection.ledger.words.find(collection.name, text or "", scope, n, also=list(near))
@@ -78,7 +85,7 @@ def candidates(
         return _candidates(collection, near, worded)
 
 
-def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) -> Found:
+def _nearest(collection: Searched, vector: Vector, k: int, scope: Scope) -> Found:
     nearest = collection.nearest
     if scope.passing is not None:
         return nearest.query_among(vector, k, scope.passing)
@@ -92,14 +99,14 @@ def _nearest(collection: CollectionParts, vector: Vector, k: int, scope: Scope) 
     return found[:k]
 
 
-def _scope(collection: CollectionParts, where: Where | None, with_buried: bool) -> Scope:
+def _scope(collection: Searched, where: Where | None, with_buried: bool) -> Scope:
     matching = partial(collection.ledger.matching, collection.name)
     hidden = _none() if with_buried else matching(BURIED)
     passing = np.setdiff1d(matching(where), hidden, assume_unique=True) if where else None
     return Scope(passing=passing, hidden=hidden)
 
 
-def _result(collection: CollectionParts, found: Found) -> QueryResult:
+def _result(collection: Searched, found: Found) -> QueryResult:
     records = collection.ledger.at([seq for seq, _ in found])
     live = [(records[seq], similarity) for seq, similarity in found if seq in records]
     return QueryResult(
@@ -110,8 +117,8 @@ def _result(collection: CollectionParts, found: Found) -> QueryResult:
     )
 
 
-def _candidates(collection: CollectionParts, near: Mapping[int, float], worded: Matches) -> Candidates:
-    held = read_metadata(collection.ledger, list(near))
+def _candidates(collection: Searched, near: Mapping[int, float], worded: Matches) -> Candidates:
+    held = collection.ledger.columns.described(list(near))
     live = [seq for seq in near if seq in held]
     return Candidates(
         ids=[held[seq].id for seq in live],

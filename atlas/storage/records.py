@@ -5,7 +5,7 @@ They say nothing of how an engine keeps them, so the code above it is the same f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from atlas.core.errors import EmbeddingModelMismatch, InvalidInput
 from atlas.core.operations import Marks, Usage, Use
-from atlas.core.types import Vectors
+from atlas.core.types import Vector, Vectors
 
 Seqs = npt.NDArray[np.int64]
 """Numbers of records, of shape (n,)."""
@@ -162,3 +163,131 @@ class Position:
     """Name and dimension of the embedding model that the ledger is bound to then. None where that is not said."""
 
     tip: Tip = NO_TIP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The records of a collection that a search may find."""
+
+    passing: Seqs | None = None
+    """None: all that `hidden` does not name."""
+
+    hidden: Seqs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """The records that a text finds."""
+
+    values: Mapping[int, float]
+    """BM25 by number of record, above 0 and higher for better. The best first."""
+
+    information: float
+    """The value that a record would near which held every term often: the sum of their weights.
+
+    A term that nothing holds counts too, unless others ask for what it is made of. Those that are left out do not.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look at a store for what is wrong with it."""
+
+    name: str
+    look: Callable[[], str]
+    """Returns what is wrong, or nothing."""
+
+    mend: Callable[[], None] | None = None
+    """None where only a person can decide what to do."""
+
+    is_last: bool = False
+    """True where nothing else is looked at once it finds something: reading may raise then, and a mend would write
+    into the damage."""
+
+
+APART = ("content", "search_text", "content_hash")
+"""Metadata that the ledger keeps in columns of its own: the whole record, more text to search, a hash of it."""
+
+
+def as_records(
+    ids: Sequence[str],
+    embeddings: Sequence[npt.ArrayLike],
+    metadatas: Sequence[dict[str, Any]],
+    documents: Sequence[str],
+    *,
+    dimension: int,
+) -> list[Record]:
+    """Return columns of values as records.
+
+    Raises:
+        InvalidInput: The columns differ in length, or an embedding is not of this dimension.
+    """
+    lengths = {len(ids), len(embeddings), len(metadatas), len(documents)}
+    if len(lengths) != 1:
+        raise InvalidInput(
+            f"expected as many embeddings, metadatas and documents as ids, but got {len(ids)} ids, "
+            f"{len(embeddings)} embeddings, {len(metadatas)} metadatas and {len(documents)} documents"
+        )
+    return [
+        Record(
+            id=record_id,
+            metadata={name: value for name, value in metadata.items() if name not in APART},
+            document=document,
+            vectors=_as_windows(embedding, dimension),
+            **{name: metadata[name] for name in APART if name in metadata},
+        )
+        for record_id, embedding, metadata, document in zip(ids, embeddings, metadatas, documents, strict=True)
+    ]
+
+
+def as_row(record: Record) -> dict[str, Any]:
+    """Return a record as callers get it: `id`, `metadata`, `document`, `stored_at` and, if read, `embedding`."""
+    row = {
+        "id": record.id,
+        "metadata": as_metadata(record),
+        "document": record.document,
+        "stored_at": record.stored_at,
+    }
+    if record.vectors is not None:
+        row["embedding"] = record.vectors[0] if len(record.vectors) == 1 else record.vectors
+    return row
+
+
+def as_metadata(record: Record) -> dict[str, Any]:
+    """Return a record's metadata with what the ledger keeps apart, where it was read."""
+    apart = {name: getattr(record, name) for name in APART}
+    return {**record.metadata, **{name: value for name, value in apart.items() if value}}
+
+
+def as_vector(embedding: npt.ArrayLike, dimension: int) -> Vector:
+    """Return an embedding as one vector of unit length."""
+    windows = _as_windows(embedding, dimension)
+    if len(windows) != 1:
+        raise InvalidInput(f"a query should be one vector, but has {len(windows)}")
+    vector: Vector = windows[0]
+    return vector
+
+
+def _as_windows(embedding: npt.ArrayLike, dimension: int) -> Vectors:
+    try:
+        with np.errstate(over="ignore"):  # what overflows is infinite, and refused as such
+            windows = np.atleast_2d(np.asarray(embedding, np.float32))
+            lengths = np.linalg.norm(windows, axis=-1, keepdims=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"an embedding should be numbers, of shape (dim,) or (n_windows, dim): {error}") from error
+    if windows.ndim != 2 or windows.shape[1] != dimension or not len(windows):
+        raise InvalidInput(
+            f"this store's vectors have {dimension} dimensions, but an embedding has shape {windows.shape}"
+        )
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise InvalidInput("an embedding should be finite and not all zero, or it has no direction to compare")
+    scaled: Vectors = windows / lengths
+    return scaled
+
+
+def mismatch(bound: tuple[str, int], given: tuple[str, int]) -> EmbeddingModelMismatch:
+    """Return the error for a store and an embedder that do not belong together."""
+    return EmbeddingModelMismatch(
+        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {given[0]!r} ({given[1]}-d). "
+        f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {given[0]}"
+    )

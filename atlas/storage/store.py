@@ -18,20 +18,17 @@ from atlas.core.settings import Settings
 from atlas.infra.clock import SystemClock
 from atlas.infra.fork_safety import InterProcessLock
 from atlas.protocols.infra import Clock
+from atlas.storage import erasing
 from atlas.storage.damage import damaged
-from atlas.storage.ledger_collection import LedgerCollection
-from atlas.storage.leftovers import LEDGER as LEDGER
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.erasing import LEDGER as LEDGER
+from atlas.storage.ledger_collection import CollectionParts, LedgerCollection
 from atlas.storage.marks.book import MarksBook
-from atlas.storage.parts import CollectionParts
-from atlas.storage.sqlite.history import erasing
-from atlas.storage.sqlite.history.diff import read_changes
-from atlas.storage.sqlite.history.operations import count_operations, read_collections
-from atlas.storage.sqlite.history.undo import undo
+from atlas.storage.profiles import ProfileBook
+from atlas.storage.records import mismatch
+from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.profiles import ProfileBook
-from atlas.storage.sqlite.records import mismatch
 from atlas.storage.sqlite.schema import SCHEMA_VERSION
-from atlas.storage.sqlite.usage import RetrievalLog
 from atlas.storage.vector_store import LedgerVectorStore
 from atlas.storage.vectors.chroma import ChromaIndex
 from atlas.storage.vectors.vector_search import Nearest
@@ -44,7 +41,7 @@ INDEX = "chroma"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingModel:
-    """What a store's vectors are made with."""
+    """The model that a store's vectors are made with."""
 
     name: str
     dimension: int
@@ -53,12 +50,12 @@ class EmbeddingModel:
 class Store:
     """An open store directory. Use it as a context manager, or close it."""
 
-    def __init__(self, path: Path, ledger: SqliteLedger, settings: Settings) -> None:
+    def __init__(self, path: Path, ledger: LedgerEngine, settings: Settings) -> None:
         self.path = path
         self.ledger = ledger
         self.settings = settings
         self.marks = MarksBook(path, ledger)
-        self.profiles = ProfileBook(ledger)
+        self.profiles = ProfileBook(ledger.notes)
         self._collections: dict[str, CollectionParts] = {}
         self._retrievals = RetrievalLog(ledger)
         self._lock = threading.RLock()
@@ -106,12 +103,12 @@ class Store:
 
     @property
     def read_only(self) -> bool:
-        """Whether it was opened for reading only."""
-        return self.ledger.database.read_only
+        """True where it was opened for reading only."""
+        return self.ledger.read_only
 
     @property
     def model(self) -> EmbeddingModel | None:
-        """The embedding model that it is bound to; None in a new store."""
+        """The embedding model that it is bound to. None in a new store."""
         bound = self.ledger.model()
         return EmbeddingModel(*bound) if bound else None
 
@@ -156,54 +153,56 @@ class Store:
 
     def reading(self) -> AbstractContextManager[object]:
         """Return a block inside of which everything that this thread reads is of one state of the store."""
-        return self.ledger.database.read()
+        return self.ledger.reading()
 
     def history(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """Operations, newest first."""
-        return self.ledger.operations(limit, offset)
+        """Return operations, newest first."""
+        return self.ledger.history.operations(limit, offset)
 
     def operation(self, operation_id: str) -> Operation:
-        """One operation, by its id or a beginning of it that no other shares; `NotFound` where there is none."""
-        return self.ledger.operation(operation_id)
+        """Return one operation, by its id or a beginning of it that no other shares, or raise `NotFound`."""
+        return self.ledger.history.operation(operation_id)
 
     def count_operations(self) -> int:
-        """How many operations the history holds."""
-        with self.ledger.database.read() as connection:
-            return count_operations(connection)
+        """Return how many operations the history holds."""
+        return self.ledger.history.count()
 
     def changes(self, operation_id: str, limit: int = 50, offset: int = 0) -> list[RecordChange]:
-        """What an operation did to each record, in its order."""
-        return read_changes(self.ledger, operation_id, limit, offset)
+        """Return what an operation did to each record, in its order."""
+        return self.ledger.history.changes(operation_id, limit, offset)
 
     def collections_of(self, operation_id: str) -> set[str]:
-        """The collections whose records an operation touched; `NotFound` where there is none."""
-        with self.ledger.database.read() as connection:
-            return read_collections(connection, operation_id)
+        """Return the collections whose records an operation touched, or raise `NotFound` where there is none."""
+        return self.ledger.history.collections_of(operation_id)
 
     def undo(self, operation_id: str, *, reason: str = "") -> Operation:
-        """Take an operation back; see `atlas.storage.sqlite.history.undo.undo`."""
-        return undo(self.ledger, self.marks, operation_id, actor=self.settings.actor, reason=reason)
+        """Take an operation back as one new operation. Undoing that one does it again."""
+        with self.marks.settled():
+            return self.ledger.history.undo(operation_id, actor=self.settings.actor, reason=reason)
 
     def catch_up(self) -> int:
-        """Bring every collection's index up to the ledger; how many records were taken in."""
+        """Bring every index that queries use up to the ledger, and return how many records were taken in."""
         if self.read_only or self.model is None:
             return 0
         self.ledger.words.merge_parts(self.ledger.collections())
-        return sum(self.collection(name).parts.nearest.catch_up() for name in self.ledger.collections())
+        return self._follow_with_indexes()
 
     def finish_purges(self) -> str:
-        """Do what purges have left to do; why that is not done yet, and what to do, empty where it is."""
-        if not erasing.unfinished(self.ledger):
+        """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is."""
+        if not self.ledger.purges.unfinished():
             return ""
         problem = erasing.finish(self.path, self.ledger, self.marks, self._drop_index)
-        for name in self.ledger.collections() if self.model else ():
-            nearest = self.collection(name).parts.nearest
-            if nearest.is_behind(0):  # queries need the index that was dropped
-                nearest.catch_up()
+        if self.model is not None:
+            self._follow_with_indexes()  # queries may need the index that was dropped
         return problem
 
+    def _follow_with_indexes(self) -> int:
+        """Bring the indexes that queries use up to the ledger. A small collection has none."""
+        every = [self.collection(name).parts.nearest for name in self.ledger.collections()]
+        return sum(nearest.catch_up() for nearest in every if nearest.is_behind(0))
+
     def close(self) -> None:
-        """Write what waits, catch the index up, and let go of every file, also where the first two fail.
+        """Write what waits, bring indexes up to the ledger, and let go of every file, also where the first two fail.
 
         A later call opens them again.
         """
@@ -257,7 +256,7 @@ class Store:
         )
 
     def relabel(self, model: EmbeddingModel, checksum: str) -> None:
-        """Say beside the ledger what the store is, for people and other programs; the ledger is what decides."""
+        """Say beside the ledger what the store is, for people and other programs. The ledger is what decides."""
         self._write_label(
             embedding_model=model.name,
             embedding_dimension=model.dimension,
@@ -266,7 +265,7 @@ class Store:
         )
 
     def _bring_label_up_to_date(self) -> None:
-        """Let the label name this schema, where opening the store has changed the ledger's; it may be left as it is."""
+        """Let the label name this schema, where opening the store has changed the ledger's. It may be left as it is."""
         with suppress(OSError, ValueError, TypeError, RecursionError, StoreUnavailable):
             label = json.loads((self.path / LABEL).read_text(encoding="utf-8"))
             if isinstance(label, dict) and label.get("schema_version") != SCHEMA_VERSION:
@@ -286,7 +285,7 @@ class Store:
             ) from error
 
 
-def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> SqliteLedger:
+def _open_ledger(path: Path, settings: Settings, clock: Clock | None, *, read_only: bool) -> LedgerEngine:
     return SqliteLedger(
         path / LEDGER,
         clock=clock or SystemClock(),
@@ -309,7 +308,7 @@ def _make_directory(path: Path) -> None:
 
 
 def _check_not_lost(path: Path) -> None:
-    """A label without a ledger means that the ledger was lost, not that the store is new."""
+    """Raise `StoreDamaged` for a label without a ledger: that was lost, and the store is not new."""
     ledger = path / LEDGER
     if (path / LABEL).exists() and (not ledger.exists() or ledger.stat().st_size == 0):
         raise damaged(ledger, "it is missing or empty, though the store was in use")

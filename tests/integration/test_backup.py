@@ -72,7 +72,7 @@ def test_a_restore_takes_the_place_of_whatever_is_in_the_marks_file(tmp_path, te
         file = store.path / marks_file(COLLECTION)
         file.write_text(text)
         restore(store, tmp_path / "backup.zip")
-        assert store.marks.every(COLLECTION) == {"a": Marks(tags=("kept",))}
+        assert store.ledger.marks.read(COLLECTION) == {"a": Marks(tags=("kept",))}
         assert json.loads(file.read_text()) == {"marks": {"a": {"tags": ["kept"]}}}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
     with opened(tmp_path / "store") as store:
@@ -86,7 +86,7 @@ def test_what_was_changed_in_the_marks_file_is_in_the_backup(tmp_path):
         backup(store, tmp_path / "backup.zip")
     with opened(tmp_path / "other") as other:
         restore(other, tmp_path / "backup.zip")
-        assert other.marks.every(COLLECTION) == {"a": Marks(note="by hand")}
+        assert other.ledger.marks.read(COLLECTION) == {"a": Marks(note="by hand")}
 
 
 def test_a_restore_into_a_new_directory_makes_the_same_store(tmp_path):
@@ -247,7 +247,7 @@ def test_a_collection_that_may_have_no_file_keeps_no_store_from_opening(tmp_path
         with store.ledger.database.write() as connection:
             connection.execute("INSERT INTO pending_marks VALUES ('../../evil', 'a', 1)")
     with caplog.at_level(logging.WARNING), opened(tmp_path / "store") as store:
-        assert store.marks.every(COLLECTION) == {"bb": Marks(note="kept")}
+        assert store.ledger.marks.read(COLLECTION) == {"bb": Marks(note="kept")}
         file = json.loads((tmp_path / "store" / marks_file(COLLECTION)).read_text())
         assert file == {"marks": {"bb": {"note": "kept"}}}
     assert "evil" in caplog.text

@@ -318,7 +318,7 @@ def test_prune_names_its_own_operation_whatever_else_was_done_meanwhile(store, c
     monkeypatch.setattr(ChromaExperienceMemory, "apply_prune", apply_while_another_writes)
     named = run(capsys, "prune", "--max-count", "3").rsplit(" ", 1)[1].strip()
     with atlas.open_memory(embedder=HashEmbedder(384, BUNDLED)) as memory:
-        operation = memory.storage.ledger.operation(named)
+        operation = memory.storage.ledger.history.operation(named)
     assert (operation.kind, operation.reason) == ("prune", "max_count 3")
 
 

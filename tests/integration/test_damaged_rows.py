@@ -13,7 +13,6 @@ from atlas.core.errors import StoreDamaged
 from atlas.embedding.sentence_transformers import BUNDLED
 from atlas.storage.backup import backup
 from atlas.storage.doctor import examine
-from atlas.storage.sqlite.history.versions import read_versions
 from atlas.testing import HashEmbedder
 
 SAID = r"the ledger .*is damaged \(.*Nothing was changed\. Copy the whole directory"
@@ -85,7 +84,7 @@ def test_a_before_image_that_cannot_be_read_is_damage(store, text):
             memory.experience.trash,
             lambda: memory.storage.changes(deletion.id),
             lambda: memory.storage.undo(deletion.id),
-            lambda: read_versions(memory.storage.ledger, "atlas_experiences", edited),
+            lambda: memory.storage.ledger.history.versions("atlas_experiences", edited),
         ):
             with pytest.raises(StoreDamaged, match=SAID):
                 read()

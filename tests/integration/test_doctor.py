@@ -18,7 +18,7 @@ COLLECTION = "atlas_experiences"
 
 @pytest.fixture
 def store(tmp_path):
-    with Store.open(tmp_path / "store", settings=Settings(actor="tester")) as opened:
+    with Store.open(tmp_path / "store", settings=Settings(actor="tester", exact_max_rows=5)) as opened:
         opened.bind(EmbeddingModel("test", 8))
         vectors = np.eye(8, dtype=np.float32)
         ids = [f"r{i}" for i in range(8)]
@@ -72,11 +72,20 @@ def test_words_that_are_built_anew_leave_no_second_table_behind(store):
 def test_a_missing_index_is_built_anew_where_queries_need_it(store):
     store.close()
     shutil.rmtree(store.path / "chroma")
+    with Store.open(store.path, settings=Settings(exact_max_rows=100)) as exact:
+        assert problems(exact, fix=True) == {}
+        assert not (store.path / "chroma").exists()
+    assert "has no index" in problems(store)["index"]
+    assert [finding.check for finding in examine(store, fix=True) if finding.is_fixed] == ["index"]
     assert problems(store) == {}
-    with Store.open(store.path, settings=Settings(exact_max_rows=5)) as indexed:
-        assert "has no index" in problems(indexed)["index"]
-        assert [finding.check for finding in examine(indexed, fix=True) if finding.is_fixed] == ["index"]
-        assert problems(indexed) == {}
+
+
+def test_an_index_that_no_query_asks_any_more_may_be_behind(store):
+    store.close()
+    with Store.open(store.path, settings=Settings(exact_max_rows=100)) as exact:
+        exact.collection(COLLECTION).delete(["r1"])
+        assert problems(exact) == {}
+    assert "1 revisions behind" in problems(store)["index"]
 
 
 def test_an_index_that_is_behind_catches_up(store):

@@ -21,8 +21,8 @@ from atlas.maps.snapshot import read_embedded
 from atlas.memory.system import MemorySystem
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
-from atlas.storage.sqlite.mark_tables import await_files, write_marks
-from atlas.storage.sqlite.rows import as_vector
+from atlas.storage.records import as_vector
+from atlas.storage.sqlite.tables.marks import await_files, write_marks
 from atlas.testing import HashEmbedder
 from tests.integration.conftest import hear, tell
 

@@ -16,9 +16,8 @@ from atlas.core.operations import Marks
 from atlas.core.settings import Settings
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
-from atlas.storage.leftovers import in_use
-from atlas.storage.sqlite.history.erasing import unfinished
-from atlas.storage.sqlite.mark_tables import await_files
+from atlas.storage.erasing import in_use
+from atlas.storage.sqlite.tables.marks import await_files
 from atlas.testing import HashEmbedder
 from atlas.views.shared.purging import purge_view
 from tests.integration.test_purge import FORMS, SECRET, attempt, fill, holding, opened, purge, rows
@@ -178,7 +177,7 @@ def test_what_a_purge_has_left_to_do_outlasts_a_restore(store, tmp_path):
             memory.storage.ledger.database.copy_to(scratch / "atlas.sqlite")
             assert memory.apply_purge(memory.plan_purge([leaked])).problem
             restore(memory.storage, empty)
-            assert unfinished(memory.storage.ledger)
+            assert memory.storage.ledger.purges.unfinished()
         assert memory.storage.finish_purges() == ""
         assert holding(store, *FORMS) == {}
 

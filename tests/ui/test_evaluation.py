@@ -17,7 +17,7 @@ from atlas.evaluation.job import evaluated_now
 from atlas.evaluation.own_file import EvaluationFile
 from atlas.jobs.artefact import CACHE
 from atlas.memory.experience.memory import COLLECTION
-from atlas.storage.sqlite.profiles import DEFAULT
+from atlas.storage.profiles import DEFAULT
 from atlas.testing import HashEmbedder
 from tests.ui.conftest import RUN_SECONDS, Dashboard
 from tests.ui.looking import assert_no_problem

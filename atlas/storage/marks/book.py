@@ -15,64 +15,37 @@ Where the two differ, for records that are not pending:
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from atlas.core.codec import check_json
-from atlas.core.errors import InvalidInput, NotFound
+from atlas.core.errors import InvalidInput
 from atlas.core.operations import NO_MARKS, Marks
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.marks.codec import MARK_NAMES, check_marks
 from atlas.storage.marks.files import MarksFiles
-from atlas.storage.marks.tinydb import encode_marks
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.mark_tables import forget_lost, read_column, read_marks
-from atlas.storage.sqlite.records import LedgerWriter
-
-MARK_NAMES = tuple(field.name for field in fields(Marks))
-
-_STRAYS = (
-    "SELECT DISTINCT collection, record_id FROM marks m WHERE NOT EXISTS "
-    "(SELECT 1 FROM records r WHERE r.collection = m.collection AND r.id = m.record_id)"
-)
-_LOST = (
-    "SELECT record_id FROM lost_marks l WHERE EXISTS "
-    "(SELECT 1 FROM records r WHERE r.collection = l.collection AND r.id = l.record_id AND r.deleted = 0)"
-)
 
 
 class MarksBook:
     """The marks of every collection of a store."""
 
-    def __init__(self, directory: Path, ledger: SqliteLedger) -> None:
+    def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._ledger = ledger
         self._files = MarksFiles(directory, ledger)
 
     def read(self, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
-        """The marks of each record; empty ones where nobody marked it."""
-        with self._ledger.database.read() as connection:
-            return self.read_within(connection, collection, ids)
-
-    def read_within(self, connection: sqlite3.Connection, collection: str, ids: Sequence[str]) -> dict[str, Marks]:
-        """`read`, as part of a transaction."""
-        held = read_marks(connection, collection, ids)
+        """Return the marks of each record, empty ones where nobody marked it."""
+        held = self._ledger.marks.read(collection, ids)
         return {record_id: held.get(record_id, NO_MARKS) for record_id in ids}
 
-    def every(self, collection: str) -> dict[str, Marks]:
-        """The marks of every record of a collection that has any."""
-        with self._ledger.database.read() as connection:
-            return read_marks(connection, collection)
-
     def column(self, collection: str, key: str, ids: Iterable[str]) -> dict[str, Any]:
-        """One mark, such as `marks.tags`, of those of the records that have it."""
+        """Return one mark, such as `marks.tags`, of the records that have it."""
         name = key.removeprefix("marks.")
         if name not in MARK_NAMES:
             raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'marks.{known}' for known in MARK_NAMES)}")
-        with self._ledger.database.read() as connection:
-            values = read_column(connection, collection, name)
+        values = self._ledger.marks.column(collection, name)
         return {record_id: values[record_id] for record_id in ids if record_id in values}
 
     def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
@@ -83,54 +56,36 @@ class MarksBook:
             InvalidInput: A tag or note that JSON cannot hold.
         """
         check_marks(marks)
-        with self._writing(operation) as (connection, writer):
-            self.write_within(connection, writer, collection, marks)
-
-    def write_within(
-        self, connection: sqlite3.Connection, writer: LedgerWriter, collection: str, marks: Mapping[str, Marks]
-    ) -> None:
-        """`write`, as part of a transaction; `settle` before it began, and when it has committed."""
-        _put(writer, collection, self.read_within(connection, collection, list(marks)), marks)
+        with self.settled():
+            self._ledger.marks.write(collection, marks, operation)
 
     def change(
         self, collection: str, ids: Sequence[str], change: Callable[[Marks], Marks], operation: OperationDraft
     ) -> int:
-        """Set each record's marks to what a function makes of them; how many that changed.
+        """Set each record's marks to what a function makes of them, and return how many that changed.
 
         Raises:
             NotFound: One of the records is not there; no marks were changed.
             InvalidInput: A tag or note that JSON cannot hold.
         """
-        with self._writing(operation) as (connection, writer):
-            held = self.read_within(connection, collection, ids)
-            wanted = {record_id: change(marks) for record_id, marks in held.items()}
-            check_marks(wanted)
-            check_there(writer, collection, wanted)
-            changed = {record_id: marks for record_id, marks in wanted.items() if marks != held[record_id]}
-            _put(writer, collection, held, changed)
-            forget_lost(connection, collection, wanted)
-        return len(changed)
-
-    def strays(self) -> list[tuple[str, str]]:
-        """Return the collection and id of each record that is marked, but never was in the ledger."""
-        with self._ledger.database.read() as connection:
-            return connection.execute(_STRAYS).fetchall()
+        with self.settled():
+            return self._ledger.marks.change(collection, ids, change, operation)
 
     def drop_strays(self, operation: OperationDraft) -> None:
         """Take their marks from records that never were in the ledger."""
-        with self._writing(operation) as (connection, writer):
-            for collection, record_id in connection.execute(_STRAYS).fetchall():
-                held = self.read_within(connection, collection, [record_id])
-                writer.mark(collection, record_id, held[record_id], NO_MARKS)
+        with self.settled():
+            self._ledger.marks.drop_strays(operation)
 
-    def lost(self) -> list[str]:
-        """Return the live records whose last mark was lost with its file, until somebody marks them again."""
-        with self._ledger.database.read() as connection:
-            return [record_id for (record_id,) in connection.execute(_LOST)]
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Take in what was changed by hand before the block, and bring the files up to the ledger after it."""
+        self.settle()
+        yield
+        self.settle()
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep every process from changing the marks files inside the block; changes wait in the ledger meanwhile."""
+        """Keep every process from changing the marks files inside the block. Changes wait in the ledger meanwhile."""
         with self._files.held():
             yield
 
@@ -143,33 +98,5 @@ class MarksBook:
         return self._files.problems()
 
     def settle(self, *, thoroughly: bool = False) -> None:
-        """Make the JSON files and the ledger say the same; see `MarksFiles.settle`."""
+        """Make the JSON files and the ledger say the same. See `MarksFiles.settle`."""
         self._files.settle(thoroughly=thoroughly)
-
-    @contextmanager
-    def _writing(self, operation: OperationDraft) -> Iterator[tuple[sqlite3.Connection, LedgerWriter]]:
-        self.settle()
-        with self._ledger.database.write() as connection:
-            writer = LedgerWriter(connection, operation, self._ledger.clock.now())
-            yield connection, writer
-            writer.close()
-        self.settle()
-
-
-def check_marks(marks: Mapping[str, Marks]) -> None:
-    """Raise `InvalidInput` for a tag or note that JSON cannot hold."""
-    for value in marks.values():
-        check_json(encode_marks(value), "marks")
-
-
-def check_there(writer: LedgerWriter, collection: str, ids: Iterable[str]) -> None:
-    """Raise `NotFound` unless each of the records is there."""
-    for record_id in ids:
-        if not writer.exists(collection, record_id):
-            raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
-
-
-def _put(writer: LedgerWriter, collection: str, held: Mapping[str, Marks], marks: Mapping[str, Marks]) -> None:
-    check_there(writer, collection, marks)
-    for record_id, value in marks.items():
-        writer.mark(collection, record_id, held[record_id], value)

@@ -1,23 +1,19 @@
-"""The marks' JSON files, which follow the ledger; what people change in them is taken in."""
+"""The marks' JSON files, which follow the ledger. What people change in them is taken in."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
-from sqlite3 import Connection
 
 from atlas.core.errors import StoreDamaged
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.engine import LedgerEngine
 from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
-from atlas.storage.sqlite.history.tombstones import purged_by
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.mark_tables import await_files, read_marks
-from atlas.storage.sqlite.records import LedgerWriter, read_revision
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +24,7 @@ BY_HAND = "by hand"
 class MarksFiles:
     """One file for each collection whose records were ever marked."""
 
-    def __init__(self, directory: Path, ledger: SqliteLedger) -> None:
+    def __init__(self, directory: Path, ledger: LedgerEngine) -> None:
         self._directory = directory
         self._ledger = ledger
         self._files: dict[str, TinyMetadataStore] = {}
@@ -36,7 +32,7 @@ class MarksFiles:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep every process from changing the files inside the block; changes wait in the ledger meanwhile."""
+        """Keep every process from changing the files inside the block. Changes wait in the ledger meanwhile."""
         with self._lock.held():
             yield
 
@@ -46,7 +42,7 @@ class MarksFiles:
         Args:
             thoroughly: Also look into files that seem to be as they were left.
         """
-        if self._ledger.database.read_only:
+        if self._ledger.read_only:
             return
         try:
             if self._unsettled(thoroughly):
@@ -68,7 +64,7 @@ class MarksFiles:
 
     def problems(self) -> list[str]:
         """Return how each file differs from the ledger, where it does."""
-        with nullcontext() if self._ledger.database.read_only else self.held():
+        with nullcontext() if self._ledger.read_only else self.held():
             return [problem for collection in self._collections() if (problem := self._problem(collection))]
 
     def _problem(self, collection: str) -> str:
@@ -79,14 +75,13 @@ class MarksFiles:
             held = self._file(collection).all()
         except UNREADABLE as error:
             return str(error)
-        with self._ledger.database.read() as connection:
-            differing = _differing(connection, collection, held, read_marks(connection, collection))
+        differing = self._ledger.marks.differing(collection, held)
         return f"{name} differs from the ledger in {len(differing)} records: {differing[0]!r} …" if differing else ""
 
     def _unsettled(self, thoroughly: bool) -> list[str]:
         """Return the collections whose file is not what the ledger, and whoever wrote it last, left behind."""
-        with self._ledger.database.read() as connection:
-            pending = {row[0] for row in connection.execute("SELECT DISTINCT collection FROM pending_marks")}
+        with self._ledger.reading():
+            pending = self._ledger.marks.pending_collections()
             return [
                 collection
                 for collection in self._collections()
@@ -97,61 +92,33 @@ class MarksFiles:
         version = self._version(collection)
         if version is not None and (thoroughly or version != self._settled(collection)):
             self._take_in(collection, version)
-        with self._ledger.database.read() as connection:
-            pending = _pending(connection, collection)
+        with self._ledger.reading():
+            pending = self._ledger.marks.pending(collection)
             is_gone = self._version(collection) is None and self._settled(collection) is not None
-            marks = read_marks(connection, collection, None if is_gone else list(pending))
+            marks = self._ledger.marks.read(collection, None if is_gone else list(pending))
         if pending or is_gone:
             self._write(collection, {**dict.fromkeys(pending, NO_MARKS), **marks})
             version = self._version(collection)
-        if version is None:  # nothing was ever marked
-            return
-        with self._ledger.database.write() as connection:
-            # What another process has changed again meanwhile stays pending.
-            connection.executemany(
-                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ? AND revision = ?",
-                [(collection, record_id, revision) for record_id, revision in pending.items()],
-            )
-            connection.execute("INSERT OR REPLACE INTO marks_files VALUES (?, ?)", (collection, version))
+        if version is not None:  # else nothing was ever marked
+            self._ledger.marks.settle(collection, version, pending)
 
     def _take_in(self, collection: str, version: str) -> None:
-        """Let the ledger say what a file says that is not as it was left; set it aside where it says nothing."""
+        """Let the ledger say what a file says that is not as it was left. Set it aside where it says nothing."""
         try:
             held = self._file(collection).all()
         except UNREADABLE as error:
             self._set_aside(collection, error)
             return
         if self._version(collection) == version:  # else it is being changed right now: the next time is soon enough
-            self._commit(collection, held)
-
-    def _commit(self, collection: str, held: Mapping[str, Marks]) -> None:
-        """Let the ledger say what a file says, as one operation.
-
-        What is on its way to the file stays as the ledger has it. Marks of purged records leave the file.
-        """
-        draft = self._ledger.draft("mark", actor=BY_HAND, reason=f"{marks_file(collection)} was changed")
-        with self._ledger.database.write() as connection:
-            writer = LedgerWriter(connection, draft, self._ledger.clock.now())
-            known = read_marks(connection, collection)
-            purged = {record_id for record_id in held if purged_by(connection, collection, record_id)}
-            differing = [one for one in _differing(connection, collection, held, known) if one not in purged]
-            for record_id in differing:
-                writer.mark(collection, record_id, known.get(record_id, NO_MARKS), held.get(record_id, NO_MARKS))
-            writer.close()
-            connection.executemany(
-                "DELETE FROM pending_marks WHERE collection = ? AND record_id = ?",
-                [(collection, record_id) for record_id in differing],
-            )
-            await_files(connection, collection, purged, read_revision(connection))
+            why = f"{marks_file(collection)} was changed"
+            self._ledger.marks.take_in(collection, held, self._ledger.draft("mark", actor=BY_HAND, reason=why))
 
     def _write(self, collection: str, marks: Mapping[str, Marks]) -> None:
         try:
             self._file(collection).replace(marks)
         except StoreDamaged as error:
             self._set_aside(collection, error)
-            with self._ledger.database.read() as connection:
-                every = read_marks(connection, collection)
-            self._file(collection).replace(every)
+            self._file(collection).replace(self._ledger.marks.read(collection))
 
     def _set_aside(self, collection: str, error: Exception) -> None:
         path = self._directory / marks_file(collection)
@@ -162,17 +129,10 @@ class MarksFiles:
 
     def _collections(self) -> list[str]:
         """Return the collections that have, or may have, a file."""
-        with self._ledger.database.read() as connection:
-            rows = connection.execute(
-                "SELECT collection FROM word_tables UNION SELECT collection FROM marks_files "
-                "UNION SELECT collection FROM pending_marks"
-            ).fetchall()
-        return [collection for (collection,) in rows if may_have_marks_file(collection)]
+        return [name for name in self._ledger.marks.collections() if may_have_marks_file(name)]
 
     def _settled(self, collection: str) -> str | None:
-        with self._ledger.database.read() as connection:
-            row = connection.execute("SELECT version FROM marks_files WHERE collection = ?", (collection,)).fetchone()
-        return row[0] if row else None
+        return self._ledger.marks.settled_version(collection)
 
     def _version(self, collection: str) -> str | None:
         version = self._file(collection).version()
@@ -182,17 +142,3 @@ class MarksFiles:
         if collection not in self._files:
             self._files[collection] = TinyMetadataStore(self._directory / marks_file(collection))
         return self._files[collection]
-
-
-def _pending(connection: Connection, collection: str) -> dict[str, int]:
-    rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
-    return dict(rows.fetchall())
-
-
-def _differing(
-    connection: Connection, collection: str, held: Mapping[str, Marks], known: Mapping[str, Marks]
-) -> list[str]:
-    """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
-    pending = _pending(connection, collection)
-    ids: Iterable[str] = sorted({*held, *known} - {*pending})
-    return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]

@@ -21,6 +21,7 @@ from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput, StoreDamaged
 from atlas.core.operations import Marks
 from atlas.infra.fork_safety import InterProcessLock
+from atlas.storage.marks.codec import decode_marks, encode_marks, is_marks_by_table
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ MAX_BYTES = 256 * 2**20
 """A file of marks is read at once, and is none where it is larger."""
 
 UNREADABLE = (StoreDamaged, PermissionError)
-"""What reading raises where a file holds no marks, or does not show them; anything else may pass by itself."""
+"""The errors of reading a file that holds no marks, or does not show them. Any other may pass by itself."""
 
 
 def marks_file(collection: str) -> str:
@@ -52,7 +53,7 @@ def marks_file(collection: str) -> str:
 
 
 def may_have_marks_file(collection: str) -> bool:
-    """Return whether the collection's name is fit for a file's; where not, the log says what is wrong with it."""
+    """Return whether the collection's name is fit for a file's. Where not, the log says what is wrong with it."""
     try:
         marks_file(collection)
     except InvalidInput as error:  # left where it is: one bad row keeps no other mark, and no store, from working
@@ -72,7 +73,7 @@ class AtomicJSONStorage(Storage):
 
     @contextmanager
     def batch(self) -> Iterator[None]:
-        """Write once, at the block's end, what the block wrote; nothing if it failed."""
+        """Write once, at the block's end, what the block wrote. Nothing if it failed."""
         self._batch = self.read() or {}
         try:
             yield
@@ -90,7 +91,7 @@ class AtomicJSONStorage(Storage):
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """The file's content, as a copy that the caller may change; None before the first write."""
+        """Return the file's content, as a copy that the caller may change. None before the first write."""
         if self._batch is not None:
             return self._batch
         version = self.version()
@@ -140,7 +141,7 @@ class _RecordTable(Table):
 
 
 class TinyMetadataStore:
-    """Marks by record id. Many processes may replace marks at once; a crash leaves the old file or the new one."""
+    """Marks by record id. Many processes may replace marks at once. A crash leaves the old file or the new one."""
 
     def __init__(self, path: Path) -> None:
         self._storage = AtomicJSONStorage(path)
@@ -151,17 +152,17 @@ class TinyMetadataStore:
         self._table = database.table(TABLE, cache_size=0)
 
     def get(self, ids: Sequence[str]) -> dict[str, Marks]:
-        """The marks of those of the records that have any."""
+        """Return the marks of the records that have any."""
         every = self.all()
         return {record_id: every[record_id] for record_id in ids if record_id in every}
 
     def all(self) -> dict[str, Marks]:
-        """The marks of every record that has any."""
+        """Return the marks of every record that has any."""
         with self._threads:
             return {str(document.doc_id): decode_marks(document) for document in self._table.all()}
 
     def replace(self, marks: Mapping[str, Marks]) -> None:
-        """Set the marks of some records; empty marks remove the record's entry."""
+        """Set the marks of some records. Empty marks remove the record's entry."""
         with self._threads, self._lock.held(), self._storage.batch():
             tables = self._storage.read() or {}
             # Past TinyDB's own methods, each of which reads and writes the whole table for a single record.
@@ -175,37 +176,6 @@ class TinyMetadataStore:
     def version(self) -> object:
         """Changes whenever any process has replaced marks."""
         return self._storage.version()
-
-
-def encode_marks(marks: Marks) -> dict[str, Any]:
-    """Marks as JSON; empty ones as an empty object."""
-    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
-    return {name: value for name, value in encoded.items() if value}
-
-
-def decode_marks(encoded: Mapping[str, Any]) -> Marks:
-    """Marks from JSON; what is missing is empty."""
-    return Marks(
-        tags=tuple(encoded.get("tags", ())),
-        pinned=bool(encoded.get("pinned")),
-        note=encoded.get("note", ""),
-        buried=bool(encoded.get("buried")),
-    )
-
-
-def is_marks_by_table(parsed: Any) -> bool:
-    """Whether a JSON value is an object of objects of encoded marks: a marks file, or the marks in a backup."""
-    return isinstance(parsed, dict) and all(
-        isinstance(table, dict) and all(is_marks(marks) for marks in table.values()) for table in parsed.values()
-    )
-
-
-def is_marks(value: Any) -> bool:
-    """Whether `decode_marks` can read a JSON value."""
-    if not isinstance(value, dict):
-        return False
-    tags, note = value.get("tags", []), value.get("note", "")
-    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and isinstance(note, str)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -32,7 +32,7 @@ FIRST_ASKED = 1_000
 """Records that a store which cannot count is first asked for, to list all."""
 
 BROWSING = ("count", "update", "search_text", "scan")
-"""What a `BrowsableVectorStore` has beside the specification's methods."""
+"""The methods of a `BrowsableVectorStore` beside those of the specification."""
 
 NOTHING = QueryResult(ids=[], distances=[], metadatas=[], documents=[])
 
@@ -82,7 +82,7 @@ class PlainCollection(Collection):
         return self._given
 
     def get(self, ids: list[str]) -> list[dict[str, Any]]:
-        """The records found; a store is not asked for none, which chromadb refuses."""
+        """Return the records found. A store is not asked for none, which chromadb refuses."""
         return run(self._store.get(ids)) if ids else []
 
     def add(
@@ -92,7 +92,7 @@ class PlainCollection(Collection):
         metadatas: list[dict[str, Any]],
         documents: list[str],
     ) -> None:
-        """Hold new records, as plain lists of numbers; a store with the four methods alone gets one list a record."""
+        """Hold new records, as plain lists of numbers. A store with the four methods alone gets one list a record."""
         run(self._store.add(ids, [self._held(one) for one in embeddings], metadatas, documents))
 
     def add_unknown(
@@ -105,7 +105,10 @@ class PlainCollection(Collection):
         *,
         alone_in: str = "",
     ) -> list[str]:
-        """`add`, as it cannot tell what others store meanwhile. Marks are refused; of usage the numbers are kept."""
+        """Add all, as it cannot tell what others store meanwhile.
+
+        Marks are refused, and of usage the numbers are kept.
+        """
         self.mark({record_id: known.marks for record_id, known in restored.items() if known.marks != Marks()})
         known = {i: as_metadata(one.usage) for i, one in restored.items()} if self._keeps_usage else {}
         given = [metadata | known.get(i, {}) for i, metadata in zip(ids, metadatas, strict=True)]
@@ -122,7 +125,10 @@ class PlainCollection(Collection):
         unchanged_since: Moment | None = None,
         dropped: Sequence[str] = (),
     ) -> None:
-        """Replace records, which keep their usage; `NotFound` where one is not there. Dropped ones go besides."""
+        """Replace records, which keep their usage, or raise `NotFound` where one is not there.
+
+        Dropped ones go besides.
+        """
         with self._lock:
             before = self._rows(ids)
             kept = [statistics(row["metadata"]) if self._keeps_usage else {} for row in before]
@@ -130,7 +136,7 @@ class PlainCollection(Collection):
             self._replace(before, embeddings, given, documents, dropped)
 
     def delete(self, ids: list[str]) -> int:
-        """Remove records; how many there were just before."""
+        """Remove records, and return how many there were just before."""
         distinct = list(dict.fromkeys(ids))
         with self._lock:  # not while one of them is being replaced, which would bring it back
             n_present = len(self.get(distinct))
@@ -141,13 +147,13 @@ class PlainCollection(Collection):
     def query(
         self, embedding: npt.ArrayLike, k: int, where: Where | None = None, *, with_buried: bool = True
     ) -> QueryResult:
-        """The k nearest records; it keeps no marks, so none is buried."""
+        """Return the k nearest records. It keeps no marks, so none is buried."""
         return run(self._store.query(plain(embedding), k, where))
 
     def search_text(
         self, text: str, k: int, where: Where | None = None, *, with_buried: bool = True, as_typed: bool = False
     ) -> QueryResult:
-        """What the store itself finds, by whole words; refused where it knows no words."""
+        """Return what the store itself finds, by whole words, or raise `InvalidInput` where it knows no words."""
         if not offered(self._store, "search_text"):
             raise InvalidInput("this vector store has no search_text; use the memory that atlas.open_memory gives")
         return run(self._store.search_text(text, k, where))
@@ -161,7 +167,7 @@ class PlainCollection(Collection):
         *,
         with_buried: bool = True,
     ) -> Candidates:
-        """The n nearest records and the n that hold the most telling words; by vector alone where it knows no words.
+        """Return the n nearest records and the n that hold the most telling words, if the store knows words.
 
         How much could be held, it can only guess: from the best value, and from how many of the words that record has.
         """
@@ -189,7 +195,10 @@ class PlainCollection(Collection):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[dict[str, Any]]:
-        """Records in order; a store that cannot list them is asked for the nearest of any vector, all that it holds."""
+        """Return records in order.
+
+        A store that cannot list them is asked for the nearest of any vector, all that it holds.
+        """
         if offered(self._store, "scan"):
             return run(self._store.scan(where, order_by=order_by, descending=descending, limit=limit, offset=offset))
         found = self._every()
@@ -203,7 +212,7 @@ class PlainCollection(Collection):
         return ordered[offset : None if limit is None else offset + limit]
 
     def kept(self) -> dict[str, str]:
-        """The texts that are kept beside the records, by name: as long as this lives."""
+        """Return the texts that are kept beside the records, by name: as long as this lives."""
         return dict(self._kept)
 
     def keep(self, name: str, text: str) -> None:
@@ -246,27 +255,27 @@ class PlainCollection(Collection):
         return run(self._store.count())
 
     def count(self, where: Where | None = None) -> int:
-        """How many records pass a filter; a store that cannot count is asked for all of them."""
+        """Return how many records pass a filter. A store that cannot count is asked for all of them."""
         return self.n_records() if where is None and self._can_count else len(self.scan(where))
 
     def is_empty(self) -> bool:
-        """Whether there is no record."""
+        """Return whether there is no record."""
         return not (run(self._store.count()) if self._can_count else run(self._store.query(self._axis, 1)).ids)
 
     def column(self, key: str, where: Where | None = None) -> dict[str, Any]:
-        """The value of a metadata key, by id; it keeps no marks, and of usage the numbers."""
+        """Return the value of a metadata key, by id. It keeps no marks, and of usage the numbers."""
         name = COLUMNS.get(key, key) if self._keeps_usage else key
         values = {row["id"]: row["metadata"].get(name) for row in self.scan(where)}
         return {record_id: value for record_id, value in values.items() if value is not None}
 
     def usage(self, ids: Sequence[str]) -> dict[str, Usage]:
-        """The numbers in the records' metadata, where those are kept."""
+        """Return the numbers in the records' metadata, where those are kept."""
         rows = self.get(list(ids)) if self._keeps_usage else []
         known = {row["id"]: usage_in(row["metadata"]) for row in rows}
         return {record_id: known.get(record_id, NO_USAGE) for record_id in ids}
 
     def _word_values(self, text: str | None, where: Where | None) -> tuple[dict[str, float], float]:
-        """The value of every record that holds any word of a text, highest first, and what all words would tell."""
+        """Return the value of each record that holds any word of a text, highest first, and that of all words."""
         if text is None or not offered(self._store, "search_text"):
             return {}, 0.0
         n_asked = run(self._store.count()) if self._can_count else FIRST_ASKED
@@ -299,7 +308,7 @@ class PlainCollection(Collection):
         return [1.0] + [0.0] * (self._dimension - 1)
 
     def _rows(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return records as their store's `add` would take them again; `NotFound` where one is not there."""
+        """Return records as their store's `add` would take them again, or raise `NotFound` where one is not there."""
         found = {row["id"]: row for row in self.get(list(ids))}
         for record_id in ids:
             if record_id not in found:
@@ -345,7 +354,7 @@ class PlainCollection(Collection):
 
 
 def may_be_awaited(store: object, name: str) -> bool:
-    """Whether a store has a method that is a coroutine, or a decorated one, which may be.
+    """Return whether a store has a method that is a coroutine, or a decorated one, which may be.
 
     An ordinary function under its own name is taken for a sync one.
     """
@@ -357,19 +366,19 @@ def may_be_awaited(store: object, name: str) -> bool:
 
 
 def plain(embedding: npt.ArrayLike) -> list[Any]:
-    """An embedding as the specification has it: a list of numbers, or several where there are several windows."""
+    """Return an embedding as the specification has it: a list of numbers, or one for each of several windows."""
     windows: list[Any] = np.atleast_2d(np.asarray(embedding, np.float32)).tolist()
     return windows[0] if len(windows) == 1 else windows
 
 
 def _in_order(rows: list[dict[str, Any]], key: str, descending: bool) -> list[dict[str, Any]]:
-    """Rows by a value of their metadata, those without one last."""
+    """Return rows by a value of their metadata, those without one last."""
     present = [row for row in rows if row["metadata"].get(key) is not None]
     absent = [row for row in rows if row["metadata"].get(key) is None]
     return sorted(present, key=lambda row: row["metadata"][key], reverse=descending) + absent
 
 
 def _similarity(windows: npt.ArrayLike, vector: npt.ArrayLike) -> float:
-    """Cosine of a vector with the best of a record's windows."""
+    """Return the cosine of a vector with the best of a record's windows."""
     rows, query = np.atleast_2d(np.asarray(windows, np.float32)), np.asarray(vector, np.float32).ravel()
     return float((rows @ query / (np.linalg.norm(rows, axis=1) * np.linalg.norm(query))).max())

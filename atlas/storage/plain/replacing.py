@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 async def replace_records(store: VectorStore, before: Sequence[Row], after: Sequence[Row]) -> None:
-    """Delete records and add them as they are to be; those that are gone when this fails are put back.
+    """Delete records and add them as they are to be. Those that are gone when this fails are put back.
 
     Raises:
         StoreError: They could not be put back either; the message holds them.
@@ -34,7 +34,7 @@ async def add_rows(store: VectorStore, rows: Sequence[Row]) -> None:
 
 
 async def _put_back(store: VectorStore, before: Sequence[Row], error: BaseException) -> None:
-    """Add those of the records that are no longer there."""
+    """Add the records that are no longer there."""
     missing = before
     try:
         present = {row["id"] for row in await store.get([row["id"] for row in before])}

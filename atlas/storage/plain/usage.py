@@ -18,7 +18,7 @@ COLUMNS = {"usage.n_uses": COUNT, "usage.n_successes": SUCCESSES}
 
 
 def statistics(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record's metadata says of its uses, as fields of `Strategy`; nothing where it was never used."""
+    """Return what a record's metadata says of its uses, as fields of `Strategy`, or nothing where it was never used."""
     count, rate = metadata.get(COUNT, 0), metadata.get(RATE, UNTRIED_RATE)
     return {COUNT: count, SUCCESSES: metadata.get(SUCCESSES, _successes(count, rate)), RATE: rate} if count else {}
 

@@ -11,50 +11,58 @@ from typing import Any
 import numpy as np
 
 from atlas.core.errors import InvalidInput, PlanOutdated
+from atlas.protocols.infra import Where
 from atlas.storage.records import Described, Seqs
-from atlas.storage.sqlite.database import Unreadable
+from atlas.storage.sqlite.database import Database, Unreadable
 from atlas.storage.sqlite.filters import USAGE_COLUMNS, counted_usage, matching_sql, total_sql, where_sql
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.stored import parsed
+from atlas.storage.sqlite.tables.stored import parsed
 
 FEW = 5_000
-"""Up to so many records are looked up one by one; for more, one pass over an index is quicker."""
+"""Up to so many records are looked up one by one. For more, one pass over an index is quicker."""
 
 _KEY = "(SELECT key FROM attribute_keys WHERE collection = ? AND name = ?)"
 
 
-def read_ids(ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None = None) -> list[str]:
-    """The ids of the live records that pass a filter, as they were added."""
-    with ledger.database.read() as connection:  # one state of the store for both
-        seqs = np.sort(ledger.matching(collection, where)).tolist()
+def read_matching(connection: sqlite3.Connection, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
+    """Return the live records that pass a filter, by number."""
+    query = matching_sql(collection, where)
+    # One text instead of a row for each: thousands of rows take longer to fetch than to find.
+    row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
+    return np.fromstring(row[0] or "", np.int64, sep=",")
+
+
+def read_ids(database: Database, collection: str, where: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the ids of the live records that pass a filter, as they were added."""
+    with database.read() as connection:  # one state of the store for both
+        seqs = np.sort(read_matching(connection, collection, where)).tolist()
         names = _names(connection, collection, seqs)
         return [names[seq] for seq in seqs]
 
 
 def read_column(
-    ledger: SqliteLedger, collection: str, key: str, where: Mapping[str, Any] | None = None
+    database: Database, collection: str, key: str, where: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The value of a metadata key, of `stored_at` or of `usage.…`, by id; a tuple where a record has several.
+    """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id. A tuple where a record has several.
 
     Records without the key are left out. Truths come as 1 and 0, as SQLite holds them.
     """
     if key.startswith("usage."):
-        return _read_usage(ledger, collection, key, where)
+        return _read_usage(database, collection, key, where)
     if key == "stored_at":
-        return _read_stored_at(ledger, collection, where)
-    with ledger.database.read() as connection:
+        return _read_stored_at(database, collection, where)
+    with database.read() as connection:
         rows = _values(connection, collection, key, where)
         names = _names(connection, collection, [seq for seq, _ in rows])
         column = {names[seq]: value for seq, value in rows}
         return column if len(column) == len(rows) else _gathered((names[seq], value) for seq, value in rows)
 
 
-def read_titles(ledger: SqliteLedger, collection: str, ids: Sequence[str]) -> dict[str, str]:
-    """The titles of those of the records that are live, by id."""
+def read_titles(database: Database, collection: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the titles of the records that are live, by id."""
     if len(ids) > FEW:
-        titles = read_column(ledger, collection, "title")
+        titles = read_column(database, collection, "title")
     else:
-        with ledger.database.read() as connection:
+        with database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.id, a.value FROM records r LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
                 "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
@@ -77,9 +85,9 @@ def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: 
         raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose anew")
 
 
-def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
-    """Id, title and the beginning of the document of those of the records that are live, by their numbers."""
-    with ledger.database.read() as connection:
+def read_beginnings(database: Database, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+    """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+    with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.id, coalesce(a.value, ''), substr(r.document, 1, ?) FROM records r "
             f"LEFT JOIN attributes a ON a.seq = r.seq AND a.key = {_KEY} "
@@ -89,9 +97,9 @@ def read_beginnings(ledger: SqliteLedger, collection: str, seqs: Seqs, n_charact
     return [(record_id, str(title), beginning) for record_id, title, beginning in rows]
 
 
-def read_metadata(ledger: SqliteLedger, seqs: Sequence[int]) -> dict[int, Described]:
-    """What can be filtered and sorted by of those of some records that are live, by number."""
-    with ledger.database.read() as connection:
+def read_metadata(database: Database, seqs: Sequence[int]) -> dict[int, Described]:
+    """Return what can be filtered and sorted by of those of some records that are live, by number."""
+    with database.read() as connection:
         rows = connection.execute(
             "SELECT seq, id, metadata FROM records WHERE deleted = 0 AND seq IN (SELECT value FROM json_each(?))",
             (json.dumps(list(seqs)),),
@@ -103,11 +111,12 @@ def read_metadata(ledger: SqliteLedger, seqs: Sequence[int]) -> dict[int, Descri
         return {seq: Described(held_id, metadata) for (seq, held_id, _), metadata in zip(rows, held, strict=True)}
 
 
-def read_days(
-    ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None = None
-) -> dict[str, dict[str, int]]:
-    """How many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome; days without any are left out."""
-    with ledger.database.read() as connection:
+def read_days(database: Database, collection: str, where: Mapping[str, Any] | None = None) -> dict[str, dict[str, int]]:
+    """Return how many records each day (UTC, `2026-05-01`) of `created_at` has, by outcome.
+
+    Days without any are left out.
+    """
+    with database.read() as connection:
         by_day = _grouped(connection, collection, "created_at", where, of="substr(a.value, 1, 10)")
         by_outcome = _grouped(connection, collection, "outcome", where)
     names = ["unknown", *by_outcome]
@@ -128,7 +137,7 @@ def _tally(names: Sequence[str], codes: Seqs) -> dict[str, int]:
 def _values(
     connection: sqlite3.Connection, collection: str, key: str, where: Mapping[str, Any] | None
 ) -> list[tuple[int, Any]]:
-    """Numbers of records and their values."""
+    """Return numbers of records and their values."""
     condition, parameters = _filter(collection, where)
     source = f"FROM attributes a WHERE a.key = {_KEY} {condition} AND typeof(a.value)"
     # As two texts: thousands of rows take longer to fetch than to find. As JSON, SQLite would round floats.
@@ -142,7 +151,7 @@ def _values(
 def _grouped(
     connection: sqlite3.Connection, collection: str, key: str, where: Mapping[str, Any] | None, of: str = "a.value"
 ) -> dict[str, Seqs]:
-    """Numbers of records by what is `of` their value."""
+    """Return numbers of records by what is `of` their value."""
     condition, parameters = _filter(collection, where)
     rows = connection.execute(
         f"SELECT {of}, group_concat(a.seq) FROM attributes a WHERE a.key = {_KEY} {condition} GROUP BY 1",
@@ -152,19 +161,22 @@ def _grouped(
 
 
 def _filter(collection: str, where: Mapping[str, Any] | None) -> tuple[str, tuple[Any, ...]]:
-    """What narrows attributes down to the records that pass a filter; only live records have attributes."""
+    """Return the condition that narrows attributes down to the records that pass a filter.
+
+    Only live records have attributes.
+    """
     if not where:
         return "", ()
     query = matching_sql(collection, where)
     return f"AND a.seq IN ({query.text})", query.parameters
 
 
-def _read_usage(ledger: SqliteLedger, collection: str, key: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+def _read_usage(database: Database, collection: str, key: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
     name = key.removeprefix("usage.")
     if name not in USAGE_COLUMNS:
         raise InvalidInput(f"unknown column {key!r}; known: {', '.join(f'usage.{c}' for c in USAGE_COLUMNS)}")
     counted, condition = counted_usage(collection), where_sql(collection, where)
-    with ledger.database.read() as connection:
+    with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.id, {total_sql(name)} AS total FROM ({counted.text}) u "
             "JOIN records r ON r.collection = u.collection AND r.id = u.counts_for "
@@ -174,9 +186,9 @@ def _read_usage(ledger: SqliteLedger, collection: str, key: str, where: Mapping[
     return dict(rows)
 
 
-def _read_stored_at(ledger: SqliteLedger, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
+def _read_stored_at(database: Database, collection: str, where: Mapping[str, Any] | None) -> dict[str, Any]:
     condition = where_sql(collection, where)
-    with ledger.database.read() as connection:
+    with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.id, r.stored_at FROM records r WHERE {condition.text} ORDER BY r.seq", condition.parameters
         )
@@ -191,7 +203,7 @@ class _Names(dict[int, str]):
 
 
 def _names(connection: sqlite3.Connection, collection: str, seqs: Sequence[int]) -> _Names:
-    """The ids of records by number; of more records than were asked for, where that is quicker."""
+    """Return the ids of records by number. Of more records than were asked for, where that is quicker."""
     if len(seqs) <= FEW:
         rows = connection.execute(
             "SELECT seq, id FROM records WHERE seq IN (SELECT value FROM json_each(?))", (json.dumps(list(seqs)),)
@@ -208,3 +220,34 @@ def _gathered(rows: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     for record_id, value in rows:
         values.setdefault(record_id, []).append(value)
     return {record_id: held[0] if len(held) == 1 else tuple(held) for record_id, held in values.items()}
+
+
+class SqliteColumns:
+    """Values of many records at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def ids(self, collection: str, where: Where | None = None) -> list[str]:
+        """Return the ids of the live records that pass a filter, as they were added."""
+        return read_ids(self._database, collection, where)
+
+    def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
+        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
+        return read_column(self._database, collection, key, where)
+
+    def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of the records that are live, by id."""
+        return read_titles(self._database, collection, ids)
+
+    def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """Return how many records each day (UTC) has, by outcome."""
+        return read_days(self._database, collection, where)
+
+    def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+        return read_beginnings(self._database, collection, seqs, n_characters)
+
+    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+        """Return what can be filtered and sorted by of the records that are live, by number."""
+        return read_metadata(self._database, seqs)

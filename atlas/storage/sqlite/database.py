@@ -24,19 +24,21 @@ _DAMAGED = (
     sqlite3.SQLITE_CONSTRAINT,
     sqlite3.SQLITE_MISMATCH,
 )
-"""What SQLite finds wrong with the file. Our writes keep to its constraints, so where one fails, its indexes say other
+"""The codes by which SQLite says that the file is wrong.
+
+Our writes keep to its constraints, so where one fails, its indexes say other
 than its rows do."""
 
 _REFUSED = re.compile(
     r"^no such (?!table: temp\.)|Could not decode to UTF-8|SQL logic error|malformed|syntax error|unrecognized token"
     r"|values for \d+ columns|has no column|vtable constructor failed|user-defined function raised"
 )
-"""What is said of our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
+"""Messages about our statements, which are as they should be, where the tables are not: the file was damaged, deleted,
 or replaced while it was open. Temporary tables are not in the file."""
 
 
 class Unreadable(sqlite3.DatabaseError):
-    """What a row holds is not what ATLAS writes; a `Database` makes it `StoreDamaged`, which names the file."""
+    """A row that ATLAS cannot have written. A `Database` makes it `StoreDamaged`, which names the file."""
 
 
 JOURNAL_SECONDS = 5
@@ -44,7 +46,7 @@ JOURNAL_SECONDS = 5
 
 
 class Database:
-    """A SQLite file in WAL mode. Safe for many threads and many processes; after a fork it reconnects by itself."""
+    """A SQLite file in WAL mode. Safe for many threads and many processes. After a fork it reconnects by itself."""
 
     def __init__(self, path: Path, *, read_only: bool, busy_timeout_seconds: float) -> None:
         self.path = path
@@ -59,7 +61,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection whose statements inside the block all see one state of the store."""
+        """Yield a connection whose statements inside the block all see one state of the store."""
         with self._translated(), self._connection() as connection:
             if connection.in_transaction:
                 yield connection
@@ -73,13 +75,13 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, each statement its own transaction; for its temporary tables."""
+        """Yield this thread's connection, each statement its own transaction, for its temporary tables."""
         with self._translated(), self._connection() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """A connection in a write transaction: committed at the block's end, rolled back on any error.
+        """Yield a connection in a write transaction: committed at the block's end, rolled back on any error.
 
         Raises:
             ReadOnlyStore: The store was opened for reading only.
@@ -105,7 +107,7 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL")
 
     def close(self) -> None:
-        """Close every connection, those that a thread is using when it is done; a later use opens a new one."""
+        """Close every connection, those that a thread is using when it is done. A later use opens a new one."""
         with self._lock:
             self._let_go()
             self._file.closed()
@@ -146,7 +148,7 @@ class Database:
                 other.close()
 
     def rewrite(self) -> None:
-        """Write the whole file anew, so that no page keeps anything of what was deleted; others may read meanwhile.
+        """Rewrite the whole file, so that no page keeps anything of what was deleted. Others may read meanwhile.
 
         Raises:
             StoreUnavailable: Another process was writing, or the disk lacks the room for a second copy.
@@ -157,7 +159,7 @@ class Database:
             connection.execute("VACUUM")
 
     def empty_journal(self) -> bool:
-        """Move what was written last into the file, and cut the -wal file off; False while a reader needs it."""
+        """Move what was written last into the file, and cut the -wal file off. Return False while a reader needs it."""
         with self._translated(), closing(self._connect()) as connection:
             connection.execute(f"PRAGMA busy_timeout = {JOURNAL_SECONDS * 1000}")
             is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -165,7 +167,10 @@ class Database:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """This thread's connection, lent for the block; a block inside it is lent the same one, whoever closes."""
+        """Yield this thread's connection, lent for the block.
+
+        A block inside it is lent the same one, whoever closes.
+        """
         with self._lock:
             if self._file.has_shrunk():
                 self._let_go()  # they answer from memory what the file may not hold any more
@@ -270,7 +275,7 @@ class Database:
 
 
 def bounded(n_rows: int) -> int:
-    """A number of rows as SQLite can hold it: there are never as many as it can hold."""
+    """Return a number of rows as SQLite can hold it: there are never as many as it can hold."""
     return min(n_rows, 2**63 - 1)
 
 

@@ -14,7 +14,7 @@ from atlas.core.filters import Combine, Compare, Filter, Scalar, matches, parse_
 USAGE_COLUMNS = ("n_uses", "n_successes", "last_used_at", "n_retrieved", "last_retrieved_at")
 
 FIRST_TO_NAME = "NOT EXISTS (SELECT 1 FROM attributes e WHERE e.key = m.key AND e.value = m.value AND e.seq < m.seq)"
-"""Whether `m`, one id of a `merged_from`, is of the first live record that names it: its usage counts for that alone.
+"""Condition that `m`, one id of a `merged_from`, is of the first live record that names it, for which alone it counts.
 
 Two may name it where one that was merged into another was brought back beside it.
 """
@@ -48,7 +48,7 @@ class Sql:
 
 
 def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
-    """The tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
+    """Return the tables `absorbed` and `repeated`, to begin a query with, of all records of a collection or of some.
 
     `absorbed` has each deleted record, `gone`, with the one that it was merged into, `kept`: what is known of its use
     counts for that. `repeated` has the uses that then count twice. Nothing is moved by a merge, so undoing one, or
@@ -67,7 +67,7 @@ def absorbed_sql(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
 
 def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
-    """The query for usage with the record that it counts for, `counts_for`, of all records or of some; to be summed.
+    """Return the query for usage to be summed, with the record that it counts for, `counts_for`.
 
     What is counted twice is taken off by rows below zero.
     """
@@ -84,7 +84,7 @@ def counted_usage(collection: str, ids: Sequence[str] | None = None) -> Sql:
 
 
 def where_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
-    """The condition that holds for the live records of a collection that pass a filter.
+    """Return the condition that holds for the live records of a collection that pass a filter.
 
     Raises:
         InvalidInput: The filter is malformed.
@@ -94,7 +94,7 @@ def where_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
 
 
 def matching_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
-    """The query for the numbers, `seq`, of the live records of a collection that pass a filter."""
+    """Return the query for the numbers, `seq`, of the live records of a collection that pass a filter."""
     from_attributes = _from_attributes(collection, parse_where(where))
     if from_attributes is not None:
         return from_attributes
@@ -103,7 +103,7 @@ def matching_sql(collection: str, where: Mapping[str, Any] | None) -> Sql:
 
 
 def _from_attributes(collection: str, tree: Filter) -> Sql | None:
-    """The query without a look at the records, which halves its time: only live ones have attributes.
+    """Return the query without a look at the records, which halves its time: only live ones have attributes.
 
     None where the filter asks for anything else than attributes.
     """
@@ -158,7 +158,7 @@ def _attribute(collection: str, compare: Compare) -> Sql:
 
 
 def _id(compare: Compare) -> Sql:
-    """Ids are texts; SQLite would find "5" for the number 5, as the column says that it holds texts."""
+    """Return ids are texts. SQLite would find "5" for the number 5, as the column says that it holds texts."""
     if compare.operator == "$in":
         texts = tuple(value for value in compare.value if isinstance(value, str))
         return _test("r.id", Compare(compare.key, "$in", texts))
@@ -166,7 +166,7 @@ def _id(compare: Compare) -> Sql:
 
 
 def _truth(collection: str, compare: Compare) -> Sql:
-    """Every record is pinned, or buried, or not, also one that nobody has marked."""
+    """Return every record is pinned, or buried, or not, also one that nobody has marked."""
     passes = {held: matches(compare, {compare.key: held}) for held in (True, False)}
     if passes[True] == passes[False]:
         return Sql(str(int(passes[True])), ())
@@ -199,7 +199,7 @@ def _usage(collection: str, compare: Compare) -> Sql:
 
 
 def total_sql(column: str) -> str:
-    """What a column of `usage AS u` amounts to over several records: a sum, or the last time."""
+    """Return what a column of `usage AS u` amounts to over several records: a sum, or the last time."""
     return f"coalesce(sum(u.{column}), 0)" if column.startswith("n_") else f"max(u.{column})"
 
 
@@ -226,7 +226,7 @@ def _any_of(column: str, values: Sequence[Scalar]) -> Sql:
 
 
 def bindable(value: Scalar) -> Scalar:
-    """A value as SQLite can hold and compare it: whole numbers of more than 64 bits become the nearest float."""
+    """Return a value as SQLite can hold and compare it: whole numbers of more than 64 bits become the nearest float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
     try:

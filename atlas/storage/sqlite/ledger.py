@@ -7,44 +7,48 @@ remembers the last one it has seen can ask for what came after.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from atlas.core.errors import InvalidInput, NotFound, ReadOnlyStore
-from atlas.core.operations import Operation
-from atlas.core.types import Vectors, new_id
+from atlas.core.errors import InvalidInput, ReadOnlyStore
+from atlas.core.operations import NO_MARKS, Usage
+from atlas.core.types import new_id
 from atlas.protocols.infra import Clock
-from atlas.storage.records import Entry, Moment, OperationDraft, Position, Record, Seqs
+from atlas.storage.records import Check, Entry, Moment, OperationDraft, Position, Record, Restored, Seqs, Tip
+from atlas.storage.sqlite.checks import checks_of
+from atlas.storage.sqlite.columns import SqliteColumns, check_alone, read_matching
+from atlas.storage.sqlite.copies import SqliteCopies
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.filters import Sql, matching_sql, where_sql
-from atlas.storage.sqlite.history import following
-from atlas.storage.sqlite.history import operations as history
-from atlas.storage.sqlite.history.tombstones import IS_PURGED
+from atlas.storage.sqlite.filters import Sql, where_sql
+from atlas.storage.sqlite.history.history import SqliteHistory
+from atlas.storage.sqlite.history.purging import SqlitePurges
+from atlas.storage.sqlite.marks import SqliteMarks
+from atlas.storage.sqlite.notes import SqliteNotes
 from atlas.storage.sqlite.ordering import ordered_page, sorted_sql
 from atlas.storage.sqlite.records import (
     LIGHT_COLUMNS,
     RECORD_COLUMNS,
     LedgerWriter,
-    join_vectors,
     numbered,
+    read_collections,
     read_known_hashes,
-    read_model,
     read_record,
-    read_revision,
-    read_vectors,
-    text_hash,
+    writing,
 )
 from atlas.storage.sqlite.schema import prepare_schema
-from atlas.storage.sqlite.words.keyword_search import Words
-
-Also = Callable[[sqlite3.Connection, LedgerWriter, list[str]], None]
-"""Writes more of the records with these ids, in the transaction that adds them."""
-
-Check = Callable[[sqlite3.Connection], None]
+from atlas.storage.sqlite.tables import meta
+from atlas.storage.sqlite.tables.meta import read_model, read_revision
+from atlas.storage.sqlite.tables.operations import check_records_unchanged, check_unchanged
+from atlas.storage.sqlite.tables.tombstones import IS_PURGED
+from atlas.storage.sqlite.tables.usage import check_unused, restore_usage, restore_uses
+from atlas.storage.sqlite.usage import SqliteUsage
+from atlas.storage.sqlite.vectors import SqliteVectors
+from atlas.storage.sqlite.words.keyword_search import SqliteWords
 
 
 class SqliteLedger:
@@ -57,7 +61,15 @@ class SqliteLedger:
             raise ReadOnlyStore(f"there is no ledger at {path}, and a store opened for reading only cannot create one")
         self.database = Database(path, read_only=read_only, busy_timeout_seconds=busy_timeout_seconds)
         self.clock = clock
-        self.words = Words(self.database)
+        self.words = SqliteWords(self.database)
+        self.columns = SqliteColumns(self.database)
+        self.vectors = SqliteVectors(self.database)
+        self.marks = SqliteMarks(self.database, clock)
+        self.usage = SqliteUsage(self.database, clock)
+        self.history = SqliteHistory(self.database, clock)
+        self.purges = SqlitePurges(self.database, clock)
+        self.notes = SqliteNotes(self.database)
+        self.copies = SqliteCopies(self.database, self.purges)
         try:
             prepare_schema(self.database)
         except BaseException:
@@ -65,13 +77,26 @@ class SqliteLedger:
             raise
 
     def close(self) -> None:
-        """Close the connections; a later call opens new ones."""
+        """Close the connections. A later call opens new ones."""
         self.database.close()
+
+    @property
+    def read_only(self) -> bool:
+        """True where it was opened for reading only."""
+        return self.database.read_only
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block in which everything that this thread reads is of one state of the ledger."""
+        return self.database.read()
+
+    def checks(self) -> tuple[Check, ...]:
+        """Return the checks of the ledger's own tables, in the order in which they are to be made."""
+        return checks_of(self.database)
 
     # Reading
 
     def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
-        """The live records among `ids`, by id; light ones come without vectors and content."""
+        """Return the live records among `ids`, by id. Light ones come without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS if light else RECORD_COLUMNS} FROM records r "
@@ -91,7 +116,7 @@ class SqliteLedger:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Record]:
-        """Live records sorted by a metadata key, or as they were added; those without the key come last.
+        """Return live records sorted by a metadata key, or as they were added. Those without the key come last.
 
         They come without vectors and content, so that a large store can be looked through.
         """
@@ -110,14 +135,14 @@ class SqliteLedger:
             return numbered(self.at(seqs), seqs)
 
     def count(self, collection: str, where: Mapping[str, Any] | None = None) -> int:
-        """How many live records pass a filter."""
+        """Return how many live records pass a filter."""
         condition = where_sql(collection, where)
         with self.database.read() as connection:
             row = connection.execute(f"SELECT count(*) FROM records r WHERE {condition.text}", condition.parameters)
             return int(row.fetchone()[0])
 
     def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
-        """At most two ids of live records, or of deleted ones that can be brought back, that begin so."""
+        """Return at most two ids of live records, or of deleted ones that can be brought back, that begin so."""
         with self.database.read() as connection:
             condition = f"collection = ? AND deleted = ? AND substr(id, 1, ?) = ? AND NOT {IS_PURGED}"
             given = (collection, deleted, len(beginning), beginning)
@@ -125,7 +150,7 @@ class SqliteLedger:
         return [row[0] for row in rows]
 
     def count_by(self, collection: str, key: str, where: Mapping[str, Any] | None = None) -> dict[Any, int]:
-        """How many live records hold each value of a metadata key, most frequent first."""
+        """Return how many live records hold each value of a metadata key, most frequent first."""
         condition = where_sql(collection, where) if where else Sql("1", ())  # only live records have attributes
         join = "JOIN records r ON r.seq = a.seq" if where else ""
         with self.database.read() as connection:
@@ -138,20 +163,17 @@ class SqliteLedger:
         return dict(rows)
 
     def matching(self, collection: str, where: Mapping[str, Any] | None = None) -> Seqs:
-        """The live records that pass a filter, by number."""
-        query = matching_sql(collection, where)
+        """Return the live records that pass a filter, by number."""
         with self.database.read() as connection:
-            # One text instead of a row for each: thousands of rows take longer to fetch than to find.
-            row = connection.execute(f"SELECT group_concat(seq) FROM ({query.text})", query.parameters).fetchone()
-        return np.fromstring(row[0] or "", np.int64, sep=",")
+            return read_matching(connection, collection, where)
 
     def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-        """Those of the content hashes that a live record has, or stands for, each with the id of one."""
+        """Return the content hashes that a live record has, or stands for, each with the id of one."""
         with self.database.read() as connection:
             return read_known_hashes(connection, collection, hashes)
 
     def at(self, seqs: Sequence[int]) -> dict[int, Record]:
-        """The live records of these numbers, by number, without vectors and content."""
+        """Return the live records of these numbers, by number, without vectors and content."""
         with self.database.read() as connection:
             rows = connection.execute(
                 f"SELECT r.seq, {LIGHT_COLUMNS} FROM records r WHERE r.deleted = 0 "
@@ -160,68 +182,31 @@ class SqliteLedger:
             ).fetchall()
             return {row[0]: read_record(connection, row, with_vectors=False) for row in rows}
 
-    def vectors_at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
-        """The vectors of these records: a row for each window, by record, and the record that each row belongs to."""
-        with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
-                (json.dumps(seqs.tolist()),),
-            ).fetchall()
-            return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
-
-    def vectors_of(self, documents: Sequence[str]) -> dict[str, Vectors]:
-        """The vectors of those of the texts that some live record holds, each of shape (n_windows, dim)."""
-        found: dict[str, Vectors] = {}
-        with self.database.read() as connection:
-            for document in dict.fromkeys(documents):
-                row = connection.execute(
-                    "SELECT seq FROM records WHERE text_hash = ? AND deleted = 0 LIMIT 1", (text_hash(document),)
-                ).fetchone()
-                if row:
-                    found[document] = read_vectors(connection, row[0])
-        return found
-
     def revision(self) -> int:
-        """The newest revision of the whole store, marks included."""
+        """Return the newest revision of the whole store, marks included."""
         with self.database.read() as connection:
             return read_revision(connection)
 
     def collections(self) -> list[str]:
-        """The collections that hold, or held, any record."""
+        """Return the collections that hold, or held, any record."""
         with self.database.read() as connection:
-            rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
-        return [row[0] for row in rows]
-
-    def count_vectors(self, collection: str) -> int:
-        """How many vectors the records of a collection have."""
-        with self.database.read() as connection:
-            return following.count_vectors(connection, collection)
+            return read_collections(connection)
 
     def position(self, collection: str) -> Position:
-        """Where a collection is now: cheap enough to ask before every query."""
+        """Return where a collection is now: cheap enough to ask before every query."""
         with self.database.read() as connection:
-            return following.read_position(connection, collection)
+            return meta.read_position(connection, collection)
 
     def holds_more_than(self, collection: str, n_records: int) -> bool:
-        """Whether a collection has more live records than this; it counts no further."""
+        """Return whether a collection has more live records than this. It counts no further."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT 1 FROM records WHERE collection = ? AND deleted = 0 LIMIT 1 OFFSET ?", (collection, n_records)
             )
             return bool(rows.fetchall())
 
-    def holds_more_vectors_than(self, collection: str, n_vectors: int) -> bool:
-        """Whether the live records of a collection have more vectors than this; it counts no further."""
-        with self.database.read() as connection:
-            rows = connection.execute(
-                "SELECT 1 FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.deleted = 0 "
-                "LIMIT 1 OFFSET ?",
-                (collection, n_vectors),
-            )
-            return bool(rows.fetchall())
-
     def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
-        """What changed in a collection after a revision, oldest change first; deletions come without vectors."""
+        """Return what changed in a collection after a revision, oldest change first. Deletions come without vectors."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT seq, id, revision, n_windows FROM records WHERE collection = ? AND revision > ? "
@@ -229,7 +214,7 @@ class SqliteLedger:
                 (collection, since, limit),
             ).fetchall()
             seqs = np.array([row[0] for row in rows], np.int64)
-            owners, vectors = self.vectors_at(seqs)
+            owners, vectors = self.vectors.at(seqs)
         starts, ends = np.searchsorted(owners, seqs, "left"), np.searchsorted(owners, seqs, "right")
         return [
             Entry(seq=seq, id=record_id, revision=revision, n_windows=n_windows, vectors=vectors[start:end])
@@ -237,7 +222,7 @@ class SqliteLedger:
         ]
 
     def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
-        """The ids of the records that were added, changed or deleted after a revision, oldest change first."""
+        """Return the ids of the records that were added, changed or deleted after a revision, oldest change first."""
         with self.database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM records WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?",
@@ -245,30 +230,29 @@ class SqliteLedger:
             ).fetchall()
         return [row[0] for row in rows]
 
-    def moment(self) -> Moment:
-        """This point in the history; give it to `update` as `unchanged_since`."""
+    def n_changed(self, collection: str, since: int) -> int:
+        """Return how many live records were added or changed after a revision."""
         with self.database.read() as connection:
-            return history.read_moment(connection)
+            row = connection.execute(
+                "SELECT count(*) FROM records WHERE collection = ? AND revision > ? AND deleted = 0",
+                (collection, since),
+            ).fetchone()
+        return int(row[0])
 
-    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
-        """The history, newest first."""
+    def has_change(self, tip: Tip) -> bool:
+        """Return whether a change is in the history, so that all that was seen before it is there as well."""
         with self.database.read() as connection:
-            return history.read_operations(connection, limit, offset)
-
-    def operation(self, operation_id: str) -> Operation:
-        """One operation, by its id or an unambiguous beginning of it; `NotFound` where there is none."""
-        with self.database.read() as connection:
-            return history.read_operation(connection, operation_id)
+            return meta.has_change(connection, tip)
 
     # The embedding model that the vectors were made with
 
     def model(self) -> tuple[str, int] | None:
-        """Name and dimension of the embedding model that the store is bound to; None before it is bound."""
+        """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
         with self.database.read() as connection:
             return read_model(connection)
 
     def bind_model(self, name: str, dimension: int) -> None:
-        """Bind a store that has no model yet; one that has is left as it is."""
+        """Bind a store that has no model yet. One that has is left as it is."""
         with self.database.write() as connection:
             for key, value in (("embedding_model", name), ("embedding_dimension", dimension)):
                 connection.execute("INSERT INTO meta VALUES (?, ?) ON CONFLICT DO NOTHING", (key, str(value)))
@@ -276,7 +260,7 @@ class SqliteLedger:
     # Writing
 
     def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
-        """A new operation; it reaches the history with its first write."""
+        """Return a new operation. It reaches the history with its first write."""
         return OperationDraft(id=new_id(), kind=kind, actor=actor, reason=reason, undoes=undoes)
 
     def add(
@@ -287,22 +271,24 @@ class SqliteLedger:
         *,
         model: str,
         skip_known: bool = False,
-        also: Also | None = None,
+        restored: Mapping[str, Restored] = MappingProxyType({}),
+        alone_in: str = "",
     ) -> list[str]:
-        """Write new records; the ids of those that were written.
+        """Write new records, and return the ids of those that were written.
 
         Args:
             model: The model that made the vectors.
             skip_known: Leave out records of which a live one has the id, or one that another operation wrote has, or
                 stands for, the content hash.
-            also: What else to write of them, in the same transaction.
+            restored: Marks and usage to write with them, by id; usage that the store has already is kept.
+            alone_in: A metadata key of which no other record may have the value that one of these has.
 
         Raises:
             InvalidInput: A live record has one of the ids, or one id comes twice, and `skip_known` is not set.
             EmbeddingModelMismatch: The store's vectors are of another model.
+            PlanOutdated: Another record has the same value of `alone_in`; nothing was written.
         """
-        with self.database.write() as connection:
-            writer = LedgerWriter(connection, operation, self.clock.now())
+        with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             added = []
             for record in records:
@@ -314,9 +300,9 @@ class SqliteLedger:
                     )
                 writer.put("added", collection, record)
                 added.append(record.id)
-            if also is not None:
-                also(connection, writer, added)
-            writer.close()
+            if alone_in:
+                check_alone(writer.connection, collection, alone_in, added)
+            _restore(writer, collection, {one: restored[one] for one in added if one in restored})
         return added
 
     def update(
@@ -332,7 +318,7 @@ class SqliteLedger:
         """Replace live records.
 
         Args:
-            unchanged_since: A `moment`; refuse if one of these records has changed since.
+            unchanged_since: A moment; refuse if one of these records has changed since.
             dropped: Records that go besides, where they are there.
 
         Raises:
@@ -340,35 +326,48 @@ class SqliteLedger:
             PlanOutdated: One of them has changed.
             EmbeddingModelMismatch: The store's vectors are of another model.
         """
-        with self.database.write() as connection:
-            writer = LedgerWriter(connection, operation, self.clock.now())
+        with writing(self.database, self.clock, operation) as writer:
             writer.check_vectors(records, model)
             if unchanged_since is not None:
                 ids = [*(record.id for record in records), *dropped]
-                history.check_records_unchanged(connection, collection, ids, unchanged_since)
+                check_records_unchanged(writer.connection, collection, ids, unchanged_since)
             for record in records:
-                if not writer.exists(collection, record.id):
-                    raise NotFound(f"there is no record {record.id!r} in {collection!r}; it may have been deleted")
+                writer.check_there(collection, [record.id])
                 writer.put("changed", collection, record)
             for record_id in dropped:
                 if writer.exists(collection, record_id):
                     writer.remove("removed", collection, record_id)
-            writer.close()
 
     def remove(
-        self, collection: str, ids: Sequence[str], operation: OperationDraft, *, check: Check | None = None
+        self,
+        collection: str,
+        ids: Sequence[str],
+        operation: OperationDraft,
+        *,
+        unchanged_since: Moment | None = None,
+        used: Mapping[str, Usage] = MappingProxyType({}),
     ) -> int:
-        """Delete records, keeping them in the history; how many there were.
+        """Delete records, keeping them in the history, and return how many there were.
 
         Args:
-            check: Refuses by raising, in the transaction that would delete them.
+            unchanged_since: A moment; refuse if what the collection held then has changed since.
+            used: Usage of records; refuse if that of one is another by now.
+
+        Raises:
+            PlanOutdated: A record has changed or was used; nothing was removed.
         """
-        with self.database.write() as connection:
-            if check is not None:
-                check(connection)
-            writer = LedgerWriter(connection, operation, self.clock.now())
+        with writing(self.database, self.clock, operation) as writer:
+            if unchanged_since is not None:
+                check_unchanged(writer.connection, collection, unchanged_since)
+            check_unused(self.database, collection, used)
             present = [record_id for record_id in dict.fromkeys(ids) if writer.exists(collection, record_id)]
             for record_id in present:
                 writer.remove("removed", collection, record_id)
-            writer.close()
-            return len(present)
+        return len(present)
+
+
+def _restore(writer: LedgerWriter, collection: str, restored: Mapping[str, Restored]) -> None:
+    marks = {record_id: given.marks for record_id, given in restored.items() if given.marks != NO_MARKS}
+    writer.put_marks(collection, marks)
+    restore_usage(writer.connection, collection, {record_id: given.usage for record_id, given in restored.items()})
+    restore_uses(writer.connection, collection, {record_id: given.uses for record_id, given in restored.items()})

@@ -23,16 +23,16 @@ class LedgerFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.was_opened = False
-        """Whether it was opened, so that it is not created again."""
+        """True once it was opened, so that it is not created again."""
 
         self._identity: tuple[int, int] | None = None
-        """Device and number there; None while it is not open."""
+        """Device and number there. None while it is not open."""
 
         self._n_bytes = 0
         """Its size when it was looked at last."""
 
         self._is_suspect = False
-        """Whether it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
+        """True where it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
 
     def problem(self) -> StoreError | None:
         """That the file which was opened is not there any more, or None."""
@@ -50,7 +50,7 @@ class LedgerFile:
         return None
 
     def has_shrunk(self) -> bool:
-        """Whether it was smaller than before, as it was cut off, restored or vacuumed, since it was opened last.
+        """Return whether it was smaller than before, as it was cut off, restored or vacuumed, since it was opened last.
 
         Raises:
             StoreUnavailable: It is gone, or another one is in its place.
@@ -82,7 +82,7 @@ class LedgerFile:
         self._is_suspect = False
 
     def closed(self) -> None:
-        """Take whatever file is there next as the one to open; where there is none, it is still missed."""
+        """Take whatever file is there next as the one to open. Where there is none, it is still missed."""
         self._identity, self._n_bytes, self._is_suspect = None, 0, False
 
     def _missing(self) -> StoreError:

@@ -19,7 +19,7 @@ _LOWEST = "NOT EXISTS (SELECT 1 FROM attributes b WHERE b.seq = a.seq AND b.key 
 def ordered_page(
     connection: sqlite3.Connection, collection: str, key: str, *, descending: bool, limit: int, offset: int
 ) -> list[int]:
-    """The numbers of live records that have the key, in its order; fewer than the limit where the index ends."""
+    """Return the numbers of live records that have the key, in its order, until the index ends."""
     direction = "DESC" if descending else "ASC"
     rows = connection.execute(
         f"SELECT a.seq FROM attributes a WHERE a.key = {_KEY} AND {_LOWEST} "
@@ -38,7 +38,7 @@ def sorted_sql(
     limit: int | None,
     offset: int,
 ) -> Sql:
-    """The query for light records sorted by a key, or as they were added; those without the key come last."""
+    """Return the query for light records sorted by a key, or as they were added. Those without the key come last."""
     condition = where_sql(collection, where)
     direction = "DESC" if descending else "ASC"
     join, order = "", f"r.seq {direction}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,17 +15,19 @@ import numpy as np
 import numpy.typing as npt
 
 from atlas.core.codec import to_text
-from atlas.core.errors import EmbeddingModelMismatch
+from atlas.core.errors import NotFound
 from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.types import Vectors
-from atlas.storage.marks.tinydb import encode_marks
-from atlas.storage.records import OperationDraft, Record
-from atlas.storage.sqlite.database import Unreadable
+from atlas.protocols.infra import Clock
+from atlas.storage.marks.codec import encode_marks
+from atlas.storage.records import OperationDraft, Record, mismatch
+from atlas.storage.sqlite.database import Database, Unreadable
 from atlas.storage.sqlite.filters import bindable
-from atlas.storage.sqlite.history.operations import MARKS, RECORD, Image, Recorder, empty_images
-from atlas.storage.sqlite.history.tombstones import GONE, note_purged, purged_by, refuse_purged
-from atlas.storage.sqlite.mark_tables import await_files, forget_lost, write_marks
-from atlas.storage.sqlite.stored import parsed
+from atlas.storage.sqlite.tables.marks import await_files, forget_lost, read_marks, write_marks
+from atlas.storage.sqlite.tables.meta import read_model, read_revision, write_revision
+from atlas.storage.sqlite.tables.operations import MARKS, RECORD, Image, Recorder, empty_images
+from atlas.storage.sqlite.tables.stored import parsed
+from atlas.storage.sqlite.tables.tombstones import GONE, note_purged, purged_by, refuse_purged
 from atlas.storage.sqlite.words.fts_schema import make_word_table
 
 FLOAT = np.dtype("<f4")
@@ -34,35 +37,43 @@ class LedgerWriter:
     """Writes records and marks inside an open transaction, each with its before-image, under one operation."""
 
     def __init__(self, connection: sqlite3.Connection, operation: OperationDraft, at: datetime) -> None:
-        self._connection = connection
+        self.connection = connection
         self._recorder = Recorder(connection, operation, at)
         self._operation_id = operation.id
         self._at = at.isoformat()
-        self._revision = read_revision(connection)
+        self.revision = read_revision(connection)
+        """The revision of what was written last."""
+
         self._keys: dict[tuple[str, str], int] = {}
 
     def check_vectors(self, records: Sequence[Record], model: str) -> None:
         """Refuse vectors of another model, which no query could compare with the store's own."""
-        bound = read_model(self._connection)
+        bound = read_model(self.connection)
         for record in records:
             if bound is not None and record.vectors is not None and (model, record.vectors.shape[1]) != bound:
                 raise mismatch(bound, (model, record.vectors.shape[1]))
 
+    def check_there(self, collection: str, ids: Iterable[str]) -> None:
+        """Raise `NotFound` unless each of the records is there."""
+        for record_id in ids:
+            if not self.exists(collection, record_id):
+                raise NotFound(f"there is no record {record_id!r} in {collection!r}; it may have been deleted")
+
     def exists(self, collection: str, record_id: str) -> bool:
-        """Whether a live record has this id."""
+        """Return whether a live record has this id."""
         row = self._find(collection, record_id)
         return row is not None and not row.deleted
 
     def holds(self, collection: str, record: Record) -> bool:
-        """Whether a live record has this one's id, or a purged one had it, or one of another operation says it.
+        """Return whether a live record has this one's id, or a purged one had it, or one of another operation says it.
 
         One that stands for others says what they said.
         """
-        if self.exists(collection, record.id) or purged_by(self._connection, collection, record.id):
+        if self.exists(collection, record.id) or purged_by(self.connection, collection, record.id):
             return True
         if not record.content_hash:
             return False
-        row = self._connection.execute(
+        row = self.connection.execute(
             f"SELECT 1 FROM ({_SAYING}) s JOIN records r ON r.seq = s.seq WHERE NOT EXISTS "
             "(SELECT 1 FROM changes WHERE collection = r.collection AND record_id = r.id AND operation = ?) LIMIT 1",
             (collection, json.dumps([record.content_hash]), self._operation_id),
@@ -82,15 +93,12 @@ class LedgerWriter:
         assert record.vectors is not None
         found = self._find(collection, record.id)
         if found and found.deleted:
-            refuse_purged(self._connection, collection, record.id)
+            refuse_purged(self.connection, collection, record.id)
         image = self._image(found.seq) if found and not found.deleted else Image(None, b"")
         self._recorder.add(count, RECORD, collection, record.id, image, is_new=found is None, state_after=state)
         seq = self._write_row(collection, found, record)
-        self._connection.executemany(
-            "INSERT INTO vectors VALUES (?, ?, ?)",
-            [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(record.vectors)],
-        )
-        self._connection.executemany(
+        write_vectors(self.connection, seq, record.vectors)
+        self.connection.executemany(
             "INSERT OR IGNORE INTO attributes VALUES (?, ?, ?)",
             [(self._key(collection, name), value, seq) for name, value in attribute_values(record.metadata)],
         )
@@ -103,32 +111,39 @@ class LedgerWriter:
         self._empty(found.seq)
 
     def purge(self, collection: str, record_id: str) -> None:
-        """Empty a record, live or not, and all that the history holds of it; nothing is kept to bring it back."""
+        """Empty a record, live or not, and all that the history holds of it. Nothing is kept to bring it back."""
         found = self._find(collection, record_id)
         assert found is not None
         self._recorder.add("removed", RECORD, collection, record_id, Image(GONE, b""))
         self._empty(found.seq)
-        empty_images(self._connection, collection, record_id)
-        write_marks(self._connection, collection, {record_id: NO_MARKS})
-        await_files(self._connection, collection, [record_id], self._next_revision())
-        forget_lost(self._connection, collection, [record_id])
-        note_purged(self._connection, collection, record_id, self._operation_id)
+        empty_images(self.connection, collection, record_id)
+        write_marks(self.connection, collection, {record_id: NO_MARKS})
+        await_files(self.connection, collection, [record_id], self._next_revision())
+        forget_lost(self.connection, collection, [record_id])
+        note_purged(self.connection, collection, record_id, self._operation_id)
 
     def mark(self, collection: str, record_id: str, before: Marks, after: Marks, *, state: int | None = None) -> None:
-        """Set a record's marks; their JSON file has to follow."""
+        """Set a record's marks. Their JSON file has to follow."""
         image = Image(to_text(encode_marks(before)), b"")
         self._recorder.add("marked", MARKS, collection, record_id, image, state_after=state)
-        write_marks(self._connection, collection, {record_id: after})
-        await_files(self._connection, collection, [record_id], self._next_revision())
-        forget_lost(self._connection, collection, [record_id])
+        write_marks(self.connection, collection, {record_id: after})
+        await_files(self.connection, collection, [record_id], self._next_revision())
+        forget_lost(self.connection, collection, [record_id])
+
+    def put_marks(self, collection: str, marks: Mapping[str, Marks]) -> None:
+        """Set the marks of records, or raise `NotFound` where one is not there."""
+        self.check_there(collection, marks)
+        held = read_marks(self.connection, collection, list(marks))
+        for record_id, value in marks.items():
+            self.mark(collection, record_id, held.get(record_id, NO_MARKS), value)
 
     def close(self) -> None:
         """Write the counts and the revision back."""
         self._recorder.close()
-        self._connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(self._revision),))
+        write_revision(self.connection, self.revision)
 
     def _find(self, collection: str, record_id: str) -> _Row | None:
-        row = self._connection.execute(
+        row = self.connection.execute(
             "SELECT seq, deleted, n_windows, stored_at FROM records WHERE collection = ? AND id = ?",
             (collection, record_id),
         ).fetchone()
@@ -149,14 +164,14 @@ class LedgerWriter:
         )
         if found:
             self._clear(found.seq)
-            self._connection.execute(
+            self.connection.execute(
                 "UPDATE records SET deleted = 0, revision = ?, n_windows = ?, content_hash = ?, text_hash = ?, "
                 "stored_at = ?, metadata = ?, document = ?, search_text = ?, content = ? WHERE seq = ?",
                 (*columns, found.seq),
             )
             return found.seq
-        make_word_table(self._connection, collection)
-        cursor = self._connection.execute(
+        make_word_table(self.connection, collection)
+        cursor = self.connection.execute(
             "INSERT INTO records (collection, id, revision, n_windows, content_hash, text_hash, stored_at, metadata, "
             "document, search_text, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (collection, record.id, *columns),
@@ -166,37 +181,46 @@ class LedgerWriter:
 
     def _empty(self, seq: int) -> None:
         self._clear(seq)
-        self._connection.execute(
+        self.connection.execute(
             "UPDATE records SET revision = ?, deleted = 1, content_hash = '', text_hash = x'', metadata = '{}', "
             "document = '', search_text = '', content = '' WHERE seq = ?",
             (self._next_revision(), seq),
         )
 
     def _clear(self, seq: int) -> None:
-        self._connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
-        self._connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
+        self.connection.execute("DELETE FROM vectors WHERE seq = ?", (seq,))
+        self.connection.execute("DELETE FROM attributes WHERE seq = ?", (seq,))
 
     def _image(self, seq: int) -> Image:
         names = ("stored_at", "content_hash", "metadata", "document", "search_text", "content")
-        row = self._connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
-        vectors = read_vectors(self._connection, seq)
+        row = self.connection.execute(f"SELECT {', '.join(names)} FROM records WHERE seq = ?", (seq,)).fetchone()
+        vectors = read_vectors(self.connection, seq)
         fields = dict(zip(names, row, strict=True)) | {"n_vectors": len(vectors)}
         return Image(json.dumps(fields, ensure_ascii=False), vectors.tobytes())
 
     def _key(self, collection: str, name: str) -> int:
         if (collection, name) not in self._keys:
-            self._connection.execute(
+            self.connection.execute(
                 "INSERT OR IGNORE INTO attribute_keys (collection, name) VALUES (?, ?)", (collection, name)
             )
-            row = self._connection.execute(
+            row = self.connection.execute(
                 "SELECT key FROM attribute_keys WHERE collection = ? AND name = ?", (collection, name)
             ).fetchone()
             self._keys[collection, name] = row[0]
         return self._keys[collection, name]
 
     def _next_revision(self) -> int:
-        self._revision += 1
-        return self._revision
+        self.revision += 1
+        return self.revision
+
+
+@contextmanager
+def writing(database: Database, clock: Clock, operation: OperationDraft) -> Iterator[LedgerWriter]:
+    """Yield a writer whose transaction is committed at the block's end, or rolled back on any error."""
+    with database.write() as connection:
+        writer = LedgerWriter(connection, operation, clock.now())
+        yield writer
+        writer.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +232,7 @@ class _Row:
 
 
 def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) -> Record:
-    """The record that a before-image holds."""
+    """Return the record that a before-image holds."""
     try:
         return Record(
             id=record_id,
@@ -225,16 +249,8 @@ def record_from_image(record_id: str, image: Mapping[str, Any], vectors: bytes) 
 
 
 def text_hash(text: str) -> bytes:
-    """What equal documents have in common."""
+    """Return what equal documents have in common."""
     return hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
-
-
-def mismatch(bound: tuple[str, int], given: tuple[str, int]) -> EmbeddingModelMismatch:
-    """The error for a store and an embedder that do not belong together."""
-    return EmbeddingModelMismatch(
-        f"this store holds vectors of {bound[0]!r} ({bound[1]}-d), but the embedder is {given[0]!r} ({given[1]}-d). "
-        f"Open it with ATLAS_EMBEDDING_MODEL={bound[0]}, or change the store: atlas reembed --model {given[0]}"
-    )
 
 
 LIGHT_COLUMNS = "r.id, r.metadata, r.document, '', '', r.content_hash, r.stored_at"
@@ -242,7 +258,7 @@ RECORD_COLUMNS = "r.id, r.metadata, r.document, r.search_text, r.content, r.cont
 
 
 def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vectors: bool) -> Record:
-    """The record of a row of `RECORD_COLUMNS` after its `seq`."""
+    """Return the record of a row of `RECORD_COLUMNS` after its `seq`."""
     seq, record_id, metadata, document, search_text, content, content_hash, stored_at = row
     return Record(
         id=record_id,
@@ -257,7 +273,7 @@ def read_record(connection: sqlite3.Connection, row: tuple[Any, ...], with_vecto
 
 
 def numbered(records: Mapping[int, Record], seqs: Sequence[int]) -> list[Record]:
-    """The records that an index names, in its order."""
+    """Return the records that an index names, in its order."""
     if missing := set(seqs) - records.keys():
         raise Unreadable(f"an index names the record of number {min(missing)}, which is not there")
     return [records[seq] for seq in seqs]
@@ -274,7 +290,7 @@ _SAYING = (
 
 
 def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: Sequence[str]) -> dict[str, str]:
-    """Those of the content hashes that a live record has, or stands for, each with the id of one."""
+    """Return the content hashes that a live record has, or stands for, each with the id of one."""
     rows = connection.execute(
         f"SELECT said.content_hash, records.id FROM ({_SAYING}) AS said JOIN records USING (seq)",
         (collection, json.dumps(list(hashes))),
@@ -282,14 +298,28 @@ def read_known_hashes(connection: sqlite3.Connection, collection: str, hashes: S
     return dict(rows.fetchall())
 
 
+def read_collections(connection: sqlite3.Connection) -> list[str]:
+    """Return the collections that hold, or held, any record."""
+    rows = connection.execute("SELECT DISTINCT collection FROM records ORDER BY collection").fetchall()
+    return [row[0] for row in rows]
+
+
 def read_vectors(connection: sqlite3.Connection, seq: int) -> Vectors:
-    """A record's vectors, shape (n_windows, dim)."""
+    """Return a record's vectors, shape (n_windows, dim)."""
     rows = connection.execute("SELECT vector FROM vectors WHERE seq = ? ORDER BY window", (seq,)).fetchall()
     return join_vectors([row[0] for row in rows])
 
 
+def write_vectors(connection: sqlite3.Connection, seq: int, vectors: Vectors) -> None:
+    """Add a record's vectors to the table, one a window."""
+    connection.executemany(
+        "INSERT INTO vectors VALUES (?, ?, ?)",
+        [(seq, window, vector.astype(FLOAT).tobytes()) for window, vector in enumerate(vectors)],
+    )
+
+
 def join_vectors(stored: Sequence[bytes]) -> Vectors:
-    """Stored vectors as rows of one array."""
+    """Return stored vectors as rows of one array."""
     if not stored:
         return _no_vectors()
     try:
@@ -306,26 +336,8 @@ def _no_vectors() -> Vectors:
 
 
 def attribute_values(metadata: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What of a record's metadata can be filtered and sorted by."""
+    """Return what of a record's metadata can be filtered and sorted by."""
     for name, value in metadata.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if isinstance(item, str | int | float):
                 yield name, bindable(item)
-
-
-def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
-    """Name and dimension of the embedding model; None before the store is bound to one."""
-    rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
-    try:
-        return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"the embedding model is not what was written: {error}") from error
-
-
-def read_revision(connection: sqlite3.Connection) -> int:
-    """The newest revision of the store."""
-    row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
-    try:
-        return int(row[0])
-    except (TypeError, ValueError) as error:
-        raise Unreadable(f"the revision is not what was written: {error}") from error

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 from atlas.core.errors import ReadOnlyStore, SchemaTooNew
 from atlas.storage.damage import damaged
-from atlas.storage.marks.migration import OldFiles, files_beside, keep_marks
-from atlas.storage.sqlite import mark_tables
 from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.mark_migration import OldFiles, files_beside, keep_marks
+from atlas.storage.sqlite.tables import marks as mark_tables
 from atlas.storage.sqlite.words.fts_schema import REGISTRY, make_word_table
 
 APPLICATION_ID = 0x41544C53  # "ATLS", so that `file` and we can tell a ledger from any other SQLite file
@@ -127,7 +127,7 @@ CREATE TABLE usage (
 
 
 def _index_words_anew(connection: sqlite3.Connection, _: OldFiles) -> None:
-    """From version 1: one table of words for all collections, deleted records among them, each text as it is."""
+    """Give each collection a table of words: version 1 had one for all, with deleted records, each text as it is."""
     for what in ("TRIGGER records_fts_insert", "TRIGGER records_fts_update", "TABLE records_fts"):
         connection.execute(f"DROP {what}")
     _run_script(connection, REGISTRY)
@@ -136,14 +136,14 @@ def _index_words_anew(connection: sqlite3.Connection, _: OldFiles) -> None:
 
 
 def _let_uses_belong_to_operations(connection: sqlite3.Connection, _: OldFiles) -> None:
-    """From version 2, whose uses belonged to none, so that undoing one left them counted; they stay as they are."""
+    """Let uses belong to operations: in version 2 they belonged to none, so undoing one left them counted."""
     connection.execute("ALTER TABLE events ADD COLUMN operation TEXT NOT NULL DEFAULT ''")
     connection.execute("ALTER TABLE events ADD COLUMN undone INTEGER NOT NULL DEFAULT 0")
     connection.execute("CREATE INDEX events_by_operation ON events (operation) WHERE operation <> ''")
 
 
 def _keep_marks_in_the_ledger(connection: sqlite3.Connection, marks: OldFiles) -> None:
-    """From version 3, which kept marks in their files alone, and here only those on their way there."""
+    """Let the ledger hold the marks: version 3 kept them in their files alone, and here those on their way there."""
     pending = connection.execute("SELECT collection, record_id, marks FROM pending_marks").fetchall()
     connection.execute("DROP TABLE pending_marks")
     _run_script(connection, mark_tables.TABLES)
@@ -232,7 +232,7 @@ def _copy_name(path: Path, version: int) -> Path:
 
 
 def _run_script(connection: sqlite3.Connection, script: str) -> None:
-    """Run statements inside the caller's transaction; `executescript` would commit it first."""
+    """Run statements inside the caller's transaction. `executescript` would commit it first."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -28,11 +28,11 @@ FEWEST_TYPED = 2
 """Letters of a word from which it may be the beginning of another."""
 
 LONGEST_RUN = 8
-"""Characters of a run of CJK that may be one word; longer ones are several, and hardly stand anywhere again."""
+"""Characters of a run of CJK that may be one word. Longer ones are several, and hardly stand anywhere again."""
 
 MAX_IDENTIFIER = 80
 MAX_PARTS = 12
-"""Longer identifiers, and those of more parts, are hashes, keys or sentences; they are not parted."""
+"""Longer identifiers, and those of more parts, are hashes, keys or sentences. They are not parted."""
 
 _CJK = (
     "\u1100-\u11ff\u3005\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f"
@@ -69,14 +69,14 @@ class Term:
     text: str
 
     is_prefix: bool = False
-    """Whether any word that begins so is meant."""
+    """True where any word that begins so is meant."""
 
     is_composed: bool = False
-    """Whether other terms ask for what it is made of: an identifier's parts, a word's stem."""
+    """True where other terms ask for what it is made of: an identifier's parts, a word's stem."""
 
 
 def searchable(text: str) -> str:
-    """A text with what makes it findable: CJK in pairs, then, after all of it, stems and parts of identifiers.
+    """Return a text with what makes it findable: CJK in pairs, then, after all of it, stems and parts of identifiers.
 
     What is added comes last, so that words that stand side by side still do.
     """
@@ -86,7 +86,7 @@ def searchable(text: str) -> str:
 
 
 def query_terms(text: str) -> list[Term]:
-    """The distinct terms that a text asks for, in its order; every character of it is literal.
+    """Return the distinct terms that a text asks for, in its order. Every character of it is literal.
 
     After each word comes the pair of it and the one before, and after the pairs of a short run of CJK the run: what
     stands side by side in the record as well says more than the same apart.
@@ -103,7 +103,7 @@ def query_terms(text: str) -> list[Term]:
 
 
 def typed_terms(text: str) -> list[Term]:
-    """The last word of a text, in letters, as a beginning: whoever types may not have finished it."""
+    """Return the last word of a text, in letters, as a beginning: whoever types may not have finished it."""
     tokens = _TOKEN.findall(_normalised(text[:MAX_QUERY_CHARACTERS])) if not text.rstrip().endswith('"') else []
     if not tokens or CJK_RUN.match(tokens[-1]):
         return []
@@ -112,7 +112,7 @@ def typed_terms(text: str) -> list[Term]:
 
 
 def phrases(text: str) -> list[Term]:
-    """What stands between quotation marks in a text, each as words that stand side by side."""
+    """Return what stands between quotation marks in a text, each as words that stand side by side."""
     held = map(_phrase, _QUOTED.findall(_normalised(text[:MAX_QUERY_CHARACTERS])))
     return [phrase for phrase in held if phrase.text]
 
@@ -129,7 +129,7 @@ def _phrase(quoted: str) -> Term:
 
 
 def _pairs(before: str, token: str) -> Iterator[Term]:
-    """The words of a token, each with the one before it; FTS5 takes several words for a phrase."""
+    """Return the words of a token, each with the one before it. FTS5 takes several words for a phrase."""
     if CJK_RUN.match(token):
         return
     words = [_lower(word) for word in _BREAKS.split(token)]
@@ -146,7 +146,7 @@ def _normalised(text: str) -> str:
 
 
 def _in_pairs(run: re.Match[str]) -> str:
-    """Each character with the one after it, the last one alone: so a run is found by any of its characters."""
+    """Return each character with the one after it, the last one alone: so a run is found by any of its characters."""
     characters = run[0]
     return f" {' '.join(characters[i : i + 2] for i in range(len(characters)))} "
 
@@ -173,7 +173,7 @@ def _terms(token: str) -> Iterator[Term]:
 
 
 def _of_run(run: str) -> Iterator[Term]:
-    """The pairs in a run of CJK, and the whole of it; of a single character, whatever it begins."""
+    """Return the pairs in a run of CJK, and the whole of it. Of a single character, whatever it begins."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)]
     yield from map(Term, pairs)
     if not pairs:
@@ -183,12 +183,12 @@ def _of_run(run: str) -> Iterator[Term]:
 
 
 def _lower(word: str) -> str:
-    """A word in lower case where the tokenizer would say the same; else it is left to the tokenizer."""
+    """Return a word in lower case where the tokenizer would say the same. Else it is left to the tokenizer."""
     return word.lower() if _IDENTIFIER.fullmatch(word) else word
 
 
 def _derived(identifier: str) -> Iterator[Term]:
-    """What is found in an identifier beside its words: all of them in one, their parts, and stems."""
+    """Return what is found in an identifier beside its words: all of them in one, their parts, and stems."""
     words = _BREAKS.split(identifier)
     if len(words) > 1 and _says_something(identifier, sum(len(_PARTS.findall(word)) for word in words)):
         yield Term("".join(words).lower(), is_composed=True)
@@ -218,6 +218,6 @@ def _stems(word: str) -> Iterator[Term]:
 
 
 def _says_something(identifier: str, n_parts: int) -> bool:
-    """Whether its parts do; they do not in `k8s`, `2026-01-01`, hashes and keys."""
+    """Return whether its parts do. They do not in `k8s`, `2026-01-01`, hashes and keys."""
     is_random = n_parts > MAX_PARTS or len(identifier) > MAX_IDENTIFIER or len(identifier) < 1.5 * n_parts
     return not is_random and any(map(str.isalpha, identifier))

@@ -11,17 +11,31 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from atlas.storage.records import Seqs
-from atlas.storage.sqlite.words.postings import Numbers, Postings
 
 K1, B = 1.2, 0.75
-"""How soon repeating a word stops counting, and how much a long text is held against it; as FTS5 has them."""
+"""How soon repeating a word stops counting, and how much a long text is held against it. As FTS5 has them."""
 
 FIRST_SCORED = 512
 """How many records are scored before it is asked whether any other could be among the best."""
+
+
+Numbers = npt.NDArray[np.float64]
+"""Shape (n,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The records that hold a word: one entry each, in the order of their numbers."""
+
+    seqs: Seqs
+    often: Numbers
+    """How often they hold it, each time by the weight of its field."""
 
 
 class Scores:
@@ -34,7 +48,7 @@ class Scores:
         given: Mapping[int, float],
         lengths_of: Callable[[Seqs], Numbers],
     ) -> None:
-        """From who holds each word, and how much it tells.
+        """Begin with who holds each word, and how much it tells.
 
         Args:
             weights: The inverse document frequency of each word.
@@ -51,7 +65,7 @@ class Scores:
         self._lengths_of = lengths_of
 
     def best(self, n: int) -> dict[int, float]:
-        """The n highest values by record, the highest first; equal ones in the order of their records."""
+        """Return the n highest values by record, the highest first. Equal ones in the order of their records."""
         held = np.flatnonzero(self._bounds)
         order = held[np.argsort(-self._bounds[held], kind="stable")]
         values = np.zeros(0)
@@ -63,13 +77,13 @@ class Scores:
         return dict(zip(scored[best].tolist(), values[best].tolist(), strict=True))
 
     def of(self, seqs: Seqs) -> dict[int, float]:
-        """The values of those of some records that hold any of the words."""
+        """Return the values of those of some records that hold any of the words."""
         wanted = np.unique(seqs[seqs < self._size])
         wanted = wanted[self._bounds[wanted] > 0]
         return dict(zip(wanted.tolist(), self._values(wanted).tolist(), strict=True))
 
     def _values(self, seqs: Seqs) -> Numbers:
-        """The values of records that hold any of the words, each named once."""
+        """Return the values of records that hold any of the words, each named once."""
         places = np.full(self._size, -1)
         places[seqs] = np.arange(len(seqs))
         at = places[self._seqs]
@@ -78,7 +92,7 @@ class Scores:
         return np.asarray(self._given[seqs] + np.bincount(at[is_wanted], terms, len(seqs)), np.float64)
 
     def _terms(self, which: slice | np.ndarray, lengths: Numbers | float) -> Numbers:
-        """What each word adds to the value of each record that holds it, if records are so long."""
+        """Return what each word adds to the value of each record that holds it, if records are so long."""
         often = self._often[which]
         added: Numbers = self._weights[which] * often * (K1 + 1) / (often + K1 * (1 - B + B * lengths))
         return added

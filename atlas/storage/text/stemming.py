@@ -44,7 +44,7 @@ _VOWELS = str.maketrans("abcdefghijklmnopqrstuvwxz", "vcccvcccvcccccvcccccvcccc"
 
 @lru_cache(maxsize=2**15)
 def stem(word: str) -> str:
-    """The stem of a lower-case word of the letters a to z; words of one or two letters are their own."""
+    """Return the stem of a lower-case word of the letters a to z. Words of one or two letters are their own."""
     if len(word) < 3:
         return word
     word = _without_plural(word)
@@ -77,7 +77,7 @@ def _without_past(word: str) -> str:
 
 
 def _completed(word: str) -> str:
-    """What is left of a word without -ed or -ing, as it would end without them."""
+    """Return what is left of a word without -ed or -ing, as it would end without them."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and _shape(word)[-1] == "c":
@@ -105,7 +105,7 @@ def _tidied(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """A word's letters as c for consonants and v for vowels; y is a vowel after a consonant."""
+    """Return a word's letters as c for consonants and v for vowels. Y is a vowel after a consonant."""
     shape = word.translate(_VOWELS)
     while "y" in shape:
         before, _, after = shape.partition("y")
@@ -114,10 +114,10 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often consonants follow vowels in it, about its number of closed syllables."""
+    """Return how often consonants follow vowels in it, about its number of closed syllables."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends in consonant, vowel, consonant, the last not w, x or y."""
+    """Return whether it ends in consonant, vowel, consonant, the last not w, x or y."""
     return _shape(word).endswith("cvc") and word[-1] not in "wxy"

@@ -29,7 +29,7 @@ from atlas.infra.fork_safety import InterProcessLock
 
 BATCH = 1_000
 VECTORS = "vectors"
-"""ChromaDB's name for the collection; it has rules for names, and ours need not follow them."""
+"""ChromaDB's name for the collection. It has rules for names, and ours need not follow them."""
 
 HNSW = {"space": "cosine"}
 """Else ChromaDB's defaults: they find all true neighbours of vectors that are spread as texts' are."""
@@ -42,26 +42,26 @@ _users: set[int] = set()
 
 
 class IndexUnusable(Exception):
-    """The index's files are gone, damaged or half written; clear it and follow the ledger from its start."""
+    """The index's files are gone, damaged or half written. Clear it and follow the ledger from its start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seal:
-    """What the last writer left: how far it had followed which ledger, and its files."""
+    """The note of the last writer: how far it had followed which ledger, and its files."""
 
     ledger_id: str = ""
     revision: int = 0
     files: str = ""
-    """A digest over the HNSW files; opening other ones could crash the process."""
+    """A digest over the HNSW files. Opening other ones could crash the process."""
 
     n_keys: int = 0
-    """How many keys it held; ChromaDB makes an empty database where its own is gone."""
+    """How many keys it held. ChromaDB makes an empty database where its own is gone."""
 
     change: int = 0
     """The newest change of the ledger then."""
 
     change_name: str = ""
-    """What no other change of that number has: a ledger that was put back from a copy may hold other records by now."""
+    """A name that no other change of that number has, as a ledger that was put back may hold other records by now."""
 
 
 class ChromaIndex:
@@ -77,13 +77,13 @@ class ChromaIndex:
         self._collection: Any = None
         self._opened: Seal | None = None
         self._mark = ""
-        """What stands in the place of the seal while this one writes; empty while it does not."""
+        """The text in the place of the seal while this one writes. Empty while it does not."""
 
         forking.watch(self)
 
     @contextmanager
     def held(self, timeout_seconds: float = -1) -> Iterator[bool]:
-        """Hold the lock over several calls; False where another process kept it for longer than the timeout.
+        """Hold the lock over several calls. Return False where another process kept it for longer than the timeout.
 
         False as well in a process that was forked from one that had used ChromaDB: it would hang there.
         """
@@ -97,7 +97,7 @@ class ChromaIndex:
             self._threads.release()
 
     def seal(self) -> Seal:
-        """What the last writer left; an empty seal where nobody finished writing, or the file is damaged."""
+        """Return what the last writer left. An empty seal where nobody finished writing, or the file is damaged."""
         try:
             seal = Seal(**json.loads(self._seal_path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, RecursionError):
@@ -155,14 +155,14 @@ class ChromaIndex:
                 collection.upsert(ids=list(keys[start:end]), embeddings=vectors[start:end])
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys; unknown ones are ignored."""
+        """Forget these keys. Unknown ones are ignored."""
         with self._used():
             collection = self._to_write()
             for start in range(0, len(keys), BATCH):
                 collection.delete(ids=list(keys[start : start + BATCH]))
 
     def query(self, vector: Vector, k: int, *, seal: Seal | None = None) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first; approximate, so one in a hundred may be missing.
+        """Return at most k keys with their similarity, highest first. Approximate, so one in a hundred may be missing.
 
         Args:
             seal: Answer only from the files that it was set over; else from those that are there.
@@ -178,16 +178,21 @@ class ChromaIndex:
             return [(key, 1.0 - distance) for key, distance in zip(found["ids"][0], found["distances"][0], strict=True)]
 
     def count(self) -> int:
-        """How many keys it holds."""
+        """Return how many keys it holds."""
         with self._used():
             return int(self._to_read(self.seal()).count())
 
     def exists(self) -> bool:
-        """Whether there are any files, in whatever state."""
+        """Return whether there are any files, in whatever state."""
         return self._directory.exists()
 
+    @property
+    def is_open(self) -> bool:
+        """True while it holds files open, or is opening them."""
+        return self._system is not None
+
     def clear(self) -> bool:
-        """Forget everything, whatever state the files are in; False in a process that may not use them."""
+        """Forget everything, whatever state the files are in. Return False in a process that may not use them."""
         with self.held() as is_held:
             if not is_held:
                 return False
@@ -216,7 +221,7 @@ class ChromaIndex:
                 self._threads.release()
 
     def after_fork(self, *, in_child: bool) -> None:
-        """Open them anew when they are needed; ChromaDB's threads are not there in the child."""
+        """Let them be opened again when they are needed. ChromaDB's threads are not there in the child."""
         if in_child:
             forking.abandon(self._system)
             self._system = self._collection = self._opened = None
@@ -228,19 +233,22 @@ class ChromaIndex:
         return self._directory / "seal.json"
 
     def _to_write(self) -> Any:
-        """The collection, with its seal broken until the writer sets a new one."""
+        """Return the collection, with its seal broken until the writer sets a new one."""
         if self._collection is None or not self._mark:
             self._open(self.seal(), to_write=True)
         return self._collection
 
     def _to_read(self, seal: Seal) -> Any:
-        """The collection as a seal left it; once it is open, deleting its files changes nothing of what it answers."""
+        """Return the collection as a seal left it.
+
+        Once it is open, deleting its files changes nothing of what it answers.
+        """
         if self._collection is None or self._opened != seal:
             self._open(seal)
         return self._collection
 
     def _open(self, seal: Seal, *, to_write: bool = False) -> None:
-        """Open the files, if they are those that a seal was set over; to write, put a mark in the place of the seal."""
+        """Open the files, if they are those that a seal was set over. To write, put a mark in the place of the seal."""
         self.close()
         if self.seal() != seal:
             raise IndexUnusable("the index was deleted or replaced after its seal was read")
@@ -310,7 +318,7 @@ class ChromaIndex:
 
 
 def _reason(error: BaseException, handled: BaseException | None) -> BaseException:
-    """Why ChromaDB failed, a full disk, say: it hides that behind what failed because of it, such as its tidying up.
+    """Return why ChromaDB failed, a full disk, say, which it hides behind what failed because of that.
 
     Args:
         handled: What was being handled before ChromaDB was used, which is no reason.
@@ -335,7 +343,7 @@ def _blank_unused(directory: Path) -> None:
 
 
 def _is_sound(seal: Seal) -> bool:
-    """Whether its fields are such as `set_seal` writes."""
+    """Return whether its fields are such as `set_seal` writes."""
     texts = (seal.ledger_id, seal.files, seal.change_name)
     numbers = (seal.revision, seal.n_keys, seal.change)
     return all(type(text) is str for text in texts) and all(

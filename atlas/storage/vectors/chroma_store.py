@@ -94,7 +94,7 @@ class ChromaVectorStore:
         return QueryResult(**{name: found[name][0] for name in ("ids", "distances", "metadatas", "documents")})
 
     async def delete(self, ids: list[str]) -> None:
-        """Remove records; unknown ids are ignored."""
+        """Remove records. Unknown ids are ignored."""
         if ids:
             await asyncio.to_thread(self._collection.delete, ids=ids)
 

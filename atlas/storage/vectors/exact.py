@@ -15,7 +15,7 @@ Groups = npt.NDArray[np.int64]
 
 
 class ExactIndex:
-    """Vectors in one growing float32 matrix; removed rows are reused."""
+    """Vectors in one growing float32 matrix. Removed rows are reused."""
 
     def __init__(self, dimension: int) -> None:
         self._matrix: Vectors = np.zeros((0, dimension), np.float32)
@@ -39,7 +39,7 @@ class ExactIndex:
                 self._groups[rows] = 0 if groups is None else groups
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Forget these keys; unknown ones are ignored."""
+        """Forget these keys. Unknown ones are ignored."""
         with self._lock:
             for key in keys:
                 row = self._rows.pop(key, None)
@@ -48,7 +48,7 @@ class ExactIndex:
                     self._free.append(row)
 
     def query(self, vector: Vector, k: int, *, groups: Groups | None = None) -> list[tuple[str, float]]:
-        """At most k keys with their similarity, highest first; only of these groups, where they are given."""
+        """Return at most k keys with their similarity, highest first. Only of these groups, where they are given."""
         with self._lock:
             rows = None if groups is None else self._rows_of(groups)
             similarities = self._similarities(vector, rows)
@@ -58,7 +58,7 @@ class ExactIndex:
             return [(self._keys[row], similarity) for row, similarity in hits if self._keys[row]]
 
     def count(self) -> int:
-        """How many keys it holds."""
+        """Return how many keys it holds."""
         return len(self._rows)
 
     def clear(self) -> None:
@@ -104,7 +104,7 @@ class ExactIndex:
 
 
 def top(values: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.intp]:
-    """Positions of the k highest values, highest first; equal values in their order."""
+    """Return positions of the k highest values, highest first. Equal values in their order."""
     if k <= 0 or not len(values):
         return np.zeros(0, np.intp)
     if k < len(values):

@@ -14,10 +14,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from atlas.core.types import Vector, Vectors
-from atlas.storage.records import NO_TIP, Entry, Position, Seqs, Tip
-from atlas.storage.sqlite.history.following import has_change
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.records import mismatch
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.records import NO_TIP, Entry, Position, Seqs, Tip, mismatch
 from atlas.storage.vectors.chroma import ChromaIndex, IndexUnusable, Seal
 from atlas.storage.vectors.exact import ExactIndex
 
@@ -25,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 BATCH = 2_000
 LOCK_SECONDS = 0.2
-"""How long a query waits for the index while another process writes it; then it scans memory."""
+"""How long a query waits for the index while another process writes it. Then it scans memory."""
 
 RECOUNTS = 25
 """How often a collection's vectors are counted while it is written as often as the number that matters."""
@@ -45,7 +43,7 @@ class Nearest:
 
     def __init__(
         self,
-        ledger: SqliteLedger,
+        ledger: LedgerEngine,
         collection: str,
         index: ChromaIndex | None,
         *,
@@ -66,14 +64,14 @@ class Nearest:
         self._lock = threading.RLock()
 
     def query(self, vector: Vector, k: int) -> Found:
-        """The k records whose best window is nearest to a vector.
+        """Return the k records whose best window is nearest to a vector.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
         """
         if k <= 0:
             return []
-        with self._lock, self._ledger.database.read():  # one state of the store: its model and its vectors
+        with self._lock, self._ledger.reading():  # one state of the store: its model and its vectors
             now = self._position()
             k = min(k, now.revision)  # there are never more records than revisions, and the index takes no huge k
             found = self._query_index(vector, k, now) if self._exceeds(self._exact_max_rows, now) else None
@@ -83,14 +81,14 @@ class Nearest:
             return found
 
     def query_among(self, vector: Vector, k: int, seqs: Seqs) -> Found:
-        """The k nearest of these records, exactly.
+        """Return the k nearest of these records, exactly.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
         """
         if k <= 0 or not len(seqs):
             return []
-        with self._lock, self._ledger.database.read():
+        with self._lock, self._ledger.reading():
             now = self._position()
             if not self._is_worth_holding(len(seqs), now):
                 return _best(self.similarities(vector, seqs).items(), k)
@@ -98,22 +96,22 @@ class Nearest:
             return self._whole.query(vector, k, among=seqs)
 
     def similarities(self, vector: Vector, seqs: Seqs) -> dict[int, float]:
-        """The similarities of a few records, by number, without those that have no vector; read from the ledger.
+        """Return the similarities of a few records, by number, without those that have no vector. Read from the ledger.
 
         Raises:
             EmbeddingModelMismatch: The store has been bound to another model meanwhile.
         """
         if not len(seqs):
             return {}
-        with self._ledger.database.read():
+        with self._ledger.reading():
             self._position()
-            owners, vectors = self._ledger.vectors_at(seqs)
+            owners, vectors = self._ledger.vectors.at(seqs)
         if not len(owners):
             return {}
         return dict(_best(zip(owners.tolist(), (vectors @ vector).tolist(), strict=True), len(seqs)))
 
     def catch_up(self, timeout_seconds: float = -1) -> int:
-        """Bring the index up to the ledger; how many records it took in. Nothing if another process is at it."""
+        """Bring the index up to the ledger, unless another process is at it, and return how many records it took in."""
         if self.index is None:
             return 0
         with self.index.held(timeout_seconds) as is_held:
@@ -131,29 +129,29 @@ class Nearest:
                 return 0
 
     def is_behind(self, lag_rows: int) -> bool:
-        """Whether queries need the index and it is more than `lag_rows` revisions behind."""
+        """Return whether queries need the index and it is more than `lag_rows` revisions behind."""
         if self.index is None:
             return False
         now = self._ledger.position(self._collection)
         return self._exceeds(self._exact_max_rows, now) and now.revision - self.seal().revision > lag_rows
 
     def is_exact(self) -> bool:
-        """Whether queries compare every vector and do without the index, as they are few."""
+        """Return whether queries compare every vector and do without the index, as they are few."""
         return not self._exceeds(self._exact_max_rows, self._ledger.position(self._collection))
 
     def seal(self) -> Seal:
-        """How far the index is; an empty seal where the one that it has is not to be believed."""
+        """Return how far the index is. An empty seal where the one that it has is not to be believed."""
         seal = self.index.seal() if self.index else Seal()
         return Seal() if self._flaw(seal, self._ledger.position(self._collection)) else seal
 
     def flaw(self) -> str:
-        """Return why the index is not to be believed, to follow the collection's name; nothing where it is."""
+        """Return why the index is not to be believed, to follow the collection's name. Nothing where it is."""
         seal = self.index.seal() if self.index else Seal()
         return self._flaw(seal, self._ledger.position(self._collection))
 
     def close(self) -> None:
         """Let go of the index's files."""
-        if self.index is not None:
+        if self.index is not None and self.index.is_open:
             with self._lock, self.index.held():
                 self.index.close()
 
@@ -164,7 +162,7 @@ class Nearest:
         return now
 
     def _flaw(self, seal: Seal, now: Position) -> str:
-        """Return what of a seal is not so of the ledger; nothing where all is.
+        """Return what of a seal is not so of the ledger. Nothing where all is.
 
         Vectors need not be counted: they were when it was set, and opening the index counts its keys.
         """
@@ -175,21 +173,23 @@ class Nearest:
         return "" if self._is_past(_tip(seal), now) else "has an index of another history than the ledger's"
 
     def _is_past(self, tip: Tip, now: Position) -> bool:
-        """Whether the ledger has had a change, and so all that was followed up to it."""
+        """Return whether the ledger has had a change, and so all that was followed up to it."""
         if tip == now.tip:
             return True
-        with self._ledger.database.read() as connection:
-            return has_change(connection, tip)
+        return self._ledger.has_change(tip)
 
     def _exceeds(self, n_vectors: int, now: Position) -> bool:
-        """Whether there are more vectors than this; counted anew only now and then, as it takes milliseconds."""
+        """Return whether there are more vectors than this.
+
+        They are counted only now and then, as it takes milliseconds.
+        """
         at = now.ledger_id, now.revision // max(1, n_vectors // RECOUNTS)
         if self._exceeded.get(n_vectors, (None, False))[0] != at:
-            self._exceeded[n_vectors] = at, self._ledger.holds_more_vectors_than(self._collection, n_vectors)
+            self._exceeded[n_vectors] = at, self._ledger.vectors.exceed(self._collection, n_vectors)
         return self._exceeded[n_vectors][1]
 
     def _is_worth_holding(self, n_wanted: int, now: Position) -> bool:
-        """Whether a query that compares so many records should have all vectors in memory."""
+        """Return whether a query that compares so many records should have all vectors in memory."""
         if not self._exceeds(self._exact_max_rows, now):
             return True
         if self._exceeds(MAX_RESIDENT, now):
@@ -200,7 +200,7 @@ class Nearest:
         return self._n_read > now.revision
 
     def _query_index(self, vector: Vector, k: int, now: Position) -> Found | None:
-        """What index and tail find together; None where the index is missing, too far behind, busy or damaged."""
+        """Return what index and tail find together, or None where the index is of no use now."""
         if self.index is None:
             return None
         seal = self.index.seal()
@@ -246,10 +246,10 @@ class Nearest:
             index.clear()
         at = Position(seal.ledger_id, seal.revision, tip=_tip(seal))
         while True:
-            with self._ledger.database.read():  # one state of the ledger: what changed, and what it adds up to
+            with self._ledger.reading():  # one state of the ledger: what changed, and what it adds up to
                 at, entries = self._changes_after(at)
                 if not entries:
-                    n_vectors = self._ledger.count_vectors(self._collection) if n_taken else 0
+                    n_vectors = self._ledger.vectors.count(self._collection) if n_taken else 0
                     break
             if not n_taken:
                 index.begin(seal)
@@ -261,7 +261,7 @@ class Nearest:
         return n_taken
 
     def _changes_after(self, at: Position) -> tuple[Position, list[Entry]]:
-        """Return the next changes after a position, and the position after them; the first has no ledger's id."""
+        """Return the next changes after a position, and the position after them. The first has no ledger's id."""
         now = self._ledger.position(self._collection)
         if at.ledger_id and not (at.ledger_id == now.ledger_id and self._is_past(at.tip, now)):
             raise IndexUnusable("the ledger was restored, or a copy of it put back, while the index followed it")
@@ -284,7 +284,7 @@ class InMemory:
         self._windows: dict[int, int] = {}
 
     def clear(self, base: Position) -> None:
-        """Begin anew after a position."""
+        """Begin again after a position."""
         self.base, self.seen = base, base.revision
         self._exact.clear()
         self._windows.clear()
@@ -300,11 +300,11 @@ class InMemory:
         self.seen = entries[-1].revision
 
     def covers(self, seq: int) -> bool:
-        """Whether it knows better than the index."""
+        """Return whether it knows better than the index."""
         return seq in self._windows
 
     def query(self, vector: Vector, k: int, among: Seqs | None = None) -> Found:
-        """The k nearest records; only of these numbers, where they are given."""
+        """Return the k nearest records. Only of these numbers, where they are given."""
         wanted = k
         while True:
             hits = self._exact.query(vector, wanted, groups=among)
@@ -341,7 +341,7 @@ def _hand_over(index: ChromaIndex, entries: Sequence[Entry]) -> None:
 
 
 def _best(hits: Iterable[tuple[int, float]], k: int) -> Found:
-    """Each record once, by its best window, the k highest first."""
+    """Return each record once, by its best window, the k highest first."""
     best: dict[int, float] = {}
     for seq, similarity in hits:
         best[seq] = max(similarity, best.get(seq, -2.0))

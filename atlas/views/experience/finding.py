@@ -11,7 +11,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Experience
 from atlas.memory.experience.memory import ChromaExperienceMemory
 from atlas.memory.system import MemorySystem
-from atlas.storage.sqlite.profiles import problem_in_use
+from atlas.storage.profiles import problem_in_use
 from atlas.views.experience.list import ExperienceRow, Query, row_of
 from atlas.views.lists.highlighting import Source
 from atlas.views.lists.hits import HitCard, hit_card

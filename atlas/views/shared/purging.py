@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from atlas.memory.journal import REFUSED_COLLECTION
 from atlas.memory.journal.conversations import COLLECTION as CONVERSATIONS
 from atlas.memory.system import MemorySystem
-from atlas.storage.purge import Doomed, Purged, PurgePlan
-from atlas.storage.sqlite.words.quotes import Quote
+from atlas.storage.history import Doomed, Quote
+from atlas.storage.purge import Purged, PurgePlan
 from atlas.views.shared.kinds import Kind, kind_of
 from atlas.views.shared.wording import counted, in_words, moment_of
 

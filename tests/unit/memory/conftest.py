@@ -15,7 +15,6 @@ from atlas.core.operations import Operation
 from atlas.core.types import Outcome, Step, Task, Trajectory
 from atlas.memory.experience.memory import COLLECTION, ChromaExperienceMemory
 from atlas.memory.journal import Journal
-from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.journals import opened
@@ -113,8 +112,9 @@ def journal(store: Store, clock: FixedClock) -> Journal:
 
 def taken_back(memory: ChromaExperienceMemory, operation_id: str) -> Operation:
     """Undo an operation of a memory over a real store."""
-    collection = memory.collection.parts  # type: ignore[union-attr]
-    return undo(collection.ledger, collection.marks, operation_id, actor="t")
+    parts = memory.collection.parts  # type: ignore[attr-defined]
+    with parts.marks.settled():
+        return parts.ledger.history.undo(operation_id, actor="t")
 
 
 def attempt(

@@ -15,7 +15,6 @@ from atlas.learning.composition import PipelineCompositionStrategy, nothing_foun
 from atlas.memory.concepts.memory import COLLECTION, ChromaConceptLibrary
 from atlas.primitives.arc.loader import ARCPrimitiveLoader
 from atlas.protocols.memory import ConceptLibrary
-from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore
@@ -252,7 +251,7 @@ def test_many_are_added_as_one_operation_and_undone_as_one(library, store):
     assert len(library) == 2
     latest = store.history()[0]
     assert (latest.reason, dict(latest.counts)) == ("compressed 3 programs", {"added": 1})
-    undo(store.ledger, store.marks, latest.id, actor="t")
+    store.undo(latest.id)
     assert len(library) == 1
 
 
@@ -305,7 +304,7 @@ def test_editing_keeps_the_earlier_version_and_finds_the_new_words(library, stor
     assert library.search("take a rectangle from a picture")[0].name == "cut_out"
     library.edit(concept_id, code="def cut_out(grid):\n    return crop_it(grid)\n")
     assert [version.item.name for version in library.versions(concept_id)] == ["cut_out", "crop"]
-    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    store.undo(store.history()[0].id)
     assert library.get(concept_id).code == CROP
 
 
@@ -411,7 +410,7 @@ def test_primitives_that_come_newer_are_offered_brought_in_and_undone(library, s
     assert library.update_primitives(Shipping(2)) == ["arc_crop"]
     assert "grid[2:]" in library.get("arc_crop").code
     assert library.primitive_updates(Shipping(2)) == []
-    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    store.undo(store.history()[0].id)
     assert "grid[1:]" in library.get("arc_crop").code
     assert len(library.primitive_updates(Shipping(2))) == 1
 

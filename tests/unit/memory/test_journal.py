@@ -404,7 +404,7 @@ def test_letting_one_in_is_one_operation_that_undo_takes_back_whole(journal, sto
     before, n_before = journal.rejected(), store.count_operations()
     accepted = (journal.within("store", "by hand") if is_scoped else journal).accept(before.latest[0].id)
     assert store.count_operations() == n_before + 1
-    undone = store.undo(store.ledger.operations(1, 0)[0].id)
+    undone = store.undo(store.ledger.history.operations(1, 0)[0].id)
     assert (len(journal), journal.rejected()) == (0, before)
     store.undo(undone.id)
     assert (journal.get(accepted).content, journal.rejected().n_total) == ("ok ok.", 0)

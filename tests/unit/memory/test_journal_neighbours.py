@@ -32,7 +32,7 @@ def found(journal, words):
 
 
 def latest(store):
-    return store.ledger.operations(1, 0)[0]
+    return store.ledger.history.operations(1, 0)[0]
 
 
 def test_a_deleted_entry_is_found_nowhere_and_one_undo_brings_all_of_it_back(journal, store):

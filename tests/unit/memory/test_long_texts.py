@@ -15,7 +15,6 @@ from atlas.memory.experience.refinement import HeuristicRefineStrategy
 from atlas.storage.backup import backup, restore
 from atlas.storage.doctor import examine
 from atlas.storage.reembed import reembed
-from atlas.storage.sqlite.history.undo import undo
 from atlas.testing import HashEmbedder
 from tests.unit.memory.conftest import attempt, memory_over, task
 
@@ -114,7 +113,7 @@ def test_undo_brings_all_windows_back(memory):
     deleting.delete([second])
     assert_sound(memory)
     for operation_id in (deleting.operation_id, editing.operation_id):
-        undo(memory.storage.ledger, memory.storage.marks, operation_id, actor="t")
+        memory.storage.undo(operation_id)
     assert {record_id: own.tobytes() for record_id, own in vectors_of(memory).items()} == before
     assert found(memory, "omega") == [OTHER]
     assert_sound(memory)
@@ -125,7 +124,7 @@ def test_merging_keeps_the_windows_of_the_one_that_stays(memory):
     assert memory.experience.merge([failed, kept]).id == kept
     assert vectors_of(memory).keys() == {kept}
     assert_sound(memory)
-    undo(memory.storage.ledger, memory.storage.marks, memory.history(1)[0].id, actor="t")
+    memory.storage.undo(memory.history(1)[0].id)
     assert_sound(memory)
 
 
@@ -158,7 +157,7 @@ def test_another_model_makes_its_own_windows_of_every_text_and_of_the_history(tm
         reembed(memory.storage.ledger, embedder("new", window_words=window_words))
     with opened(tmp_path / "store", embedder=embedder("new", window_words=window_words)) as memory:
         assert_sound(memory)
-        undo(memory.storage.ledger, memory.storage.marks, editing.operation_id, actor="t")
+        memory.storage.undo(editing.operation_id)
         assert_sound(memory)
         assert found(memory, LONG) == [LONG]
 

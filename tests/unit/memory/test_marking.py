@@ -39,7 +39,7 @@ def test_what_changes_nothing_is_no_operation(stored):
     scoped = stored.within("mark")
     assert scoped.change_marks([first], add_tags=["x"], pinned=False) == 0
     with pytest.raises(NotFound):
-        stored._store._ledger.operation(scoped.operation_id)
+        stored._store._ledger.history.operation(scoped.operation_id)
     assert stored.change_marks([first, second], add_tags=["x"]) == 1
     assert stored.change_marks([]) == 0
 
@@ -49,7 +49,7 @@ def test_a_bulk_change_is_one_operation_with_one_undo(stored):
     stored.mark({ids[0]: Marks(note="old")})
     scoped = stored.within("mark")
     assert scoped.change_marks(ids, add_tags=["x"], note="new") == 10
-    assert dict(stored._store._ledger.operation(scoped.operation_id).counts) == {"marked": 10}
+    assert dict(stored._store._ledger.history.operation(scoped.operation_id).counts) == {"marked": 10}
     taken_back(stored, scoped.operation_id)
     assert stored.marks(ids) == {ids[0]: Marks(note="old")} | dict.fromkeys(ids[1:], NO_MARKS)
 

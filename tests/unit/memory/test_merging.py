@@ -13,7 +13,7 @@ from tests.unit.memory.conftest import attempt, taken_back, task
 
 
 def last_operation(memory):
-    return memory._store._ledger.operations(1)[0]
+    return memory._store._ledger.history.operations(1)[0]
 
 
 def everything(memory):

@@ -236,7 +236,7 @@ def test_without_a_criterion_all_of_those_chosen_go(stored):
     assert (plan.n_total, plan.n_judged, plan.n_gone, plan.share) == (4, 2, 1, 0.25)
     scoped = stored.within("prune", plan.reason)
     assert scoped.apply_prune(plan) == 1
-    assert stored._store._ledger.operation(scoped.operation_id).reason == "chosen, among 2"
+    assert stored._store._ledger.history.operation(scoped.operation_id).reason == "chosen, among 2"
     assert stored.plan_prune({}, []).removals == ()
     assert stored.plan_prune({}).removals == ()
 

@@ -13,7 +13,6 @@ from atlas.core.types import Outcome, Strategy, Task, Trajectory
 from atlas.memory.base.success_rates import BayesianUpdater, EMASuccessUpdater, SimpleAverageUpdater
 from atlas.memory.strategies import BY_HAND, BY_OUTCOMES, COLLECTION, ChromaStrategyBank, RetirementRule
 from atlas.protocols.memory import StrategyBank
-from atlas.storage.sqlite.history.undo import undo
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.testing import FixedClock, HashEmbedder, MemoryVectorStore
 from tests.unit.memory.conftest import DictVectorStore, attempt
@@ -296,7 +295,7 @@ def test_retiring_by_hand_is_taken_back_by_unretiring_or_undoing(bank, store):
     bank.unretire([strategy_id])
     assert bank.marks([strategy_id]) == {strategy_id: Marks()}
     bank.retire([strategy_id])
-    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    store.undo(store.history()[0].id)
     assert [found.id for found in bank.read(asked(REFUND))] == [strategy_id]
 
 
@@ -321,7 +320,7 @@ def test_merging_keeps_the_most_used_with_the_sources_and_attempts_of_all(bank, 
     assert [p["name"] for p in kept.parameters] == ["y", "x"]
     assert {a.record_id for a in bank.attempts(used)} == {old, used}
     assert bank.rate(used).n_succeeded == 2
-    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    store.undo(store.history()[0].id)
     assert [bank.rate(i).n for i in (old, used)] == [1, 2]
     with pytest.raises(InvalidInput, match="no strategy 'nowhere'"):
         bank.merge([old, "nowhere"])
@@ -372,7 +371,7 @@ def test_attempts_that_a_store_has_become_strategies_as_planned(bank, store):
     added = bank.apply_write(plan)
     assert [one.situation for one in bank.get_many(added)] == ["a grid"]
     assert bank.get(there.id).sources == (known, again.id)
-    undo(store.ledger, store.marks, store.history()[0].id, actor="t")
+    store.undo(store.history()[0].id)
     assert bank.ids() == [there.id]
     assert bank.get(there.id).sources == (known,)
 

@@ -120,7 +120,7 @@ def leave_pending(store: Store, collection: str, **marks: Marks) -> None:
     """Leave what a process leaves that is killed after its commit, before it has replaced the marks' file."""
     with store.ledger.database.write() as connection:
         writer = LedgerWriter(connection, store.ledger.draft("mark", actor="killed"), store.ledger.clock.now())
-        store.marks.write_within(connection, writer, collection, marks)
+        writer.put_marks(collection, marks)
         writer.close()
 
 

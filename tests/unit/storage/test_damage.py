@@ -12,7 +12,8 @@ import pytest
 
 import atlas
 from atlas.core.errors import EmbeddingModelMismatch, SchemaTooNew, StoreDamaged, StoreUnavailable
-from atlas.storage.sqlite.usage import RetrievalLog
+from atlas.core.settings import Settings
+from atlas.storage.retrievals import RetrievalLog
 from atlas.storage.store import EmbeddingModel, Store
 from atlas.storage.vectors.chroma import Seal
 from atlas.storage.vectors.vector_search import Nearest
@@ -136,6 +137,7 @@ def test_a_store_lets_go_of_every_file_when_closing_it_fails(open_store, monkeyp
     path = make(open_store)
     opened = open_store(**FEW)
     assert opened.nearest("r1") == ["r1"]
+    opened.add("r40")
     nearest = opened.store.collection(THINGS).parts.nearest
     name = {"flush": "flush", "catch up": "catch_up", "close of an index": "close"}[step]
     monkeypatch.setattr(RetrievalLog if step == "flush" else Nearest, name, fail)
@@ -202,8 +204,7 @@ KINDS = ["chroma.sqlite3", "seal.json", "data_level0.bin", "header.bin", "length
 def large_store(tmp_path_factory):
     """A store whose index is large enough for ChromaDB to keep all kinds of files; copied by each test."""
     path = tmp_path_factory.mktemp("large") / "store"
-    opened = Store.open(path)
-    opened.bind(EmbeddingModel("test", 8))
+    opened = Store.open(path, settings=Settings(**FEW))
     Opened(opened).add(*[f"r{i}" for i in range(1_100)])
     opened.close()
     return path

@@ -130,7 +130,7 @@ def test_a_seal_of_an_earlier_version_over_fewer_vectors_than_the_ledger_has_is_
         opened.add("new")
     else:
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
-    assert seal_of(opened.store).n_keys == opened.store.ledger.count_vectors(THINGS)
+    assert seal_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
     assert missed(opened, IDS) == []
 
 
@@ -147,7 +147,7 @@ def test_an_index_that_lacks_records_below_its_seal_is_built_anew(open_store, me
         opened.store.catch_up()
     else:
         assert [finding.check for finding in examine(opened.store, fix=True) if finding.is_fixed] == ["index"]
-    assert seal_of(opened.store).n_keys == opened.store.ledger.count_vectors(THINGS)
+    assert seal_of(opened.store).n_keys == opened.store.ledger.vectors.count(THINGS)
     assert missed(opened, IDS) == []
 
 

@@ -18,8 +18,6 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.core.settings import Settings
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge, OperationDraft, Record
-from atlas.storage.sqlite.history.merge import merge
-from atlas.storage.sqlite.history.trash import count_trash, read_trash, restore
 from atlas.storage.store import EmbeddingModel, Store
 
 THINGS, MODEL = "things", "test"
@@ -132,6 +130,9 @@ class Histories(RuleBasedStateMachine):
     def draft(self, kind):
         self.n_operations += 1
         return OperationDraft(id=f"{self.n_operations:04d}", kind=kind, actor="t")
+
+    def scoped(self, draft):
+        return self.store.collection(THINGS).within(draft.kind, operation_id=draft.id)
 
     def record(self, record_id, seeds):
         metadata = {"n": seeds[0], "tags": [str(seed) for seed in seeds]}
@@ -250,7 +251,7 @@ class Histories(RuleBasedStateMachine):
                 marks=marks,
             )
         ]
-        merge(self.store.collection(THINGS).parts, merges, draft, unchanged_since=self.store.ledger.moment())
+        self.scoped(draft).merge(merges, self.store.ledger.history.moment())
         operation = self.model.operations[draft.id] = ModelOperation()
         self.model.change(operation, RECORD, kept, self.shown(self.store.ledger.get(THINGS, [kept])[kept]))
         for record_id in removed:
@@ -263,10 +264,10 @@ class Histories(RuleBasedStateMachine):
         draft, live = self.draft("restore"), self.model.live()
         if not set(record_ids) <= {*live, *self.model.graves}:
             with pytest.raises(NotFound, match="there is no deleted record"):
-                restore(self.store.collection(THINGS).parts, record_ids, draft)
+                self.scoped(draft).restore(record_ids)
             return
         dead = [record_id for record_id in record_ids if record_id not in live]
-        assert restore(self.store.collection(THINGS).parts, record_ids, draft) == len(dead)
+        assert self.scoped(draft).restore(record_ids) == len(dead)
         if dead:
             operation = self.model.operations[draft.id] = ModelOperation()
         for record_id in dead:
@@ -295,7 +296,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def marks_are_what_the_model_says(self):
-        every = self.store.marks.every(THINGS)
+        every = self.store.ledger.marks.read(THINGS)
         expected = {record_id: self.model.held(MARKS, record_id)[1] for record_id in IDS}
         assert every == {record_id: marks for record_id, marks in expected.items() if marks is not None}
 
@@ -306,9 +307,9 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_trash_holds_what_was_deleted(self):
-        trashed = read_trash(self.store.ledger, THINGS, 100, 0)
+        trashed = self.store.ledger.history.trash(THINGS, 100, 0)
         assert {record.id for record in trashed} == set(self.model.trashed())
-        assert count_trash(self.store.ledger, THINGS) == len(trashed)
+        assert self.store.ledger.history.count_trash(THINGS) == len(trashed)
         assert all(record.operation_id in self.model.operations for record in trashed)
 
     @invariant()

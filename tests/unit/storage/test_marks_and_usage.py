@@ -15,8 +15,9 @@ from atlas.core.errors import InvalidInput, NotFound
 from atlas.core.operations import NO_MARKS, NO_USAGE, Marks, Usage
 from atlas.core.settings import Settings
 from atlas.infra.bridge import in_thread
+from atlas.storage.retrievals import FLUSH_RECORDS
 from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.usage import FLUSH_RECORDS, restore_usage
+from atlas.storage.sqlite.tables.usage import restore_usage
 from atlas.storage.store import Store
 from atlas.testing import FixedClock
 from tests.unit.storage.conftest import THINGS, Opened, leave_pending, vector_of

@@ -16,7 +16,6 @@ from atlas.core.operations import NO_MARKS, Marks
 from atlas.storage.doctor import examine
 from atlas.storage.marks.tinydb import TinyMetadataStore
 from atlas.storage.records import Merge
-from atlas.storage.sqlite.history.merge import merge
 from tests.unit.storage.conftest import THINGS, Opened, files_in, leave_pending, vector_of, without_privileges
 from tests.unit.storage.test_fork import fork
 
@@ -145,7 +144,7 @@ def test_a_file_that_was_set_aside_is_taken_in_when_it_is_mended_and_put_back(ma
     aside = marked.store.path / f"{THINGS}_meta.unreadable-1.json"
     aside.write_text(aside.read_text() + "}")
     aside.replace(file_of(marked))
-    assert open_store().store.marks.every(THINGS) == {"d": Marks(note="mended")}
+    assert open_store().store.ledger.marks.read(THINGS) == {"d": Marks(note="mended")}
 
 
 def test_doctor_sees_damage_that_leaves_the_files_date_and_mends_it(marked, open_store):
@@ -214,7 +213,7 @@ def test_a_file_that_nobody_may_read_is_set_aside(open_store, open_directory):
 def test_what_is_changed_by_hand_is_taken_in_as_one_operation_that_can_be_undone(marked, open_store):
     change_by_hand(marked, a={"note": "by hand"}, b=None, d={"tags": ["red"]})
     opened = open_store()
-    assert opened.store.marks.every(THINGS) == {
+    assert opened.store.ledger.marks.read(THINGS) == {
         "a": Marks(note="by hand"),
         "c": Marks(tags=("red",)),
         "d": Marks(tags=("red",)),
@@ -224,7 +223,7 @@ def test_what_is_changed_by_hand_is_taken_in_as_one_operation_that_can_be_undone
     assert (operation.kind, operation.actor, operation.reason) == ("mark", "by hand", f"{FILE} was changed")
     assert operation.counts == {"marked": 3}
     opened.store.undo(operation.id)
-    assert opened.store.marks.every(THINGS) == {
+    assert opened.store.ledger.marks.read(THINGS) == {
         "a": Marks(tags=("red", "blue"), note="first"),
         "b": Marks(pinned=True),
         "c": Marks(tags=("red",)),
@@ -260,7 +259,7 @@ def test_what_is_changed_by_hand_stands_before_the_next_change_of_marks(marked):
 
 
 def test_what_is_changed_by_hand_stands_before_an_undo_and_a_merge(marked):
-    operation, moment = marked.store.history(1)[0], marked.store.ledger.moment()
+    operation, moment = marked.store.history(1)[0], marked.store.ledger.history.moment()
     change_by_hand(marked, a={"note": "by hand"})
     with pytest.raises(UndoRefused, match="a was changed since"):
         marked.store.undo(operation.id)
@@ -269,12 +268,7 @@ def test_what_is_changed_by_hand_stands_before_an_undo_and_a_merge(marked):
         kept_id="a", embedding=vector_of("a"), metadata={}, document="a", removed=["b"], marks=Marks(note="merged")
     )
     with pytest.raises(PlanOutdated, match="'a' has changed"):
-        merge(
-            marked.store.collection(THINGS).parts,
-            [merging],
-            marked.store.ledger.draft("merge", actor="t"),
-            unchanged_since=moment,
-        )
+        marked.store.collection(THINGS).merge([merging], moment)
     assert marked.marks("a") == Marks(note="by hand again")
 
 
@@ -282,7 +276,7 @@ def test_a_change_on_its_way_to_the_file_wins_over_what_the_file_says(marked, op
     leave_pending(marked.store, THINGS, a=Marks(note="committed"), b=NO_MARKS)
     change_by_hand(marked, a={"note": "by hand"}, d={"note": "also by hand"})
     opened = open_store()
-    assert opened.store.marks.every(THINGS) == {
+    assert opened.store.ledger.marks.read(THINGS) == {
         "a": Marks(note="committed"),
         "c": Marks(tags=("red",)),
         "d": Marks(note="also by hand"),
@@ -363,7 +357,7 @@ def test_a_process_that_dies_between_ledger_and_file_loses_nothing_and_makes_not
     if dies == "after it was set aside":
         expected |= {"a": Marks(tags=("red", "blue"), note="first"), "c": Marks(tags=("red",))}
     for opened in (open_store(), open_store()):
-        assert opened.store.marks.every(THINGS) == expected
+        assert opened.store.ledger.marks.read(THINGS) == expected
         assert TinyMetadataStore(file_of(opened)).all() == expected
         assert [actor for _, actor, _ in told(opened)].count("by hand") == 1
     assert problem(marked) == ""

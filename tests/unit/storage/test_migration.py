@@ -262,18 +262,18 @@ def test_marks_come_from_their_files_into_the_ledger(tmp_path, older):
         opened = Opened(store)
         opened.add("a", "b")
         marking = opened.mark(a=Marks(tags=("x", "y"), note="n"), b=Marks(pinned=True, buried=True))
-        before = store.marks.every(THINGS)
+        before = store.ledger.marks.read(THINGS)
     older(tmp_path / "store")
     file = (tmp_path / "store" / "things_meta.json").read_bytes()
     with Store.open(tmp_path / "store") as store:
-        assert store.marks.every(THINGS) == before
+        assert store.ledger.marks.read(THINGS) == before
         assert store.ledger.count(THINGS, {"marks.tags": "y"}) == 1
         store.catch_up()
         assert problems(store) == {}
         assert [operation.kind for operation in store.history()] == ["mark", "store"]
         assert (tmp_path / "store" / "things_meta.json").read_bytes() == file
         store.undo(marking)
-        assert store.marks.every(THINGS) == {}
+        assert store.ledger.marks.read(THINGS) == {}
 
 
 def test_marks_that_version_3_had_not_written_to_their_file_are_kept(tmp_path):
@@ -282,8 +282,8 @@ def test_marks_that_version_3_had_not_written_to_their_file_are_kept(tmp_path):
     with closing(sqlite3.connect(old / "atlas.sqlite")) as connection, connection:
         connection.executemany("INSERT INTO pending_marks VALUES (?, ?, ?)", rows)
     with Store.open(old) as store:
-        assert store.marks.every(THINGS)["b"] == Marks(note="committed")
-        assert store.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        assert store.ledger.marks.read(THINGS)["b"] == Marks(note="committed")
+        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
         assert json.loads((old / "things_meta.json").read_text())["marks"]["b"] == {"note": "committed"}
         assert store.count_operations() == 9
         with store.ledger.database.read() as connection:
@@ -304,7 +304,7 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
     damage(old / "things_meta.json")
     with Store.open(old) as store:
         kept = {"a": Marks(tags=("old",)), "d": Marks(note="kept")}
-        assert store.marks.every(THINGS) == kept
+        assert store.ledger.marks.read(THINGS) == kept
         assert json.loads((old / "things_meta.json").read_text()) == {
             "marks": {"a": {"tags": ["old"]}, "d": {"note": "kept"}}
         }
@@ -318,7 +318,7 @@ def test_of_a_marks_file_that_was_lost_the_history_gives_what_it_has_and_doctor_
         assert problems(store)["marks"].endswith("marked again: a")
         store.marks.change(THINGS, ["a"], lambda marks: marks, store.ledger.draft("mark", actor="t"))
         assert problems(store) == {}
-        assert store.marks.every(THINGS) == kept | {"b": Marks(note="only")}
+        assert store.ledger.marks.read(THINGS) == kept | {"b": Marks(note="only")}
 
 
 def test_a_process_that_dies_right_after_the_migration_leaves_the_marks_in_the_ledger(tmp_path):
@@ -339,7 +339,7 @@ def test_a_marks_file_that_was_lost_and_is_put_back_later_says_what_was_lost(tmp
     Store.open(old).close()
     (old / "things_meta.json").write_bytes(content)
     with Store.open(old) as store:
-        assert store.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
         assert problems(store) == {}
 
 
@@ -349,11 +349,11 @@ def test_an_operation_whose_mark_was_lost_can_be_undone(tmp_path):
     with Store.open(old) as store:
         *_, second, first = [operation for operation in store.history(20) if operation.kind == "mark"]
         store.undo(second.id)
-        assert store.marks.every(THINGS)["a"] == Marks(tags=("old",))
+        assert store.ledger.marks.read(THINGS)["a"] == Marks(tags=("old",))
         store.catch_up()
         assert problems(store) == {}
         store.undo(first.id)
-        assert "a" not in store.marks.every(THINGS)
+        assert "a" not in store.ledger.marks.read(THINGS)
 
 
 def test_a_backup_of_version_3_restores_over_marks_that_it_does_not_know(tmp_path):
@@ -366,7 +366,7 @@ def test_a_backup_of_version_3_restores_over_marks_that_it_does_not_know(tmp_pat
         restore(other, backup)
         expected = json.loads((old / "things_meta.json").read_text())
         assert json.loads((tmp_path / "other" / "things_meta.json").read_text()) == expected
-        assert other.marks.every(THINGS)["a"] == Marks(tags=("new",), pinned=True)
+        assert other.ledger.marks.read(THINGS)["a"] == Marks(tags=("new",), pinned=True)
         other.catch_up()
         assert problems(other) == {}
         assert [operation.actor for operation in other.history() if operation.actor != "tester"] == []

@@ -11,10 +11,10 @@ from atlas.core.errors import StoreDamaged
 from atlas.storage.sqlite.words import keyword_search as words
 from atlas.storage.sqlite.words import postings
 from atlas.storage.sqlite.words.fts_schema import word_table
-from atlas.storage.sqlite.words.postings import Postings, read_lengths, read_postings, read_totals
+from atlas.storage.sqlite.words.postings import read_lengths, read_postings, read_totals
 from atlas.storage.text import bm25 as scoring
 from atlas.storage.text.analyzer import query_terms
-from atlas.storage.text.bm25 import Scores
+from atlas.storage.text.bm25 import Postings, Scores
 from tests.unit.storage.conftest import THINGS, vector_of
 
 VOCABULARY = [f"word{number:02}" for number in range(60)] + ["café", "数据库", "getUserById"]

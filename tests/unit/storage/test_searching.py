@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from atlas.storage import hybrid_search as searching
+from atlas.storage.records import Scope
 from atlas.storage.sqlite.words.fts_schema import MOST_PARTS, is_scattered
-from atlas.storage.sqlite.words.keyword_search import Scope
 from atlas.storage.vectors.vector_search import Nearest
 from tests.unit.storage.conftest import THINGS, vector_of
 

@@ -7,7 +7,6 @@ import pytest
 
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated, UndoRefused
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.storage.sqlite.usage import read_usage
 from tests.unit.storage.conftest import THINGS, vector_of
 
 
@@ -85,7 +84,7 @@ def test_an_undo_can_be_undone_and_done_again(open_store):
         redone = opened.store.undo(undone.id)
         assert opened.ids() == ["a"]
         assert redone.undoes == undone.id
-        assert opened.store.ledger.operation(stored).undone_by is None
+        assert opened.store.ledger.history.operation(stored).undone_by is None
 
 
 def test_undoing_twice_is_refused_and_says_how_to_do_it_again(open_store):
@@ -177,7 +176,7 @@ def test_usage_survives_a_deletion_that_is_undone(open_store):
     things = opened.store.collection(THINGS)
     things.record_use("a", True)
     opened.store.undo(opened.delete("a"))
-    assert read_usage(opened.store.ledger, THINGS, ["a"])["a"].n_successes == 1
+    assert opened.store.ledger.usage.read(THINGS, ["a"])["a"].n_successes == 1
 
 
 def test_uses_are_undone_with_their_operation_and_come_back_with_it(open_store):

@@ -10,30 +10,28 @@ from itertools import chain
 from typing import Any
 
 from atlas.core.operations import NO_MARKS, RecordChange
-from atlas.storage.marks.book import MARK_NAMES
-from atlas.storage.marks.tinydb import encode_marks
-from atlas.storage.sqlite.database import Unreadable, bounded
-from atlas.storage.sqlite.history import operations as history
-from atlas.storage.sqlite.history.operations import MARKS, RECORD
-from atlas.storage.sqlite.history.tombstones import purged_by
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.mark_tables import read_marks
-from atlas.storage.sqlite.stored import parsed
+from atlas.storage.marks.codec import MARK_NAMES, encode_marks
+from atlas.storage.sqlite.database import Database, Unreadable, bounded
+from atlas.storage.sqlite.tables import operations as history
+from atlas.storage.sqlite.tables.marks import read_marks
+from atlas.storage.sqlite.tables.operations import MARKS, RECORD
+from atlas.storage.sqlite.tables.stored import parsed
+from atlas.storage.sqlite.tables.tombstones import purged_by
 
 SHOWN_CHARACTERS = 4_000
-"""Longer texts are cut; the whole one is in the record."""
+"""Longer texts are cut. The whole one is in the record."""
 
 DERIVED = ("trajectory_summary", "embedding_text")
 """Fields that follow from others, whose change says it all."""
 
 
-def read_changes(ledger: SqliteLedger, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
-    """What an operation did to each record, in its order.
+def read_changes(database: Database, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
+    """Return what an operation did to each record, in its order.
 
     Raises:
         NotFound: No operation, or several, begin with this id.
     """
-    with ledger.database.read() as connection:
+    with database.read() as connection:
         operation = history.read_operation(connection, operation_id)
         rows = connection.execute(
             "SELECT seq, aspect, collection, record_id, before FROM changes WHERE operation = ? ORDER BY seq "
@@ -79,7 +77,7 @@ def _kind(aspect: str, before: Mapping[str, Any] | None, after: Mapping[str, Any
 def _after(
     connection: sqlite3.Connection, seq: int, aspect: str, collection: str, record_id: str
 ) -> Mapping[str, Any] | None:
-    """A record, or its marks, right after a change: what the next change found, or else what is there now."""
+    """Return a record, or its marks, right after a change: what the next change found, or else what is there now."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "ORDER BY seq LIMIT 1",
@@ -93,7 +91,7 @@ def _after(
 
 
 def _record_at(connection: sqlite3.Connection, seq: int, collection: str, record_id: str) -> Mapping[str, Any] | None:
-    """The record that was marked: as the next change of it found it, or as it is now."""
+    """Return the record that was marked: as the next change of it found it, or as it is now."""
     row = connection.execute(
         "SELECT before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? AND seq > ? "
         "AND before IS NOT NULL ORDER BY seq LIMIT 1",
@@ -119,7 +117,7 @@ def _title(image: Mapping[str, Any] | None) -> str:
 
 
 def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
-    """The leaves of what a record says, or of its marks, as texts by dotted name."""
+    """Return the leaves of what a record says, or of its marks, as texts by dotted name."""
     if image is None:
         return {}
     if aspect == MARKS:
@@ -128,7 +126,7 @@ def _fields(aspect: str, image: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _said(image: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record's component says of it, where that is a JSON object; else its metadata and texts."""
+    """Return what a record's component says of it, where that is a JSON object. Else its metadata and texts."""
     with suppress(Unreadable):
         whole = parsed(image["content"])
         return {name: value for name, value in whole.items() if name not in DERIVED}

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from atlas.storage.marks.book import check_marks, check_there
-from atlas.storage.parts import CollectionParts
-from atlas.storage.records import Merge, Moment, OperationDraft
-from atlas.storage.sqlite.history import operations as history
+from atlas.core.operations import NO_MARKS
+from atlas.storage.marks.codec import check_marks
+from atlas.storage.records import Merge, Moment, Record
 from atlas.storage.sqlite.records import LedgerWriter
-from atlas.storage.sqlite.rows import as_records
+from atlas.storage.sqlite.tables.marks import read_marks
+from atlas.storage.sqlite.tables.operations import check_records_unchanged
 
 
 def merge(
-    collection: CollectionParts,
+    writer: LedgerWriter,
+    collection: str,
     merges: Sequence[Merge],
-    operation: OperationDraft,
+    records: Sequence[Record],
     *,
+    model: str,
     unchanged_since: Moment,
     dropped: Sequence[str] = (),
 ) -> None:
     """Write every merge, or none.
 
     Args:
-        unchanged_since: A `moment`; refuse if one of the records, or its marks, has changed since.
+        records: Those that stay, as they are after it.
+        unchanged_since: A `moment`. It is refused if one of the records, or its marks, has changed since.
         dropped: Records that go besides, and that no other takes the place of.
 
     Raises:
@@ -32,28 +35,15 @@ def merge(
     """
     check_marks({item.kept_id: item.marks for item in merges})
     ids = [*(record_id for item in merges for record_id in (item.kept_id, *item.removed)), *dropped]
-    ledger, name = collection.ledger, collection.name
-    records = as_records(
-        [item.kept_id for item in merges],
-        [item.embedding for item in merges],
-        [dict(item.metadata) for item in merges],
-        [item.document for item in merges],
-        dimension=collection.dimension,
-    )
-    collection.marks.settle()
-    with ledger.database.write() as connection:
-        history.check_records_unchanged(connection, name, ids, unchanged_since, with_marks=True)
-        writer = LedgerWriter(connection, operation, ledger.clock.now())
-        writer.check_vectors(records, collection.model)
-        check_there(writer, name, ids)
-        for item, record in zip(merges, records, strict=True):
-            writer.put("changed", name, record)
-            for record_id in item.removed:
-                writer.remove("removed", name, record_id)
-        for record_id in dropped:
-            writer.remove("removed", name, record_id)
-        held = collection.marks.read_within(connection, name, [item.kept_id for item in merges])
-        changed = {item.kept_id: item.marks for item in merges if item.marks != held[item.kept_id]}
-        collection.marks.write_within(connection, writer, name, changed)
-        writer.close()
-    collection.marks.settle()
+    check_records_unchanged(writer.connection, collection, ids, unchanged_since, with_marks=True)
+    writer.check_vectors(records, model)
+    writer.check_there(collection, ids)
+    for item, record in zip(merges, records, strict=True):
+        writer.put("changed", collection, record)
+        for record_id in item.removed:
+            writer.remove("removed", collection, record_id)
+    for record_id in dropped:
+        writer.remove("removed", collection, record_id)
+    held = read_marks(writer.connection, collection, [item.kept_id for item in merges])
+    changed = {item.kept_id: item.marks for item in merges if item.marks != held.get(item.kept_id, NO_MARKS)}
+    writer.put_marks(collection, changed)

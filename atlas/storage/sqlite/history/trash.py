@@ -8,14 +8,13 @@ from typing import Any
 
 from atlas.core.errors import NotFound
 from atlas.core.operations import TrashedRecord
-from atlas.storage.parts import CollectionParts
+from atlas.protocols.infra import Clock
 from atlas.storage.records import OperationDraft
-from atlas.storage.sqlite.database import Unreadable, bounded
-from atlas.storage.sqlite.history.operations import RECORD
-from atlas.storage.sqlite.history.tombstones import IS_PURGED, count_purged, purged_by
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.records import LedgerWriter, record_from_image
-from atlas.storage.sqlite.stored import instant, parsed
+from atlas.storage.sqlite.database import Database, Unreadable, bounded
+from atlas.storage.sqlite.records import record_from_image, writing
+from atlas.storage.sqlite.tables.operations import RECORD
+from atlas.storage.sqlite.tables.stored import instant, parsed
+from atlas.storage.sqlite.tables.tombstones import IS_PURGED, count_purged, purged_by
 
 # Both indexes are narrow; of the records themselves, only the ids of those that are asked for are looked at.
 _DEAD = (
@@ -26,9 +25,9 @@ _DEAD = (
 _COLUMNS = "c.record_id, c.before, o.created_at, o.id, o.kind, o.actor, o.reason"
 
 
-def read_trash(ledger: SqliteLedger, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
-    """Deleted records, the last deleted first."""
-    with ledger.database.read() as connection:
+def read_trash(database: Database, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+    """Return deleted records, the last deleted first."""
+    with database.read() as connection:
         rows = connection.execute(
             f"SELECT r.seq {_DEAD} ORDER BY r.revision DESC LIMIT ? OFFSET ?",
             (collection, bounded(limit), bounded(offset)),
@@ -36,9 +35,9 @@ def read_trash(ledger: SqliteLedger, collection: str, limit: int, offset: int) -
         return [_trashed(_last_change(connection, seq)) for (seq,) in rows]
 
 
-def count_trash(ledger: SqliteLedger, collection: str) -> int:
-    """How many deleted records there are."""
-    with ledger.database.read() as connection:
+def count_trash(database: Database, collection: str) -> int:
+    """Return how many deleted records there are."""
+    with database.read() as connection:
         row = connection.execute(
             "SELECT (SELECT count(*) FROM records WHERE collection = ?1) "
             "- (SELECT count(*) FROM records WHERE collection = ?1 AND deleted = 0)",
@@ -47,29 +46,26 @@ def count_trash(ledger: SqliteLedger, collection: str) -> int:
         return int(row[0]) - count_purged(connection, collection)
 
 
-def restore(collection: CollectionParts, ids: Sequence[str], operation: OperationDraft) -> int:
-    """Bring deleted records back as they were; how many. Those that are there already stay as they are.
+def restore(database: Database, clock: Clock, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
+    """Bring deleted records back as they were. How many. Those that are there already stay as they are.
 
     Raises:
         NotFound: There never was a record of one of the ids, or it was purged; nothing was done.
     """
-    ledger, name = collection.ledger, collection.name
     n_restored = 0
-    with ledger.database.write() as connection:
-        writer = LedgerWriter(connection, operation, ledger.clock.now())
+    with writing(database, clock, operation) as writer:
         for record_id in dict.fromkeys(ids):
-            if writer.exists(name, record_id):
+            if writer.exists(collection, record_id):
                 continue
-            before, vectors, state = _grave(connection, name, record_id)
+            before, vectors, state = _grave(writer.connection, collection, record_id)
             record = record_from_image(record_id, parsed(before), vectors)
-            writer.put("added", name, record, state=state)
+            writer.put("added", collection, record, state=state)
             n_restored += 1
-        writer.close()
     return n_restored
 
 
 def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> tuple[str, bytes, int]:
-    """A deleted record as it was, its vectors, and the name of the state that it was in."""
+    """Return a deleted record as it was, its vectors, and the name of the state that it was in."""
     row = connection.execute(
         "SELECT before, vectors, state_before FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "ORDER BY seq DESC LIMIT 1",
@@ -83,7 +79,7 @@ def _grave(connection: sqlite3.Connection, collection: str, record_id: str) -> t
 
 
 def _last_change(connection: sqlite3.Connection, seq: int) -> tuple[Any, ...]:
-    """The change that deleted a record, and the operation that it was part of."""
+    """Return the change that deleted a record, and the operation that it was part of."""
     row: tuple[Any, ...] | None = connection.execute(
         f"SELECT {_COLUMNS} FROM records r JOIN changes c ON c.collection = r.collection AND c.record_id = r.id "
         "AND c.aspect = ? JOIN operations o ON o.id = c.operation WHERE r.seq = ? ORDER BY c.seq DESC LIMIT 1",

@@ -8,19 +8,21 @@ from dataclasses import dataclass, replace
 
 from atlas.core.errors import UndoRefused
 from atlas.core.operations import NO_MARKS, Operation
-from atlas.storage.marks.book import MarksBook
-from atlas.storage.marks.tinydb import decode_marks
-from atlas.storage.sqlite.history import operations as history
-from atlas.storage.sqlite.history.operations import MARKS, RECORD, Change
-from atlas.storage.sqlite.history.tombstones import purged_in
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.mark_tables import read_marks
+from atlas.core.types import new_id
+from atlas.protocols.infra import Clock
+from atlas.storage.marks.codec import decode_marks
+from atlas.storage.records import OperationDraft
+from atlas.storage.sqlite.database import Database
 from atlas.storage.sqlite.records import LedgerWriter, record_from_image
-from atlas.storage.sqlite.usage import take_back_uses
+from atlas.storage.sqlite.tables import operations as history
+from atlas.storage.sqlite.tables.marks import read_marks
+from atlas.storage.sqlite.tables.operations import MARKS, RECORD, Change
+from atlas.storage.sqlite.tables.tombstones import purged_in
+from atlas.storage.sqlite.tables.usage import take_back_uses
 
 
-def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: str, reason: str = "") -> Operation:
-    """Undo an operation as one new operation; undoing that one does it again.
+def undo(database: Database, clock: Clock, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+    """Undo an operation as one new operation. Undoing that one does it again.
 
     Args:
         operation_id: Its id, or a beginning of it that no other operation shares.
@@ -30,8 +32,7 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         UndoRefused: It was undone already, something that it touched has changed since, a record that would go was
             marked since, or all that it touched was purged. Of what was purged, nothing is brought back.
     """
-    marks.settle()
-    with ledger.database.write() as connection:
+    with database.write() as connection:
         operation = history.read_operation(connection, operation_id)
         if operation.undone_by:
             raise UndoRefused(
@@ -44,8 +45,8 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         _check_anything_left(connection, operation, changes, purged)
         _check_unchanged_since(connection, operation, changes)
         why = (reason or f"took back {operation.kind} {operation.id[:8]}") + _without(len(purged))
-        draft = ledger.draft("undo", actor=actor, reason=why, undoes=operation.id)
-        writer = LedgerWriter(connection, draft, ledger.clock.now())
+        draft = OperationDraft(id=new_id(), kind="undo", actor=actor, reason=why, undoes=operation.id)
+        writer = LedgerWriter(connection, draft, clock.now())
         taker = _Taker(connection=connection, writer=writer)
         for change in changes:
             taker.take_back(change)
@@ -53,9 +54,7 @@ def undo(ledger: SqliteLedger, marks: MarksBook, operation_id: str, *, actor: st
         stored_by, counts = _origin(connection, operation)
         take_back_uses(connection, stored_by, counts=counts)
         _link(connection, operation, draft.id)
-        done = history.read_operation(connection, draft.id)
-    marks.settle()
-    return done
+        return history.read_operation(connection, draft.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ class _Taker:
 
 
 def _without(n_purged: int) -> str:
-    """The end of an undo's reason, where records were purged since."""
+    """Return the end of an undo's reason, where records were purged since."""
     if not n_purged:
         return ""
     return f"; without {n_purged:,} {'record that was' if n_purged == 1 else 'records that were'} purged since"
@@ -133,7 +132,10 @@ def _changed_since(connection: sqlite3.Connection, operation: Operation, change:
 
 
 def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, bool]:
-    """What was done first, where an operation takes back what took that back, and so on; whether it is done again."""
+    """Return what was done first, where an operation takes back what took that back, and so on.
+
+    Whether it is done again.
+    """
     counts = False
     while operation.undoes:
         operation, counts = history.read_operation(connection, operation.undoes), not counts

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 from atlas.storage.records import Version
-from atlas.storage.sqlite.history.operations import RECORD
-from atlas.storage.sqlite.history.tombstones import purged_by
-from atlas.storage.sqlite.ledger import SqliteLedger
-from atlas.storage.sqlite.stored import instant, parsed
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.tables.operations import RECORD
+from atlas.storage.sqlite.tables.stored import instant, parsed
+from atlas.storage.sqlite.tables.tombstones import purged_by
 
 WHOLE = ("merge", "refine", "undo")
 """Operations that are taken back whole or not at all."""
 
 
-def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list[Version]:
-    """Each state of a record that another one took the place of, the last first; deleting is no new version.
+def read_versions(database: Database, collection: str, record_id: str) -> list[Version]:
+    """Return each state of a record that another one took the place of, the last first. Deleting is no new version.
 
     Nor is what a merge, a refinement or an undo has changed: that is taken back as a whole, in the history. Nor is an
     edit that was undone: nothing took the place of what it was.
     """
-    with ledger.database.read() as connection:
+    with database.read() as connection:
         if purged_by(connection, collection, record_id):
             return []
         rows = connection.execute(
@@ -30,7 +31,7 @@ def read_versions(ledger: SqliteLedger, collection: str, record_id: str) -> list
             "WHERE c.collection = ? AND c.record_id = ? AND c.aspect = ? ORDER BY c.seq DESC",
             (*WHOLE, collection, record_id, RECORD),
         ).fetchall()
-        now = _content(ledger, collection, record_id)
+        now = _content(connection, collection, record_id)
         return _versions(rows, now)
 
 
@@ -51,7 +52,9 @@ def _versions(rows: Sequence[tuple[Any, ...]], now: str | None) -> list[Version]
     return versions
 
 
-def _content(ledger: SqliteLedger, collection: str, record_id: str) -> str | None:
-    """What a record says now; None where it is not there."""
-    found = ledger.get(collection, [record_id])
-    return found[record_id].content if record_id in found else None
+def _content(connection: sqlite3.Connection, collection: str, record_id: str) -> str | None:
+    """Return the content that a record has now. None where it is not there."""
+    row = connection.execute(
+        "SELECT content FROM records WHERE collection = ? AND id = ? AND deleted = 0", (collection, record_id)
+    ).fetchone()
+    return row[0] if row else None

@@ -12,7 +12,7 @@ MOST_PARTS = 4
 """Of a table's index, before they are merged: a lookup asks each of them, and most of what it takes is that."""
 
 PAGES_MERGED = 1_000
-"""Of some 4 kB, that are written at a time at most; a bulk that leaves more is merged in several turns."""
+"""Of some 4 kB, that are written at a time at most. A bulk that leaves more is merged in several turns."""
 
 REGISTRY = """
 CREATE TABLE word_tables (
@@ -54,7 +54,7 @@ _TABLE = (
 
 
 def word_table(connection: sqlite3.Connection, collection: str) -> str | None:
-    """The name of a collection's table; None before anything was written into the collection."""
+    """Return the name of a collection's table. None before anything was written into the collection."""
     row = connection.execute("SELECT key FROM word_tables WHERE collection = ?", (collection,)).fetchone()
     return f"words_{row[0]}" if row else None
 
@@ -80,7 +80,7 @@ def make_word_table_anew(connection: sqlite3.Connection, collection: str) -> Non
 
 
 def is_scattered(connection: sqlite3.Connection, collection: str) -> bool:
-    """Whether a collection's table is in so many parts that looking words up takes several times what it could."""
+    """Return whether a collection's table is in so many parts that looking words up takes far too long."""
     table = word_table(connection, collection)
     if table is None:
         return False
@@ -94,7 +94,10 @@ def merge_parts(connection: sqlite3.Connection, collection: str) -> None:
 
 
 def check_word_table(connection: sqlite3.Connection, collection: str) -> str:
-    """How a collection's table differs from its records; empty where it does not. The check is written like a write."""
+    """Return how a collection's table differs from its records.
+
+    Empty where it does not. The check is written like a write.
+    """
     table = word_table(connection, collection)
     if table is None:
         return "it has no table of words"

@@ -11,18 +11,15 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.storage.records import NO_TIP, Position, Seqs
+from atlas.storage.records import NO_TIP, Matches, Position, Scope
 from atlas.storage.sqlite.database import Database
-from atlas.storage.sqlite.history.following import has_change, read_tip
-from atlas.storage.sqlite.records import read_revision
+from atlas.storage.sqlite.tables.meta import has_change, read_revision, read_tip
 from atlas.storage.sqlite.words.fts_schema import is_scattered, merge_parts, word_table
 from atlas.storage.sqlite.words.postings import (
     FIELD_WEIGHTS,
-    Postings,
     Totals,
     is_token,
     read_lengths,
@@ -30,10 +27,10 @@ from atlas.storage.sqlite.words.postings import (
     read_totals,
 )
 from atlas.storage.text.analyzer import Term, phrases, query_terms, typed_terms
-from atlas.storage.text.bm25 import K1, Scores
+from atlas.storage.text.bm25 import K1, Postings, Scores
 
 MAX_SEARCHED = 48
-"""Of more terms that are held, the rarest are searched for; further ones find nothing better, and take longer."""
+"""Of more terms that are held, the rarest are searched for. Further ones find nothing better, and take longer."""
 
 MAX_POSTINGS = 40_000
 """Terms are searched for, rarest first, until records hold them this often. So nothing is left out of collections of a
@@ -56,37 +53,13 @@ DRIFT = 0.01
 """How many counts are kept, and by what share one may be off, after writes, before it is made again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matches:
-    """What a text finds."""
-
-    values: Mapping[int, float]
-    """BM25 by number of record, above 0 and higher for better; the best first."""
-
-    information: float
-    """The value that a record would near which held every term often: the sum of their weights.
-
-    A term that nothing holds counts too, unless others ask for what it is made of. Those that are left out do not.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The records of a collection that a search may find."""
-
-    passing: Seqs | None = None
-    """None: all that `hidden` does not name."""
-
-    hidden: Seqs
-
-
-class Words:
+class SqliteWords:
     """Keyword search over a ledger. It may be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: dict[tuple[str, Term], tuple[int, Position]] = {}
-        """How many records held a term, and when; of common ones, at least so many."""
+        """How many records held a term, and when. Of common ones, at least so many."""
 
         self._tip = NO_TIP
         """The newest change when counts were last kept."""
@@ -94,7 +67,7 @@ class Words:
     def find(
         self, collection: str, text: str, scope: Scope, n: int, also: Sequence[int] = (), *, as_typed: bool = False
     ) -> Matches:
-        """The n records that hold the most telling words of a text, and those of some others that hold any.
+        """Return the n records that hold the most telling words of a text, and those of some others that hold any.
 
         Any text is literal. Equal values are in the order of their records.
 
@@ -125,7 +98,9 @@ class Words:
                 merge_parts(connection, name)
 
     def _counted(self, connection: sqlite3.Connection, table: str, terms: Sequence[Term]) -> dict[Term, int]:
-        """How many records hold each term that is looked for; of one that more than `COMMON` hold, at least so many.
+        """Return how many records hold each term that is looked for.
+
+        Of one that more than `COMMON` hold, at least so many.
 
         Each write changes the words of one record, so a count is about right for some writes after it was made.
         """
@@ -150,7 +125,10 @@ class Words:
 
 
 def _still_holds(held: int, then: Position, now: Position) -> bool:
-    """Whether a count is about right yet; a common one stays common for as many writes as it is above `COMMON`."""
+    """Return whether a count is about right yet.
+
+    A common one stays common for as many writes as it is above `COMMON`.
+    """
     most_off = max(DRIFT * held, held - COMMON - 1)
     return then.ledger_id == now.ledger_id and abs(now.revision - then.revision) <= most_off
 
@@ -163,7 +141,7 @@ def _position(connection: sqlite3.Connection) -> Position:
 def _searched(
     connection: sqlite3.Connection, table: str, counts: Mapping[Term, int], n_records: int
 ) -> dict[Term, int]:
-    """The terms to search for, with how many records hold each."""
+    """Return the terms to search for, with how many records hold each."""
     most = min(COMMON, n_records // 2)
     chosen = _rarest({term: n for term, n in counts.items() if 0 < n <= most})
     if len(chosen) < FEWEST:
@@ -173,7 +151,7 @@ def _searched(
 
 
 def _rarest(counts: Mapping[Term, int]) -> dict[Term, int]:
-    """The rarest terms, as many as are searched for."""
+    """Return the rarest terms, as many as are searched for."""
     ordered = sorted(counts.items(), key=lambda item: item[1])[:MAX_SEARCHED]
     n_postings = np.cumsum([n for _, n in ordered])
     return dict(ordered[: max(FEWEST, int(np.searchsorted(n_postings, MAX_POSTINGS, "right")))])
@@ -188,7 +166,7 @@ def _values(
     n: int,
     also: Sequence[int],
 ) -> dict[int, float]:
-    """BM25 of the n best records, the best first, and of those of `also` that hold any term."""
+    """Return the BM25 values of the n best records, the best first, and of those of `also` that hold any term."""
     is_narrow = scope.passing is not None and len(scope.passing) < NARROW * totals.n_records
     words = [term.text for term in terms if not (is_narrow or term.is_prefix) and is_token(term.text)]
     read = read_postings(connection, table, words)
@@ -205,7 +183,7 @@ def _values(
 
 
 def _holding(connection: sqlite3.Connection, table: str, quoted: Sequence[Term], scope: Scope) -> Scope:
-    """Of the records of a scope those that hold every one of some phrases."""
+    """Return the part of a scope whose records hold every one of some phrases."""
     asked = " AND ".join(_any_of([phrase]) for phrase in quoted)
     rows = connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", (asked,))
     holding = np.array([seq for (seq,) in rows], np.int64)
@@ -235,7 +213,7 @@ def _other_values(connection: sqlite3.Connection, table: str, terms: Sequence[Te
 
 
 def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], most: int) -> dict[Term, int]:
-    """How many records hold each term; at most so many are counted."""
+    """Return how many records hold each term. At most so many are counted."""
     rows = connection.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH asked.value LIMIT ?)) "
         "FROM json_each(?) asked",
@@ -245,7 +223,7 @@ def _counts(connection: sqlite3.Connection, table: str, terms: Sequence[Term], m
 
 
 def _weight(n_holding: int, n_records: int) -> float:
-    """Inverse document frequency, exactly as FTS5 computes it."""
+    """Return the inverse document frequency, exactly as FTS5 computes it."""
     weight = math.log((n_records - n_holding + 0.5) / (n_holding + 0.5))
     return weight if weight > 0 else 1e-6
 

@@ -17,18 +17,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from atlas.storage.records import Seqs
+from atlas.storage.text.bm25 import Numbers, Postings
 
 FIELD_WEIGHTS = 1.0, 0.5
 """How often a word counts for each time that the document, and the search text, hold it."""
 
-Numbers = npt.NDArray[np.float64]
-"""Shape (n,)."""
-
 MAX_OCCURRENCES = 100_000
-"""Of one word, to be read one by one; `bm25` takes a tenth of a second for as many."""
+"""Of one word, to be read one by one. `bm25` takes a tenth of a second for as many."""
 
 _TOKEN = re.compile("[a-z0-9]+")
 _AVERAGES = 1
@@ -37,36 +34,27 @@ _AVERAGES = 1
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What a table of words holds in all."""
+    """The size of a table of words."""
 
     n_records: int
     mean_length: float
-    """Tokens of a record, of both fields, without weights; 0 where there are no records."""
-
-
-@dataclass(frozen=True, slots=True)
-class Postings:
-    """The records that hold a word: one entry each, in the order of their numbers."""
-
-    seqs: Seqs
-    often: Numbers
-    """How often they hold it, each time by the weight of its field."""
+    """Tokens of a record, of both fields, without weights. 0 where there are no records."""
 
 
 def is_token(word: str) -> bool:
-    """Whether SQLite's tokenizer takes it for one word, and leaves it as it is."""
+    """Return whether SQLite's tokenizer takes it for one word, and leaves it as it is."""
     return _TOKEN.fullmatch(word) is not None
 
 
 def read_totals(connection: sqlite3.Connection, table: str) -> Totals:
-    """How many records a table of words knows, and how long they are."""
+    """Return how many records a table of words knows, and how long they are."""
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = ?", (_AVERAGES,)).fetchone()
     n_records, *lengths = _varints(row[0]).tolist() if row and row[0] else [0]
     return Totals(n_records, sum(lengths) / n_records if n_records else 0.0)
 
 
 def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[str]) -> dict[str, Postings]:
-    """Who holds each of some words, for which `is_token` must be true; without those that occur too often to be read.
+    """Return who holds each of some words, for which `is_token` must be true. Those that occur too often are left out.
 
     A word that a few records repeat without end would take as long as one that all of them hold.
     """
@@ -84,7 +72,7 @@ def read_postings(connection: sqlite3.Connection, table: str, words: Sequence[st
 
 
 def _postings(places: Seqs) -> Postings:
-    """From the places where a word occurs, in order: twice the number of the record, and 1 more in its search text."""
+    """Return postings from a word's places in order: twice a record's number, and 1 more in its search text."""
     seqs = places >> 1
     starts = np.flatnonzero(np.diff(seqs, prepend=-1))
     if not len(starts):
@@ -93,7 +81,7 @@ def _postings(places: Seqs) -> Postings:
 
 
 def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numbers:
-    """How many tokens each of these records has, of both fields."""
+    """Return how many tokens each of these records has, of both fields."""
     row = connection.execute(
         f"SELECT group_concat(hex(sz), '') FROM json_each(?) wanted "
         f"CROSS JOIN {table}_docsize held ON held.id = wanted.value",
@@ -107,14 +95,17 @@ def read_lengths(connection: sqlite3.Connection, table: str, seqs: Seqs) -> Numb
 
 
 def _damaged(what: str) -> sqlite3.DatabaseError:
-    """What SQLite itself raises where a file says two things."""
+    """Return what SQLite itself raises where a file says two things."""
     error = sqlite3.DatabaseError(what)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
 def _varints(block: bytes) -> Seqs:
-    """SQLite's variable-length integers: seven bits a byte, the highest first; no text has so many that nine matter."""
+    """Return SQLite's variable-length integers: seven bits a byte, the highest first.
+
+    No text has so many that nine matter.
+    """
     held = np.frombuffer(block, np.uint8)
     ends = np.flatnonzero(held < 0x80)
     whole = np.arange(ends[-1] + 1 if len(ends) else 0)

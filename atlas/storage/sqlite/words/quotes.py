@@ -13,8 +13,9 @@ from datetime import datetime
 from itertools import chain
 from typing import Any
 
-from atlas.storage.sqlite.history.tombstones import GONE
-from atlas.storage.sqlite.stored import parsed
+from atlas.storage.history import Quote
+from atlas.storage.sqlite.tables.stored import parsed
+from atlas.storage.sqlite.tables.tombstones import GONE
 
 SHORTEST = 20
 """Characters that a line or sentence has at least to be looked for."""
@@ -33,29 +34,15 @@ _ID = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
 NOW, DELETED, EARLIER, MARKED = "", "in the trash", "in an earlier version", "in its marks"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quote:
-    """Another record that says what one says, or names it."""
-
-    collection: str
-    record_id: str
-    title: str
-    where: str
-    """`in the trash`, `in an earlier version`, `in its marks`; empty for what it says now."""
-
-    n_shared: int
-    """Lines, sentences and words with digits that it shares; 0 where it only names the record."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What is looked for."""
+    """The texts that are looked for."""
 
     passages: frozenset[str]
     """Lines and sentences."""
 
     words: frozenset[str]
-    """Those that look like a key, an address or a number of something."""
+    """Words that look like a key, an address or a number of something."""
 
     longest: tuple[str, ...]
     """The longest of these, which are found within other words too."""
@@ -64,7 +51,7 @@ class Sought:
     """Ids as JSON holds them, or at the end of a name such as `experience:ID`."""
 
     def shared(self, texts: Iterable[str]) -> set[str]:
-        """Which of the passages and words are in some texts."""
+        """Return which of the passages and words are in some texts."""
         said = list(texts)
         whole = "\n".join(said)
         found = {word for word in self.longest if word in whole}
@@ -73,7 +60,7 @@ class Sought:
 
 
 def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
-    """What to look for, from records and marks as they are and were."""
+    """Return what to look for, from records and marks as they are and were."""
     texts = list(dict.fromkeys(chain.from_iterable(map(texts_of, images))))
     trajectories = {parsed(image["metadata"]).get("trajectory_id", "") for image in images if "metadata" in image}
     named = sorted({*ids, *map(str, trajectories)} - {""})
@@ -89,7 +76,7 @@ def sought(images: Sequence[dict[str, Any]], ids: Iterable[str]) -> Sought:
 def quotes(
     connection: sqlite3.Connection, what: Sought, without: set[Key], marks: Iterable[tuple[str, str, dict[str, Any]]]
 ) -> list[Quote]:
-    """The records that share something, each once, those first that share what the fewest others do.
+    """Return the records that share something, each once, those first that share what the fewest others do.
 
     Args:
         marks: What people have said of records, by collection and id.
@@ -111,20 +98,20 @@ def quotes(
 
 
 def texts_of(image: dict[str, Any]) -> Iterator[str]:
-    """What a record, or its marks, says, as texts."""
+    """Return what a record, or its marks, says, as texts."""
     for value in image.values():
         yield from _leaves(value)
 
 
 def passages_of(text: str) -> Iterator[str]:
-    """The lines and sentences of a text that are long enough to tell it from others."""
+    """Return the lines and sentences of a text that are long enough to tell it from others."""
     for part in _BREAK.split(text):
         if len(part) >= SHORTEST and len(said := " ".join(part.split()).rstrip(".!?;:")) >= SHORTEST:
             yield said
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The words of a text that look like a key, an address or a number of something."""
+    """Return the words of a text that look like a key, an address or a number of something."""
     for part in filter(_TELLING.search, text.split()):
         for found in _WORD.findall(part):
             word = found.strip(".-=/")
@@ -133,7 +120,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def _leaves(value: Any) -> Iterator[str]:
-    """The texts within a value, also where it is JSON itself; without ids, hashes and times, which are nobody's own."""
+    """Return the texts within a value, also where it is JSON itself, without ids, hashes and times."""
     if isinstance(value, str):
         if value[:1] in "{[":
             with suppress(ValueError, RecursionError):
@@ -159,7 +146,7 @@ def _is_time(text: str) -> bool:
 
 
 def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Every record as it is."""
+    """Return every record as it is."""
     names = ("metadata", "document", "search_text", "content")
     for collection, record_id, *row in connection.execute(
         f"SELECT collection, id, {', '.join(names)} FROM records WHERE deleted = 0"
@@ -168,7 +155,7 @@ def _records(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, di
 
 
 def _images(connection: sqlite3.Connection) -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Every record, and its marks, as it was before each change, the latest first."""
+    """Return every record, and its marks, as it was before each change, the latest first."""
     for collection, record_id, aspect, is_live, before in connection.execute(
         "SELECT c.collection, c.record_id, c.aspect, r.deleted = 0, c.before FROM changes c JOIN records r "
         "ON r.collection = c.collection AND r.id = c.record_id WHERE c.before <> ? ORDER BY c.seq DESC",

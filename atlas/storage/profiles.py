@@ -1,6 +1,6 @@
 """Weights of the ranking under names, and which of them a store's searches use.
 
-They are rows of the ledger's `meta` table, one a profile, so a backup holds them, processes see each other's at once,
+They are texts that the ledger keeps, one a profile, so a backup holds them, processes see each other's at once,
 and damage to one costs no other.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-import sqlite3
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -17,7 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from atlas.core.codec import check_text
 from atlas.core.errors import InvalidInput, NotFound, PlanOutdated
 from atlas.core.settings import RankingWeights
-from atlas.storage.sqlite.ledger import SqliteLedger
+from atlas.storage.engine import Notes
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +30,12 @@ LARGEST = 1_000.0
 HALF_LIFE_DAYS = (0.01, 1_000_000.0)
 """Shortest and longest half-life: a quarter of an hour, and more than there is history."""
 
-_PREFIX, _BEYOND = "profile:", "profile;"
-"""What the rows' names begin with, and what sorts right after all of them."""
+_BEGINNING = "profile"
+_PREFIX, _IN_USE = "profile:", "profile_in_use"
+"""The beginning of the name of each saved profile's text, and the name of the text that says which one is in use."""
 
-_IN_USE = "profile_in_use"
 _UNSEEN = {"Cc", "Cf", "Zl", "Zp"}
 """Unicode categories of characters that have no place in one line, or that nobody sees."""
-
-_SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +45,7 @@ class Profile:
     name: str
     weights: RankingWeights
     problem: str = ""
-    """Why what the store holds under the name cannot be used; the weights are the built-in ones then."""
+    """Why what the store holds under the name cannot be used. The weights are the built-in ones then."""
 
 
 BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
@@ -56,10 +53,10 @@ BUILT_IN = Profile(name=DEFAULT, weights=RankingWeights())
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """How the profiles stood before a change; `ProfileBook.put_back` takes that change back."""
+    """How the profiles stood before a change. `ProfileBook.put_back` takes that change back."""
 
     rows: Mapping[str, str | None]
-    """What the change touched: the value of each row before, or None where there was none."""
+    """The rows that the change touched: the value of each before, or None where there was none."""
 
     written: Mapping[str, str | None]
     """The same rows as the change left them."""
@@ -68,20 +65,16 @@ class Earlier:
 class ProfileBook:
     """The profiles of one store. What is changed holds for every process that has the store open, at once."""
 
-    def __init__(self, ledger: SqliteLedger) -> None:
-        self._ledger = ledger
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
         self._warned: set[str] = set()
 
     def every(self) -> tuple[Profile, ...]:
-        """The built-in profile, then the saved ones by name; also those that cannot be read, with the reason."""
-        with self._ledger.database.read() as connection:
-            rows = connection.execute(
-                "SELECT name, value FROM meta WHERE name > ? AND name < ? ORDER BY name", (_PREFIX, _BEYOND)
-            ).fetchall()
-        return (BUILT_IN, *(_profile(name.removeprefix(_PREFIX), value) for name, value in rows))
+        """Return the built-in profile, then the saved ones by name. Also those that cannot be read, with the reason."""
+        return (BUILT_IN, *(_profile(name, value) for name, value in self._notes.read(_PREFIX).items()))
 
     def named(self, name: str) -> Profile:
-        """One profile that can be used.
+        """Return one profile that can be used.
 
         Raises:
             NotFound: There is none of this name.
@@ -93,23 +86,22 @@ class ProfileBook:
         return found
 
     def in_use(self) -> Profile:
-        """The profile that searches of this store use; the built-in one where none was chosen.
+        """Return the profile that searches of this store use. The built-in one where none was chosen.
 
         Where the one that was chosen cannot be read, it has the built-in weights and says why.
         """
-        with self._ledger.database.read() as connection:
-            name = _read(connection, _IN_USE)
-            value = _read(connection, _PREFIX + name) if name else None
+        held = self._notes.read(_BEGINNING)
+        name = held.get(_IN_USE.removeprefix(_BEGINNING))
         if not name or name == DEFAULT:
             return BUILT_IN
-        found = _profile(name, value)
+        found = _profile(name, held.get(f"{_PREFIX}{name}".removeprefix(_BEGINNING)))
         if found.problem and name not in self._warned:
             self._warned.add(name)
             logger.warning("%s", problem_in_use(found))
         return found
 
     def weights(self) -> RankingWeights:
-        """The weights that searches of this store use now."""
+        """Return the weights that searches of this store use now."""
         return self.in_use().weights
 
     def save(self, name: str, weights: RankingWeights) -> Earlier:
@@ -131,7 +123,7 @@ class ProfileBook:
         return self._write({_PREFIX + name: json.dumps(asdict(weights))})
 
     def delete(self, name: str) -> Earlier:
-        """Forget a profile; where it was the one in use, the built-in one is used from now on.
+        """Forget a profile. Where it was the one in use, the built-in one is used from now on.
 
         Raises:
             NotFound: There is none of this name.
@@ -156,7 +148,7 @@ class ProfileBook:
         return self._write({_IN_USE: None if chosen.name == DEFAULT else chosen.name})
 
     def put_back(self, earlier: Earlier) -> Earlier:
-        """Let what a change touched be as it was before; gives what takes this back.
+        """Let what a change touched be as it was before, and return what takes this back.
 
         Raises:
             PlanOutdated: Somebody has changed it again; nothing was done.
@@ -172,22 +164,18 @@ class ProfileBook:
 
     def _write(self, rows: Mapping[str, str | None], *, expected: Mapping[str, str | None] | None = None) -> Earlier:
         """Write rows, unless others than those expected are there."""
-        with self._ledger.database.write() as connection:
-            held = {name: _read(connection, name) for name in rows}
-            if expected is not None and held != expected:
-                raise PlanOutdated("the profile was changed again since; nothing was taken back. Look at it anew")
-            for name, value in rows.items():
-                if value is None:
-                    connection.execute("DELETE FROM meta WHERE name = ?", (name,))
-                else:
-                    connection.execute(_SET, (name, value))
+        try:
             # What was worked out by searches is kept under the revision, so it has to move.
-            connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'revision'")
+            held = self._notes.write(rows, expected=expected, moves=True)
+        except PlanOutdated as error:
+            raise PlanOutdated(
+                "the profile was changed again since; nothing was taken back. Look at it anew"
+            ) from error
         return Earlier(rows=held, written=dict(rows))
 
 
 def problem_in_use(profile: Profile) -> str:
-    """What is wrong with the profile that searches should use, and what they do meanwhile; empty where nothing is."""
+    """Return what is wrong with the profile that searches should use, and what they do meanwhile, or nothing."""
     if not profile.problem:
         return ""
     return (
@@ -197,7 +185,7 @@ def problem_in_use(profile: Profile) -> str:
 
 
 def check_name(name: str) -> str:
-    """A name as it is kept: without spaces around it, in Unicode's composed form.
+    """Return a name as it is kept: without spaces around it, in Unicode's composed form.
 
     Raises:
         InvalidInput: It is empty, longer than `LONGEST_NAME`, not one line, or that of the built-in profile.
@@ -237,7 +225,7 @@ def _profile(name: str, value: str | None) -> Profile:
 
 
 def _decoded(value: str | None) -> RankingWeights:
-    """Weights from JSON; an earlier version did not know all of them, and those are as they are built in."""
+    """Weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
     if value is None:
         raise ValueError("it is not there any more")
     held = json.loads(value)
@@ -259,10 +247,5 @@ def _normal(name: str) -> str:
 
 
 def _seen(name: str) -> str:
-    """What names have in common that a person takes for the same: but for case, width and spaces."""
+    """Return what names have in common that a person takes for the same: but for case, width and spaces."""
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
-
-
-def _read(connection: sqlite3.Connection, name: str) -> str | None:
-    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-    return None if row is None else row[0]

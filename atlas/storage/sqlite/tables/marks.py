@@ -11,8 +11,8 @@ from typing import Any
 
 from atlas.core.codec import check_json
 from atlas.core.errors import InvalidInput
-from atlas.core.operations import Marks
-from atlas.storage.marks.tinydb import decode_marks, encode_marks
+from atlas.core.operations import NO_MARKS, Marks
+from atlas.storage.marks.codec import decode_marks, encode_marks
 
 TABLES = """
 -- What people say of records. `position` orders the tags of a record.
@@ -96,6 +96,19 @@ def forget_lost(connection: sqlite3.Connection, collection: str, ids: Iterable[s
     connection.executemany(
         "DELETE FROM lost_marks WHERE collection = ? AND record_id = ?", [(collection, record_id) for record_id in ids]
     )
+
+
+def read_pending(connection: sqlite3.Connection, collection: str) -> dict[str, int]:
+    """Return the records whose entry in the file has to follow, each with the revision of its change."""
+    rows = connection.execute("SELECT record_id, revision FROM pending_marks WHERE collection = ?", (collection,))
+    return dict(rows.fetchall())
+
+
+def differing(connection: sqlite3.Connection, collection: str, held: Mapping[str, Marks]) -> list[str]:
+    """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
+    known, pending = read_marks(connection, collection), read_pending(connection, collection)
+    ids = sorted({*held, *known} - {*pending})
+    return [record_id for record_id in ids if held.get(record_id, NO_MARKS) != known.get(record_id, NO_MARKS)]
 
 
 def check_table(connection: sqlite3.Connection) -> None:

@@ -11,21 +11,15 @@ from typing import Any
 
 from atlas.core.codec import check_json
 from atlas.core.operations import NO_MARKS, Marks
-from atlas.storage.marks.tinydb import (
-    UNREADABLE,
-    TinyMetadataStore,
-    decode_marks,
-    is_marks,
-    marks_file,
-    may_have_marks_file,
-)
-from atlas.storage.sqlite.history.operations import MARKS
-from atlas.storage.sqlite.mark_tables import await_files, forget_lost, write_marks
+from atlas.storage.marks.codec import decode_marks, is_marks
+from atlas.storage.marks.tinydb import UNREADABLE, TinyMetadataStore, marks_file, may_have_marks_file
+from atlas.storage.sqlite.tables.marks import await_files, forget_lost, write_marks
+from atlas.storage.sqlite.tables.operations import MARKS
 
 logger = logging.getLogger(__name__)
 
 OldFiles = Callable[[str], Mapping[str, Marks] | None]
-"""The marks that a collection's file holds; None where it is gone, or cannot be read."""
+"""The marks that a collection's file holds. None where it is gone, or cannot be read."""
 
 OldRow = tuple[str, str, object]
 """A row of the old `pending_marks`: collection, record, marks as JSON."""

@@ -1,21 +1,26 @@
-"""Files in a store's directory beside the ledger that may hold what records said."""
+"""Files in a store's directory beside the ledger that may hold what records said, and what a purge does to them.
+
+A text of the ledger says that a purge is not done yet, so whoever opens the store next goes on where it was stopped.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from atlas.core.errors import PlanOutdated, StoreUnavailable
 from atlas.infra.fork_safety import InterProcessLock
-from atlas.storage.sqlite.database import Database
+from atlas.storage.engine import LedgerEngine
+from atlas.storage.history import Left
+from atlas.storage.marks.book import MarksBook
+from atlas.storage.sqlite.copies import ledger_id_at
 
 LEDGER = "atlas.sqlite"
-BUSY_SECONDS = 60.0
 
 CACHE = "cache"
-"""What was worked out from the records: safe to delete at any time."""
+"""The directory of results that were worked out from the records: safe to delete at any time."""
 
 _LEDGERS = ("atlas.schema-*.sqlite*", ".atlas.*.sqlite*", ".atlas-restore-*", ".atlas-backup-*")
 """The ledger as it was before a newer version took it over, and what was left where that, a backup or a restore was
@@ -25,7 +30,7 @@ _SET_ASIDE = "*_meta.unreadable-*.json"
 """Marks files that were set aside because nobody could read them."""
 
 _BEGUN_MARKS, _BEGUN_NAMES, _BEGUN_LABEL = ".*_meta.json.[0-9]*", ".domain_names.json.[0-9]*", ".store.json.[0-9]*"
-"""Files that are to be put in place of others, each while its lock is held; a label holds nothing of records."""
+"""Files that are to be put in place of others, each while its lock is held. A label holds nothing of records."""
 
 _OURS = (
     *("atlas.sqlite", "atlas.sqlite-wal", "atlas.sqlite-shm", "atlas.sqlite-journal"),
@@ -35,6 +40,73 @@ _OURS = (
 
 Versions = Mapping[str, list[int]]
 """Files of a store's directory by name, each with when it was written last, in nanoseconds, and its size."""
+
+WAIT_SECONDS = 60.0
+
+READ_ELSEWHERE = (
+    "another process has been reading the store since before the purge, so its -wal file still holds what was purged: "
+    "close what else has the store open, then run: atlas doctor --fix"
+)
+
+
+UNDER_WAY = (
+    "a backup or a restore that is under way holds a copy of the store that may be of before the purge: when it is "
+    "done, run: atlas doctor --fix"
+)
+
+
+def finish(path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None]) -> str:
+    """Do what purges have left to do. Return why it is not done yet, and what to do, or nothing where it is.
+
+    Args:
+        path: The store's directory.
+        drop_index: Removes the files of a collection's index.
+    """
+    with InterProcessLock(path / "purge.lock").held(WAIT_SECONDS) as is_held:
+        if not is_held:
+            return "another process has been cleaning up after a purge for a minute; look again: atlas doctor"
+        try:
+            return _finish(path, ledger, marks, drop_index)
+        except (StoreUnavailable, OSError) as error:
+            return f"what was purged may still be in files of the store ({error}); to go on: atlas doctor --fix"
+
+
+def _finish(path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None]) -> str:
+    left = ledger.purges.unfinished()
+    marks.settle()
+    in_use = False
+    if any(map(_is_unclean, left.values())):  # that need not be done twice
+        in_use = _clean(path, ledger, marks, drop_index, left.values())
+        rest = Left(set_aside={} if in_use else None)
+        ledger.purges.note_unfinished(dict.fromkeys(left, rest))
+    if not ledger.purges.empty_journal():
+        return READ_ELSEWHERE
+    if in_use:
+        return UNDER_WAY
+    if ledger.purges.awaits_files(left):
+        return "the marks files cannot be written yet; to go on: atlas doctor --fix"
+    ledger.purges.note_finished(left)
+    return ""
+
+
+def _is_unclean(left: Left) -> bool:
+    return bool(left.collections) or left.set_aside is not None
+
+
+def _clean(
+    path: Path, ledger: LedgerEngine, marks: MarksBook, drop_index: Callable[[str], None], left: Iterable[Left]
+) -> bool:
+    """Remove the files that may hold what was purged, then rewrite the ledger's. Return whether a copy is in use."""
+    every = list(left)
+    collections = sorted({name for one in every for name in one.collections})
+    for name in collections:
+        drop_index(name)
+    with marks.held():  # nobody is in the middle of writing them
+        aside = {name: version for one in every for name, version in (one.set_aside or {}).items()}
+        in_use = remove_leftovers(path, aside)
+    if collections:
+        ledger.purges.rewrite(collections)
+    return bool(in_use)
 
 
 def copies(store: Path) -> list[Path]:
@@ -49,7 +121,7 @@ def set_aside(store: Path, names: Iterable[str]) -> Versions:
 
 
 def strangers(store: Path) -> list[Path]:
-    """What is in the directory and is not ours to remove, such as a backup that was written into it."""
+    """Return what is in the directory and is not ours to remove, such as a backup that was written into it."""
     ours = set(_matching(store, _OURS))
     return sorted(path for path in store.iterdir() if path not in ours)
 
@@ -84,7 +156,7 @@ def in_use(scratch: Path) -> Iterator[None]:
 
 
 def _removed(path: Path) -> bool:
-    """Whether a copy of the ledger is gone: one in use is kept."""
+    """Return whether a copy of the ledger is gone: one in use is kept."""
     if not path.is_dir() or path.is_symlink():
         _remove([path])
         return True
@@ -132,7 +204,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
         yield
         return
     with _lock(directory.parent).held():
-        if _ledger_id(ledger) != ledger_id:
+        if ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
                 "the store was restored, embedded anew or purged of a record while this was worked out, so it is not "
                 "kept; do it anew"
@@ -142,15 +214,6 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
 
 def _lock(store: Path) -> InterProcessLock:
     return InterProcessLock(store / "cache.lock")
-
-
-def _ledger_id(ledger: Path) -> str:
-    database = Database(ledger, read_only=True, busy_timeout_seconds=BUSY_SECONDS)
-    try:
-        with database.read() as connection:
-            return str(connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0])
-    finally:
-        database.close()
 
 
 def _matching(store: Path, patterns: Iterable[str]) -> list[Path]:

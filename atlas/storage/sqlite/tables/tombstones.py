@@ -28,19 +28,19 @@ def note_purged(connection: sqlite3.Connection, collection: str, record_id: str,
 
 
 def purged_by(connection: sqlite3.Connection, collection: str, record_id: str) -> str | None:
-    """The id of the operation that purged a record; None where none did."""
+    """Return the id of the operation that purged a record. None where none did."""
     row = connection.execute("SELECT value FROM meta WHERE name = ?", (f"{_NAME}{collection}:{record_id}",)).fetchone()
     return row[0] if row else None
 
 
 def read_purged(database: Database, collection: str, ids: Sequence[str]) -> set[str]:
-    """Those of the ids whose records were purged."""
+    """Return those of the ids whose records were purged."""
     with database.read() as connection:
         return {record_id for record_id in ids if purged_by(connection, collection, record_id)}
 
 
 def has_pending_marks(connection: sqlite3.Connection, operation_ids: Iterable[str]) -> bool:
-    """Whether a marks file may still hold marks of what one of these operations purged."""
+    """Return whether a marks file may still hold marks of what one of these operations purged."""
     row = connection.execute(
         f"SELECT 1 FROM pending_marks p JOIN meta m ON m.name = '{_NAME}' || p.collection || ':' || p.record_id "
         "WHERE m.value IN (SELECT value FROM json_each(?)) LIMIT 1",
@@ -50,7 +50,7 @@ def has_pending_marks(connection: sqlite3.Connection, operation_ids: Iterable[st
 
 
 def count_purged(connection: sqlite3.Connection, collection: str) -> int:
-    """How many records of a collection were purged."""
+    """Return how many records of a collection were purged."""
     beginning = f"{_NAME}{collection}"
     row = connection.execute(
         "SELECT count(*) FROM meta WHERE name > ? AND name < ?", (f"{beginning}:", f"{beginning};")
@@ -59,7 +59,7 @@ def count_purged(connection: sqlite3.Connection, collection: str) -> int:
 
 
 def every_purged(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The collection and id of every record that was purged."""
+    """Return the collection and id of every record that was purged."""
     rows = connection.execute("SELECT substr(name, ?) FROM meta WHERE substr(name, 1, ?) = ?", (
         len(_NAME) + 1, len(_NAME), _NAME)).fetchall()  # fmt: skip
     parts = (name.partition(":") for (name,) in rows)
@@ -67,7 +67,7 @@ def every_purged(connection: sqlite3.Connection) -> list[tuple[str, str]]:
 
 
 def purged_in(connection: sqlite3.Connection, operation_id: str) -> dict[tuple[str, str], str]:
-    """The records, by collection and id, that an operation touched and that were purged, with what purged each."""
+    """Return the records that an operation touched and that were purged, with what purged each."""
     rows = connection.execute(
         f"SELECT c.collection, c.record_id, m.value FROM changes c JOIN meta m ON m.name = '{_NAME}' || c.collection "
         "|| ':' || c.record_id WHERE c.operation = ?",

@@ -1,4 +1,4 @@
-"""What the ledger keeps as text in its rows, read back; whatever ATLAS cannot have written is said to be damage.
+"""What the ledger keeps as text in its rows, read back. Whatever ATLAS cannot have written is said to be damage.
 
 SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 """
@@ -14,7 +14,7 @@ from atlas.storage.sqlite.database import Unreadable
 
 
 def parsed(text: Any, *names: str) -> dict[str, Any]:
-    """The JSON object of a row, which has these names.
+    """Return the JSON object of a row, which has these names.
 
     Raises:
         Unreadable: It is none, or has not; inside a `Database`'s connection that is `StoreDamaged`.
@@ -29,7 +29,7 @@ def parsed(text: Any, *names: str) -> dict[str, Any]:
 
 
 def instant(text: Any) -> datetime:
-    """The time of a row, or `Unreadable`."""
+    """Return the time of a row, or `Unreadable`."""
     try:
         return datetime.fromisoformat(text)
     except UNREADABLE as error:

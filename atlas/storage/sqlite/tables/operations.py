@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from atlas.core.errors import NotFound, PlanOutdated
 from atlas.core.operations import Operation
+from atlas.core.types import Vectors
 from atlas.storage.records import Moment, OperationDraft
 from atlas.storage.sqlite.database import bounded
-from atlas.storage.sqlite.history.tombstones import GONE
-from atlas.storage.sqlite.stored import instant, parsed
+from atlas.storage.sqlite.tables.stored import instant, parsed
+from atlas.storage.sqlite.tables.tombstones import GONE
 
 COUNTS = ("added", "changed", "removed", "marked")
 
@@ -39,7 +42,7 @@ class Change:
     state_before: int
     state_after: int
     before: dict[str, Any] | None
-    """The record, or its marks, before; None where there was nothing."""
+    """The record, or its marks, before. None where there was nothing."""
 
     vectors: bytes
 
@@ -49,7 +52,7 @@ class Image:
     """A record, or its marks, as it was before a change."""
 
     before: str | None
-    """JSON; None where there was nothing."""
+    """JSON. None where there was nothing."""
 
     vectors: bytes
     """The record's vectors, one after another."""
@@ -114,7 +117,7 @@ _LAST_CHANGE = "FROM changes WHERE collection = ? AND record_id = ? AND aspect =
 
 
 def current_state(connection: sqlite3.Connection, collection: str, record_id: str, aspect: str) -> int:
-    """The name of the state that a record is in; 0 before its first change."""
+    """Return the name of the state that a record is in. 0 before its first change."""
     row = connection.execute(
         f"SELECT coalesce(state_after, seq) {_LAST_CHANGE}",
         (collection, record_id, aspect),
@@ -123,7 +126,7 @@ def current_state(connection: sqlite3.Connection, collection: str, record_id: st
 
 
 def marked_since(connection: sqlite3.Connection, change: Change) -> bool:
-    """Whether a record's marks are in another state than right after a change of it."""
+    """Return whether a record's marks are in another state than right after a change of it."""
     row = connection.execute(
         "SELECT coalesce(state_after, seq) FROM changes WHERE collection = ? AND record_id = ? AND aspect = ? "
         "AND seq < ? ORDER BY seq DESC LIMIT 1",
@@ -133,15 +136,24 @@ def marked_since(connection: sqlite3.Connection, change: Change) -> bool:
 
 
 def empty_images(connection: sqlite3.Connection, collection: str, record_id: str) -> None:
-    """Take out of the history what it holds of a record and its marks; that they were changed stays."""
+    """Take out of the history what it holds of a record and its marks. That they were changed stays."""
     connection.execute(
         "UPDATE changes SET before = ?, vectors = NULL WHERE collection = ? AND record_id = ? AND before IS NOT NULL",
         (GONE, collection, record_id),
     )
 
 
+def replace_image(connection: sqlite3.Connection, seq: int, image: dict[str, Any], vectors: Vectors) -> None:
+    """Put another image, with its vectors, in the place of the one that a change holds."""
+    image["n_vectors"] = len(vectors)
+    connection.execute(
+        "UPDATE changes SET before = ?, vectors = ? WHERE seq = ?",
+        (json.dumps(image, ensure_ascii=False), np.ascontiguousarray(vectors, "<f4").tobytes(), seq),
+    )
+
+
 def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
-    """The operation that touched a change's record last."""
+    """Return the operation that touched a change's record last."""
     row = connection.execute(
         f"SELECT operation {_LAST_CHANGE}",
         (change.collection, change.record_id, change.aspect),
@@ -150,7 +162,7 @@ def last_change(connection: sqlite3.Connection, change: Change) -> Operation:
 
 
 def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operation:
-    """One operation, by its id or by a beginning of it that no other shares.
+    """Return one operation, by its id or by a beginning of it that no other shares.
 
     Raises:
         NotFound: No operation, or several, begin so.
@@ -166,7 +178,7 @@ def read_operation(connection: sqlite3.Connection, operation_id: str) -> Operati
 
 
 def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> list[Operation]:
-    """Operations, newest first."""
+    """Return operations, newest first."""
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM operations ORDER BY seq DESC LIMIT ? OFFSET ?", (bounded(limit), bounded(offset))
     ).fetchall()
@@ -174,14 +186,14 @@ def read_operations(connection: sqlite3.Connection, limit: int, offset: int) -> 
 
 
 def read_collections(connection: sqlite3.Connection, operation_id: str) -> set[str]:
-    """The collections whose records an operation touched."""
+    """Return the collections whose records an operation touched."""
     operation = read_operation(connection, operation_id)
     rows = connection.execute("SELECT DISTINCT collection FROM changes WHERE operation = ?", (operation.id,))
     return {collection for (collection,) in rows}
 
 
 def read_changes(connection: sqlite3.Connection, operation_id: str) -> Iterator[Change]:
-    """An operation's changes, latest first, without those whose before-images were purged."""
+    """Return an operation's changes, latest first, without those whose before-images were purged."""
     rows = connection.execute(
         "SELECT seq, aspect, collection, record_id, state_before, coalesce(state_after, seq), before, vectors "
         "FROM changes "
@@ -205,7 +217,7 @@ _COLUMNS = f"id, kind, actor, created_at, reason, undoes, undone_by, {', '.join(
 
 
 def read_moment(connection: sqlite3.Connection) -> Moment:
-    """The present point in the history."""
+    """Return the present point in the history."""
     row = connection.execute(
         "SELECT (SELECT value FROM meta WHERE name = 'ledger_id'), (SELECT coalesce(max(seq), 0) FROM changes)"
     ).fetchone()
@@ -252,7 +264,7 @@ def check_records_unchanged(
 
 
 def count_operations(connection: sqlite3.Connection) -> int:
-    """How many operations the history holds."""
+    """Return how many operations the history holds."""
     return int(connection.execute("SELECT count(*) FROM operations").fetchone()[0])
 
 

@@ -1,0 +1,377 @@
+"""The protocol of a ledger engine: the truth of a store, which a second engine would implement beside SQLite.
+
+It speaks in small values (`atlas.storage.records`), never in a database's own types. `SqliteLedger` in
+`atlas/storage/sqlite/` is the only engine so far, and holds all SQL. Every method may be called from any thread and
+process. A write is durable when it returns, and each is one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+from atlas.core.operations import Marks, Usage, Use
+from atlas.core.types import Vector, Vectors
+from atlas.protocols.infra import Clock, Where
+from atlas.storage.history import History, Purges
+from atlas.storage.records import (
+    Check,
+    Described,
+    Entry,
+    Matches,
+    Moment,
+    OperationDraft,
+    Position,
+    Record,
+    Restored,
+    Scope,
+    Seqs,
+    Tip,
+)
+
+
+class KeywordSearch(Protocol):
+    """Keyword search over the records of every collection."""
+
+    def find(
+        self,
+        collection: str,
+        text: str,
+        scope: Scope,
+        n: int,
+        also: Sequence[int] = (),
+        *,
+        as_typed: bool = False,
+    ) -> Matches:
+        """Return the n records that hold the most telling words of a text, and those of some others that hold any."""
+
+    def merge_parts(self, collections: Sequence[str]) -> None:
+        """Bring together what many small writes have scattered, so that words are found several times as soon."""
+
+
+class Columns(Protocol):
+    """Values of many records at once."""
+
+    def ids(self, collection: str, where: Where | None = None) -> list[str]:
+        """Return the ids of the live records that pass a filter, as they were added."""
+
+    def column(self, collection: str, key: str, where: Where | None = None) -> dict[str, Any]:
+        """Return the value of a metadata key, of `stored_at` or of `usage.…`, by id."""
+
+    def titles(self, collection: str, ids: Sequence[str]) -> dict[str, str]:
+        """Return the titles of the records that are live, by id."""
+
+    def counts_by_day(self, collection: str, where: Where | None = None) -> dict[str, dict[str, int]]:
+        """Return how many records each day (UTC) has, by outcome."""
+
+    def beginnings(self, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:
+        """Return id, title and the beginning of the document of the records that are live, by their numbers."""
+
+    def described(self, seqs: Sequence[int]) -> dict[int, Described]:
+        """Return what can be filtered and sorted by of the records that are live, by number."""
+
+
+class MarkTables(Protocol):
+    """The marks of records, and how far their JSON files have followed them."""
+
+    def read(self, collection: str, ids: Sequence[str] | None = None) -> dict[str, Marks]:
+        """Return the marks of the records that have any, of a whole collection or among some ids."""
+
+    def column(self, collection: str, name: str) -> dict[str, Any]:
+        """Return one of the marks of every record that has it: a tuple of tags, a truth or a text."""
+
+    def write(self, collection: str, marks: Mapping[str, Marks], operation: OperationDraft) -> None:
+        """Set records' marks, or raise `NotFound` where one is not there."""
+
+    def change(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        change: Callable[[Marks], Marks],
+        operation: OperationDraft,
+    ) -> int:
+        """Set each record's marks to what a function makes of them, and return how many that changed."""
+
+    def strays(self) -> list[tuple[str, str]]:
+        """Return the collection and id of each record that is marked, but never was in the ledger."""
+
+    def drop_strays(self, operation: OperationDraft) -> None:
+        """Take their marks from records that never were in the ledger."""
+
+    def lost(self) -> list[str]:
+        """Return the live records whose last mark was lost with its file, until somebody marks them again."""
+
+    def collections(self) -> list[str]:
+        """Return the collections that may have marks, or a file of them."""
+
+    def pending_collections(self) -> set[str]:
+        """Return the collections of which a file has to follow the ledger."""
+
+    def pending(self, collection: str) -> dict[str, int]:
+        """Return the records whose entry in the file has to follow the ledger, each with the revision of its change."""
+
+    def count_pending(self) -> int:
+        """Return how many entries of files have to follow the ledger."""
+
+    def settled_version(self, collection: str) -> str | None:
+        """Return the version of a file when it and the ledger said the same last. None before there was one."""
+
+    def settle(self, collection: str, version: str, written: Mapping[str, int]) -> None:
+        """Note that a file of this version has followed what was pending."""
+
+    def differing(self, collection: str, held: Mapping[str, Marks]) -> list[str]:
+        """Return the records of which a file and the ledger say different things, and whose entry is not pending."""
+
+    def take_in(self, collection: str, held: Mapping[str, Marks], operation: OperationDraft) -> None:
+        """Let the ledger say what a file says, as one operation."""
+
+
+class UsageTables(Protocol):
+    """The uses of records, and how often searches returned them."""
+
+    def read(self, collection: str, ids: Sequence[str]) -> dict[str, Usage]:
+        """Return what happened to each record, and to those that were merged into it."""
+
+    def uses(self, collection: str, ids: Sequence[str]) -> dict[str, list[Use]]:
+        """Return each use of each record, and of those that were merged into it, oldest first."""
+
+    def record(
+        self,
+        collection: str,
+        record_id: str,
+        success: bool,
+        *,
+        task_id: str,
+        actor: str,
+        trajectory_id: str = "",
+        operation_id: str = "",
+    ) -> None:
+        """Add one use and its outcome, durably. An attempt of which a use counts for the record adds none."""
+
+    def record_retrievals(self, retrievals: Mapping[str, Mapping[str, int]]) -> None:
+        """Add to how often searches returned each record, by collection and record."""
+
+
+class VectorTable(Protocol):
+    """The vectors of the records of every collection."""
+
+    def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+        """Return the vectors of records, a row for each window, and the record that each row belongs to."""
+
+    def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
+
+    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vector of each record as a whole, which is its first, by id."""
+
+    def count(self, collection: str) -> int:
+        """Return how many vectors the records of a collection have."""
+
+    def exceed(self, collection: str, n_vectors: int) -> bool:
+        """Return whether the live records of a collection have more vectors than this. It counts no further."""
+
+    def texts(self) -> list[str]:
+        """Return each text that was embedded, of the records and of their history, once."""
+
+    def replace(
+        self,
+        vectors: Mapping[str, Vectors],
+        embed: Callable[[Sequence[str]], Mapping[str, Vectors]],
+        *,
+        model: str,
+        dimension: int,
+    ) -> int:
+        """Give every text its vector of another model and bind the store to that."""
+
+
+class Copies(Protocol):
+    """The copies that are made of a ledger, and of which it is made."""
+
+    def write(self, target: Path) -> int:
+        """Write a copy of the ledger as it is at one instant, and return how many records it holds."""
+
+    def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
+        """Refuse a copy that cannot be used, and bring one of an older schema up to this one."""
+
+    def revived(self, copy: Path) -> tuple[str, ...]:
+        """Return the ids of purged records that a copy still holds, live or in its history."""
+
+    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+        """Make the ledger what a copy is, in one transaction that every other process sees as a whole."""
+
+
+class Notes(Protocol):
+    """Small texts that are kept by name, beside the records."""
+
+    def read(self, beginning: str) -> dict[str, str]:
+        """Return each text whose name begins so, by the rest of its name, in the order of names."""
+
+    def write(
+        self,
+        texts: Mapping[str, str | None],
+        *,
+        expected: Mapping[str, str | None] | None = None,
+        moves: bool = False,
+    ) -> dict[str, str | None]:
+        """Keep texts, or forget those that are None, and return what was kept under these names before."""
+
+
+class LedgerEngine(Protocol):
+    """The truth of a store."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time that writes are dated by."""
+
+    @property
+    def read_only(self) -> bool:
+        """True where it was opened for reading only."""
+
+    @property
+    def words(self) -> KeywordSearch:
+        """Keyword search."""
+
+    @property
+    def columns(self) -> Columns:
+        """Values of many records at once."""
+
+    @property
+    def vectors(self) -> VectorTable:
+        """Vectors of records."""
+
+    @property
+    def marks(self) -> MarkTables:
+        """Marks of records."""
+
+    @property
+    def usage(self) -> UsageTables:
+        """Uses of records."""
+
+    @property
+    def history(self) -> History:
+        """Operations, and what each changed."""
+
+    @property
+    def purges(self) -> Purges:
+        """Forgetting for good."""
+
+    @property
+    def copies(self) -> Copies:
+        """Backup and restore."""
+
+    @property
+    def notes(self) -> Notes:
+        """Small texts by name."""
+
+    def close(self) -> None:
+        """Close the connections. A later call opens new ones."""
+
+    def reading(self) -> AbstractContextManager[object]:
+        """Return a block in which everything that this thread reads is of one state of the ledger."""
+
+    def checks(self) -> tuple[Check, ...]:
+        """Return the checks of the ledger's own tables, in the order in which they are to be made."""
+
+    def get(self, collection: str, ids: Sequence[str], *, light: bool = False) -> dict[str, Record]:
+        """Return the live records among `ids`, by id. Light ones come without vectors and content."""
+
+    def scan(
+        self,
+        collection: str,
+        where: Where | None = None,
+        *,
+        order_by: str = "",
+        descending: bool = False,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Record]:
+        """Return live records sorted by a metadata key, or as they were added. Those without the key come last."""
+
+    def count(self, collection: str, where: Where | None = None) -> int:
+        """Return how many live records pass a filter."""
+
+    def ids_beginning(self, collection: str, beginning: str, *, deleted: bool = False) -> list[str]:
+        """Return at most two ids of live records, or of deleted ones that can be brought back, that begin so."""
+
+    def count_by(self, collection: str, key: str, where: Where | None = None) -> dict[Any, int]:
+        """Return how many live records hold each value of a metadata key, most frequent first."""
+
+    def matching(self, collection: str, where: Where | None = None) -> Seqs:
+        """Return the live records that pass a filter, by number."""
+
+    def known_hashes(self, collection: str, hashes: Sequence[str]) -> dict[str, str]:
+        """Return the content hashes that a live record has, or stands for, each with the id of one."""
+
+    def at(self, seqs: Sequence[int]) -> dict[int, Record]:
+        """Return the live records of these numbers, by number, without vectors and content."""
+
+    def revision(self) -> int:
+        """Return the newest revision of the whole store, marks included."""
+
+    def collections(self) -> list[str]:
+        """Return the collections that hold, or held, any record."""
+
+    def position(self, collection: str) -> Position:
+        """Return where a collection is now: cheap enough to ask before every query."""
+
+    def holds_more_than(self, collection: str, n_records: int) -> bool:
+        """Return whether a collection has more live records than this. It counts no further."""
+
+    def follow(self, collection: str, since: int, limit: int = -1) -> list[Entry]:
+        """Return what changed in a collection after a revision, oldest change first. Deletions come without vectors."""
+
+    def changed_ids(self, collection: str, since: int, *, limit: int = -1) -> list[str]:
+        """Return the ids of the records that were added, changed or deleted after a revision, oldest change first."""
+
+    def n_changed(self, collection: str, since: int) -> int:
+        """Return how many live records were added or changed after a revision."""
+
+    def has_change(self, tip: Tip) -> bool:
+        """Return whether a change is in the history, so that all that was seen before it is there as well."""
+
+    def model(self) -> tuple[str, int] | None:
+        """Return name and dimension of the embedding model that the store is bound to. None before it is bound."""
+
+    def bind_model(self, name: str, dimension: int) -> None:
+        """Bind a store that has no model yet. One that has is left as it is."""
+
+    def draft(self, kind: str, *, actor: str, reason: str = "", undoes: str | None = None) -> OperationDraft:
+        """Return a new operation. It reaches the history with its first write."""
+
+    def add(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        skip_known: bool = False,
+        restored: Mapping[str, Restored] = ...,
+        alone_in: str = "",
+    ) -> list[str]:
+        """Write new records, and return the ids of those that were written."""
+
+    def update(
+        self,
+        collection: str,
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        unchanged_since: Moment | None = None,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Replace live records."""
+
+    def remove(
+        self,
+        collection: str,
+        ids: Sequence[str],
+        operation: OperationDraft,
+        *,
+        unchanged_since: Moment | None = None,
+        used: Mapping[str, Usage] = ...,
+    ) -> int:
+        """Delete records, keeping them in the history, and return how many there were."""

@@ -1,0 +1,165 @@
+"""The history of a ledger as a seam: its operations, and what a purge takes out of it for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from atlas.core.operations import Operation, RecordChange, TrashedRecord
+from atlas.core.types import Vectors
+from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
+
+Image = dict[str, Any]
+"""A record, or its marks, as it is or was."""
+
+Reword = Callable[[str, Sequence[Image], Iterable[tuple[str, str]]], Mapping[str, tuple[str, Vectors]]]
+"""Makes other texts in place of those that hold some of what was purged.
+
+From a collection, what was purged of it, and each text that finds a record with that record's content: the texts to
+replace, each with the one that takes its place, and its vectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doomed:
+    """A record that would go."""
+
+    collection: str
+    id: str
+    title: str
+    is_live: bool
+    """True where it is in its memory. Else it was deleted."""
+
+    n_earlier: int
+    """States of it, and of its marks, that the history holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Another record that says what one says, or names it."""
+
+    collection: str
+    record_id: str
+    title: str
+    where: str
+    """`in the trash`, `in an earlier version`, `in its marks`. Empty for what it says now."""
+
+    n_shared: int
+    """Lines, sentences and words with digits that it shares. 0 where it only names the record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """The rest of a purge that is not done yet, besides cutting the -wal file off."""
+
+    collections: Sequence[str] = ()
+    """Collections whose index and table of words have to go."""
+
+    set_aside: Mapping[str, list[int]] | None = None
+    """Marks files that were set aside before it. None where no files have to be removed any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """The traces in a ledger of records that would be purged."""
+
+    records: tuple[Doomed, ...]
+    quotes: tuple[Quote, ...]
+    """Other records that say the same, or name one of these."""
+
+    n_reasons: int
+    """Operations whose reason quotes one of them."""
+
+    moment: Moment
+
+
+class History(Protocol):
+    """The operations on records, and the ways to take them back."""
+
+    def moment(self) -> Moment:
+        """Return this point in the history."""
+
+    def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
+        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+
+    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+        """Return operations, newest first."""
+
+    def operation(self, operation_id: str) -> Operation:
+        """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
+
+    def count(self) -> int:
+        """Return how many operations there are."""
+
+    def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
+        """Return what an operation did to each record, in its order."""
+
+    def collections_of(self, operation_id: str) -> set[str]:
+        """Return the collections whose records an operation touched, or raise `NotFound`."""
+
+    def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+        """Undo an operation as one new operation. Undoing that one does it again."""
+
+    def merge(
+        self,
+        collection: str,
+        merges: Sequence[Merge],
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        unchanged_since: Moment,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since."""
+
+    def versions(self, collection: str, record_id: str) -> list[Version]:
+        """Return a record as it was before each edit, the last first."""
+
+    def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
+        """Return the ids whose records were purged."""
+
+    def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+        """Return deleted records, the last deleted first."""
+
+    def count_trash(self, collection: str) -> int:
+        """Return how many deleted records there are."""
+
+    def restore(self, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
+        """Bring deleted records back as they were, and return how many."""
+
+
+class Purges(Protocol):
+    """The ledger's part of purges: what they find, take out, and leave to do."""
+
+    def sight(self, ids: Sequence[str], collection: str) -> Sighting:
+        """Return what the ledger holds of records."""
+
+    def purge(
+        self,
+        keys: Sequence[tuple[str, str]],
+        operation: OperationDraft,
+        left: Left,
+        *,
+        unchanged_since: Moment,
+        reword: Reword | None = None,
+    ) -> None:
+        """Take records, by collection and id, out of the ledger as one operation, which cannot be undone."""
+
+    def unfinished(self) -> dict[str, Left]:
+        """Return the purges that are not done yet, by operation."""
+
+    def note_unfinished(self, left: Mapping[str, Left]) -> None:
+        """Keep what of purges, by operation, is left to do."""
+
+    def note_finished(self, operation_ids: Iterable[str]) -> None:
+        """Note that nothing is left to do of purges."""
+
+    def awaits_files(self, operation_ids: Iterable[str]) -> bool:
+        """Return whether a marks file may still hold marks of what one of these operations purged."""
+
+    def rewrite(self, collections: Iterable[str]) -> None:
+        """Build the tables of words again from what is there, and write the file again, without free pages."""
+
+    def empty_journal(self) -> bool:
+        """Cut off the file that holds what was written last. Return False while a reader needs it."""

@@ -1,0 +1,49 @@
+"""Marks as JSON, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from atlas.core.codec import check_json
+from atlas.core.operations import Marks
+
+MARK_NAMES = tuple(field.name for field in fields(Marks))
+
+
+def encode_marks(marks: Marks) -> dict[str, Any]:
+    """Return marks as JSON, empty ones as an empty object."""
+    encoded = {"tags": list(marks.tags), "pinned": marks.pinned, "note": marks.note, "buried": marks.buried}
+    return {name: value for name, value in encoded.items() if value}
+
+
+def decode_marks(encoded: Mapping[str, Any]) -> Marks:
+    """Return marks from JSON. What is missing is empty."""
+    return Marks(
+        tags=tuple(encoded.get("tags", ())),
+        pinned=bool(encoded.get("pinned")),
+        note=encoded.get("note", ""),
+        buried=bool(encoded.get("buried")),
+    )
+
+
+def is_marks_by_table(parsed: Any) -> bool:
+    """Return whether a JSON value is an object of objects of encoded marks: a marks file, or the marks in a backup."""
+    return isinstance(parsed, dict) and all(
+        isinstance(table, dict) and all(is_marks(marks) for marks in table.values()) for table in parsed.values()
+    )
+
+
+def is_marks(value: Any) -> bool:
+    """Return whether `decode_marks` can read a JSON value."""
+    if not isinstance(value, dict):
+        return False
+    tags, note = value.get("tags", []), value.get("note", "")
+    return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) and isinstance(note, str)
+
+
+def check_marks(marks: Mapping[str, Marks]) -> None:
+    """Raise `InvalidInput` for a tag or note that JSON cannot hold."""
+    for value in marks.values():
+        check_json(encode_marks(value), "marks")

@@ -1,0 +1,146 @@
+"""Copies of a ledger's file: made at one instant, looked into before they are trusted, and put in its place."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from atlas.core.errors import InvalidInput, StoreError
+from atlas.core.operations import Marks
+from atlas.storage.damage import damaged
+from atlas.storage.marks.tinydb import marks_file
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.history.purging import SqlitePurges, note_unfinished
+from atlas.storage.sqlite.schema import APPLICATION_ID, SCHEMA_VERSION, migrate
+from atlas.storage.sqlite.tables.marks import await_files, check_table
+from atlas.storage.sqlite.tables.meta import read_ledger_id, read_revision, renew_ledger_id
+from atlas.storage.sqlite.tables.tombstones import every_purged, purged_by
+
+BUSY_SECONDS = 60.0
+
+
+class SqliteCopies:
+    """The copies that are made of a ledger, and of which it is made."""
+
+    def __init__(self, database: Database, purges: SqlitePurges) -> None:
+        self._database = database
+        self._purges = purges
+
+    def write(self, target: Path) -> int:
+        """Write a copy of the ledger as it is at one instant, and return how many records it holds.
+
+        Raises:
+            StoreDamaged: The copy could not be restored.
+        """
+        self._database.copy_to(target)
+        with closing(sqlite3.connect(target)) as connection:
+            try:
+                found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+                count = int(connection.execute("SELECT count(*) FROM records WHERE deleted = 0").fetchone()[0])
+            except sqlite3.DatabaseError as error:
+                raise damaged(self._database.path, str(error)) from error
+        if found != "ok":
+            raise damaged(self._database.path, found)
+        return count
+
+    def check(self, copy: Path, source: Path, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
+        """Refuse a copy that cannot be used, and bring one of an older schema up to this one.
+
+        Args:
+            source: The backup that it comes from, for errors.
+            marks: Those that the backup holds beside it, by collection; None where it holds none.
+
+        Raises:
+            InvalidInput: It cannot be used.
+        """
+        try:
+            version = _check_whole(source, copy)
+            if version < SCHEMA_VERSION:
+                _migrate(copy, version, marks)
+            with closing(sqlite3.connect(copy)) as connection:
+                _check_names(source, connection)
+        except (sqlite3.DatabaseError, StoreError) as error:
+            raise InvalidInput(f"the ledger in {source} is damaged ({error}); the store is unchanged") from error
+
+    def revived(self, copy: Path) -> tuple[str, ...]:
+        """Return the ids of purged records that a copy still holds, live or in its history."""
+        with self._database.read() as connection:
+            purged = every_purged(connection)
+        with closing(sqlite3.connect(copy)) as connection:
+            held = (
+                record_id
+                for collection, record_id in purged
+                if purged_by(connection, collection, record_id) is None
+                and connection.execute(
+                    "SELECT 1 FROM records WHERE collection = ? AND id = ?", (collection, record_id)
+                ).fetchone()
+            )
+            return tuple(dict.fromkeys(held))
+
+    def restore(self, copy: Path, in_files: Mapping[str, Iterable[str]]) -> None:
+        """Make the ledger what a copy is, in one transaction that every other process sees as a whole.
+
+        It gets a new identity, so that every follower begins again, and all marks are pending. What purges of the store
+        have left to do in its files stays to be done.
+
+        Args:
+            in_files: The ids that each marks file names, by collection: settling takes those off that it does not know.
+        """
+        with closing(sqlite3.connect(copy)) as connection, connection:
+            renew_ledger_id(connection)
+            revision = read_revision(connection)
+            marked = connection.execute("SELECT DISTINCT collection, record_id FROM marks").fetchall()
+            for collection, record_id in marked:
+                await_files(connection, collection, [record_id], revision)
+            for collection, ids in in_files.items():
+                await_files(connection, collection, ids, revision)
+            note_unfinished(connection, self._purges.unfinished())
+        self._database.replace_with(copy)
+
+
+def ledger_id_at(path: Path) -> str:
+    """Return the id of the ledger that is at a path now."""
+    database = Database(path, read_only=True, busy_timeout_seconds=BUSY_SECONDS)
+    try:
+        with database.read() as connection:
+            return read_ledger_id(connection)
+    finally:
+        database.close()
+
+
+def _check_whole(source: Path, ledger: Path) -> int:
+    """Return the ledger's schema version, where it is a whole ledger of this version or an older one."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    if application != APPLICATION_ID or not is_whole:
+        raise InvalidInput(f"the ledger in {source} is damaged; the store is unchanged")
+    if not 0 < version <= SCHEMA_VERSION:
+        raise InvalidInput(
+            f"{source} has schema {version}, but this version of ATLAS restores schemas up to {SCHEMA_VERSION}; "
+            "the store is unchanged"
+        )
+    return version
+
+
+def _migrate(ledger: Path, version: int, marks: Mapping[str, Mapping[str, Marks]] | None) -> None:
+    database = Database(ledger, read_only=False, busy_timeout_seconds=0)
+    try:
+        with database.write() as connection:
+            migrate(connection, version, lambda collection: None if marks is None else marks.get(collection, {}))
+    finally:
+        database.close()
+
+
+def _check_names(source: Path, connection: sqlite3.Connection) -> None:
+    """Refuse what would be written to a file of another name, or could not be read back."""
+    try:
+        for table in ("records", "changes", "marks", "pending_marks", "marks_files"):
+            for (collection,) in connection.execute(f"SELECT DISTINCT collection FROM {table}"):
+                marks_file(str(collection))
+        check_table(connection)
+    except InvalidInput as error:
+        raise InvalidInput(f"the ledger in {source} cannot be used ({error}); the store is unchanged") from error

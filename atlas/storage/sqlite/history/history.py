@@ -1,0 +1,108 @@
+"""The history of a ledger: operations, what each changed, and taking them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from atlas.core.operations import Operation, RecordChange, TrashedRecord
+from atlas.protocols.infra import Clock
+from atlas.storage.records import Merge, Moment, OperationDraft, Record, Version
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.history import diff, trash
+from atlas.storage.sqlite.history.merge import merge
+from atlas.storage.sqlite.history.undo import undo
+from atlas.storage.sqlite.history.versions import read_versions
+from atlas.storage.sqlite.records import writing
+from atlas.storage.sqlite.tables import operations
+from atlas.storage.sqlite.tables.tombstones import read_purged
+
+
+class SqliteHistory:
+    """The operations on the records of every collection, and the ways to take them back."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def moment(self) -> Moment:
+        """Return this point in the history."""
+        with self._database.read() as connection:
+            return operations.read_moment(connection)
+
+    def check_unchanged(self, collection: str, ids: Sequence[str], moment: Moment) -> None:
+        """Raise `PlanOutdated` if one of these records, or its marks, has changed since a moment."""
+        with self._database.read() as connection:
+            operations.check_records_unchanged(connection, collection, ids, moment, with_marks=True)
+
+    def operations(self, limit: int = 50, offset: int = 0) -> list[Operation]:
+        """Return operations, newest first."""
+        with self._database.read() as connection:
+            return operations.read_operations(connection, limit, offset)
+
+    def operation(self, operation_id: str) -> Operation:
+        """Return one operation, by its id or by a beginning of it that no other shares, or raise `NotFound`."""
+        with self._database.read() as connection:
+            return operations.read_operation(connection, operation_id)
+
+    def count(self) -> int:
+        """Return how many operations there are."""
+        with self._database.read() as connection:
+            return operations.count_operations(connection)
+
+    def changes(self, operation_id: str, limit: int, offset: int) -> list[RecordChange]:
+        """Return what an operation did to each record, in its order."""
+        return diff.read_changes(self._database, operation_id, limit, offset)
+
+    def collections_of(self, operation_id: str) -> set[str]:
+        """Return the collections whose records an operation touched, or raise `NotFound`."""
+        with self._database.read() as connection:
+            return operations.read_collections(connection, operation_id)
+
+    def undo(self, operation_id: str, *, actor: str, reason: str = "") -> Operation:
+        """Undo an operation as one new operation. Undoing that one does it again.
+
+        Raises:
+            NotFound: No such operation.
+            UndoRefused: It was undone already, or something that it touched has changed since, or was purged.
+        """
+        return undo(self._database, self._clock, operation_id, actor=actor, reason=reason)
+
+    def merge(
+        self,
+        collection: str,
+        merges: Sequence[Merge],
+        records: Sequence[Record],
+        operation: OperationDraft,
+        *,
+        model: str,
+        unchanged_since: Moment,
+        dropped: Sequence[str] = (),
+    ) -> None:
+        """Make one record of several, as often as is asked, or raise `PlanOutdated` where one has changed since.
+
+        Args:
+            records: Those that stay, as they are after it.
+            dropped: Records that go besides.
+        """
+        with writing(self._database, self._clock, operation) as writer:
+            merge(writer, collection, merges, records, model=model, unchanged_since=unchanged_since, dropped=dropped)
+
+    def versions(self, collection: str, record_id: str) -> list[Version]:
+        """Return a record as it was before each edit, the last first."""
+        return read_versions(self._database, collection, record_id)
+
+    def purged(self, collection: str, ids: Sequence[str]) -> set[str]:
+        """Return the ids whose records were purged."""
+        return read_purged(self._database, collection, ids)
+
+    def trash(self, collection: str, limit: int, offset: int) -> list[TrashedRecord]:
+        """Return deleted records, the last deleted first."""
+        return trash.read_trash(self._database, collection, limit, offset)
+
+    def count_trash(self, collection: str) -> int:
+        """Return how many deleted records there are."""
+        return trash.count_trash(self._database, collection)
+
+    def restore(self, collection: str, ids: Sequence[str], operation: OperationDraft) -> int:
+        """Bring deleted records back as they were, and return how many."""
+        return trash.restore(self._database, self._clock, collection, ids, operation)

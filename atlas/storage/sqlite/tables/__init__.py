@@ -1,0 +1,1 @@
+"""Tables of the ledger: what is read and written of each inside an open transaction."""

@@ -1,0 +1,115 @@
+"""The state of a ledger as a whole: its id, its model, how far it is, and small texts that are kept by name.
+
+A copy of the file that is put back has the id of the ledger that it was taken of, and may grow to any revision with
+other records. So a follower remembers the newest change that it has seen, by the random id of the operation that made
+it: a ledger that has that change has all that came before it, too.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+
+from atlas.storage.records import NO_TIP, Position, Tip
+from atlas.storage.sqlite.database import Unreadable
+
+SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+
+
+def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]:
+    """Return each text whose name begins so, by the rest of its name, in the order of names."""
+    rows = connection.execute(
+        "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY name", (len(beginning), beginning)
+    ).fetchall()
+    return {name.removeprefix(beginning): str(value) for name, value in rows}
+
+
+def read_text(connection: sqlite3.Connection, name: str) -> str | None:
+    """Return the text of a name, or None where there is none."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return None if row is None else row[0]
+
+
+def write_texts(connection: sqlite3.Connection, beginning: str, texts: Mapping[str, str]) -> None:
+    """Keep texts under names that begin so, in place of those of the same names."""
+    connection.executemany(SET, [(beginning + name, text) for name, text in texts.items()])
+
+
+def read_ledger_id(connection: sqlite3.Connection) -> str:
+    """Return the random id that tells a ledger from every other, and from itself before a restore or a purge."""
+    return str(connection.execute("SELECT value FROM meta WHERE name = 'ledger_id'").fetchone()[0])
+
+
+def renew_ledger_id(connection: sqlite3.Connection) -> None:
+    """Give the ledger another id: whoever holds vectors, maps or plans of it as it was drops them."""
+    connection.execute("UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'ledger_id'")
+
+
+def write_revision(connection: sqlite3.Connection, revision: int) -> None:
+    """Set the newest revision of the store."""
+    connection.execute("UPDATE meta SET value = ? WHERE name = 'revision'", (str(revision),))
+
+
+def bind_model(connection: sqlite3.Connection, name: str, dimension: int) -> None:
+    """Bind the store to an embedding model, in place of the one that it has."""
+    write_texts(connection, "embedding_", {"model": name, "dimension": str(dimension)})
+
+
+def read_model(connection: sqlite3.Connection) -> tuple[str, int] | None:
+    """Return name and dimension of the embedding model, or None before the store is bound to one."""
+    rows = dict(connection.execute("SELECT name, value FROM meta WHERE name LIKE 'embedding_%'").fetchall())
+    try:
+        return (rows["embedding_model"], int(rows["embedding_dimension"])) if rows else None
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"the embedding model is not what was written: {error}") from error
+
+
+def read_revision(connection: sqlite3.Connection) -> int:
+    """Return the newest revision of the store."""
+    row = connection.execute("SELECT value FROM meta WHERE name = 'revision'").fetchone()
+    try:
+        return int(row[0])
+    except (TypeError, ValueError) as error:
+        raise Unreadable(f"the revision is not what was written: {error}") from error
+
+
+_NAME = "operation || ' ' || record_id"
+_TIP = f"(SELECT max(seq) FROM changes), (SELECT {_NAME} FROM changes ORDER BY seq DESC LIMIT 1)"
+_POSITION = f"""
+    SELECT
+        (SELECT value FROM meta WHERE name = 'ledger_id'),
+        (SELECT max(revision) FROM records WHERE collection = ?),
+        (SELECT value FROM meta WHERE name = 'embedding_model'),
+        (SELECT value FROM meta WHERE name = 'embedding_dimension'),
+        {_TIP}
+"""
+"""One statement, as it is asked before every query."""
+
+
+def read_position(connection: sqlite3.Connection, collection: str) -> Position:
+    """Return where a collection is now."""
+    ledger_id, revision, model, dimension, *tip = connection.execute(_POSITION, (collection,)).fetchone()
+    return Position(ledger_id, revision or 0, (model, int(dimension)) if model else None, _tip(*tip))
+
+
+def read_tip(connection: sqlite3.Connection) -> Tip:
+    """Return the newest change of a ledger, of whatever collection."""
+    return _tip(*connection.execute(f"SELECT {_TIP}").fetchone())
+
+
+def _tip(number: int | None, name: str | None) -> Tip:
+    return Tip(number, name) if number and name else NO_TIP
+
+
+def has_change(connection: sqlite3.Connection, tip: Tip) -> bool:
+    """Return whether a change is in a ledger's history, so that all that was seen before it is there as well."""
+    row = connection.execute(f"SELECT {_NAME} FROM changes WHERE seq = ?", (tip.number,)).fetchone()
+    return row is not None and row[0] == tip.name
+
+
+def count_vectors(connection: sqlite3.Connection, collection: str) -> int:
+    """Return how many vectors a collection has, as one who follows it from its start would be given them."""
+    row = connection.execute(
+        "SELECT count(*) FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ?", (collection,)
+    ).fetchone()
+    return int(row[0])

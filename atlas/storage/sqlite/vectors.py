@@ -1,0 +1,132 @@
+"""The vectors of a ledger's records, and other ones for every text of it, those in its history included."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from atlas.core.types import Vector, Vectors
+from atlas.storage.records import Seqs
+from atlas.storage.sqlite.database import Database
+from atlas.storage.sqlite.records import join_vectors, read_vectors, text_hash, write_vectors
+from atlas.storage.sqlite.tables import meta
+from atlas.storage.sqlite.tables.operations import replace_image
+from atlas.storage.sqlite.tables.stored import parsed
+from atlas.storage.sqlite.tables.tombstones import GONE
+
+_IS_IMAGE = f"aspect = 'record' AND before <> '{GONE}'"
+
+
+class SqliteVectors:
+    """The vectors of the records of every collection."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def at(self, seqs: Seqs) -> tuple[Seqs, Vectors]:
+        """Return the vectors of records, a row for each window, and the record that each row belongs to."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT seq, vector FROM vectors WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq, window",
+                (json.dumps(seqs.tolist()),),
+            ).fetchall()
+            return np.array([row[0] for row in rows], np.int64), join_vectors([row[1] for row in rows])
+
+    def of(self, documents: Sequence[str]) -> dict[str, Vectors]:
+        """Return the vectors of the texts that some live record holds, each of shape (n_windows, dim)."""
+        found: dict[str, Vectors] = {}
+        with self._database.read() as connection:
+            for document in dict.fromkeys(documents):
+                row = connection.execute(
+                    "SELECT seq FROM records WHERE text_hash = ? AND deleted = 0 LIMIT 1", (text_hash(document),)
+                ).fetchone()
+                if row:
+                    found[document] = read_vectors(connection, row[0])
+        return found
+
+    def first(self, collection: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vector of each record as a whole, which is its first, by id."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT r.id, v.vector FROM records r JOIN vectors v ON v.seq = r.seq AND v.window = 0 "
+                "WHERE r.collection = ? AND r.deleted = 0 AND r.id IN (SELECT value FROM json_each(?))",
+                (collection, json.dumps(list(ids))),
+            ).fetchall()
+            return dict(zip([row[0] for row in rows], join_vectors([row[1] for row in rows]), strict=True))
+
+    def count(self, collection: str) -> int:
+        """Return how many vectors the records of a collection have."""
+        with self._database.read() as connection:
+            return meta.count_vectors(connection, collection)
+
+    def exceed(self, collection: str, n_vectors: int) -> bool:
+        """Return whether the live records of a collection have more vectors than this. It counts no further."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT 1 FROM records r JOIN vectors v ON v.seq = r.seq WHERE r.collection = ? AND r.deleted = 0 "
+                "LIMIT 1 OFFSET ?",
+                (collection, n_vectors),
+            )
+            return bool(rows.fetchall())
+
+    def texts(self) -> list[str]:
+        """Return each text that was embedded, of the records and of their history, once."""
+        with self._database.read() as connection:
+            return list(dict.fromkeys(_texts(connection)))
+
+    def replace(
+        self,
+        vectors: Mapping[str, Vectors],
+        embed: Callable[[Sequence[str]], Mapping[str, Vectors]],
+        *,
+        model: str,
+        dimension: int,
+    ) -> int:
+        """Give every text its vector of another model and bind the store to that.
+
+        Returns:
+            How many texts there are.
+
+
+        Args:
+            vectors: By text.
+            embed: Makes those of texts that others have added meanwhile.
+        """
+        with self._database.write() as connection:
+            late = [text for text in dict.fromkeys(_texts(connection)) if text not in vectors]
+            every = {**vectors, **embed(late)}
+            _replace_records(connection, every)
+            _replace_images(connection, every)
+            meta.bind_model(connection, model, dimension)
+            meta.renew_ledger_id(connection)  # whoever holds vectors of the old model drops them
+        return len(every)
+
+
+def _texts(connection: sqlite3.Connection) -> Iterator[str]:
+    for (document,) in connection.execute("SELECT document FROM records WHERE deleted = 0"):
+        yield document
+    for (before,) in connection.execute(f"SELECT before FROM changes WHERE {_IS_IMAGE}"):
+        yield parsed(before, "document")["document"]
+
+
+def _replace_records(connection: sqlite3.Connection, vectors: Mapping[str, Vectors]) -> None:
+    revision = meta.read_revision(connection)
+    connection.execute("DELETE FROM vectors")
+    for seq, document in connection.execute("SELECT seq, document FROM records WHERE deleted = 0").fetchall():
+        revision += 1
+        windows = vectors[document]
+        write_vectors(connection, seq, windows)
+        connection.execute(
+            "UPDATE records SET revision = ?, n_windows = max(n_windows, ?) WHERE seq = ?",
+            (revision, len(windows), seq),
+        )
+    meta.write_revision(connection, revision)
+
+
+def _replace_images(connection: sqlite3.Connection, vectors: Mapping[str, Vectors]) -> None:
+    for seq, before in connection.execute(f"SELECT seq, before FROM changes WHERE {_IS_IMAGE}").fetchall():
+        image = parsed(before, "document")
+        replace_image(connection, seq, image, vectors[image["document"]])

@@ -1,0 +1,62 @@
+"""All SQL stands in the SQLite engine, and nothing but the store knows which engine it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+ENGINE = "atlas/storage/sqlite/"
+OTHERS_FILES = "atlas/importers/"
+"""It reads SQLite files that other programs wrote."""
+
+KNOWS_THE_ENGINE = {"atlas/storage/store.py", "atlas/storage/erasing.py"}
+"""One opens the ledger. The other reads the id of the ledger that is at a path now, without opening a store."""
+
+SQL = re.compile(
+    r"\bSELECT\b.+\bFROM\b|\bINSERT (OR \w+ )?INTO\b|\bDELETE FROM\b|\bUPDATE\b.+\bSET\b|\bPRAGMA\b|"
+    r"\bCREATE (VIRTUAL )?(TABLE|INDEX|VIEW|TRIGGER)\b",
+    re.DOTALL,
+)
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    files = [REPOSITORY / "app.py", *(REPOSITORY / "pages").rglob("*.py"), *(REPOSITORY / "atlas").rglob("*.py")]
+    for file in files:
+        name = file.relative_to(REPOSITORY).as_posix()
+        if not name.startswith((ENGINE, OTHERS_FILES)):
+            yield name, ast.parse(file.read_text(encoding="utf-8"))
+
+
+def imported_by(tree: ast.Module) -> set[str]:
+    """Every module that a file imports, wherever in it."""
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    return names | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+
+
+def is_sql(node: ast.AST) -> bool:
+    is_call = isinstance(node, ast.Attribute) and node.attr in ("execute", "executemany", "executescript")
+    return is_call or (isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(SQL.search(node.value)))
+
+
+def test_nothing_outside_the_engine_holds_sql_or_imports_sqlite():
+    found = {name for name, tree in sources() if "sqlite3" in imported_by(tree) or any(map(is_sql, ast.walk(tree)))}
+    assert found == set()
+
+
+def test_nothing_but_the_store_imports_the_engine():
+    packages = ("atlas.storage.sqlite", "atlas.storage.sqlite.")
+    found = {name for name, tree in sources() if any(module.startswith(packages) for module in imported_by(tree))}
+    assert found == KNOWS_THE_ENGINE
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['"SELECT id FROM records"', 'f"DELETE FROM {table}"', "connection.execute(statement)", '"PRAGMA user_version"'],
+)
+def test_what_is_looked_for_would_be_found(line):
+    assert any(map(is_sql, ast.walk(ast.parse(line))))
