@@ -36,7 +36,7 @@ MODEL_SECONDS = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressPrograms(MemoryJob):
-    """Find what the programs of a store's successful attempts have in common. Saved as a `CompressionFile`."""
+    """The search for functions that a store's successful programs share. Its result is saved as a `CompressionFile`."""
 
     where: Mapping[str, Any] = field(default_factory=dict)
     """The filter that the attempts pass."""

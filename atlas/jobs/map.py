@@ -62,7 +62,7 @@ def _domain(given: Mapping[str, Any]) -> Domain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitMap(CollectionJob):
-    """Fit a new map of a collection and save it as a `MapFile`."""
+    """The making of a new map of a collection, which is saved as a `MapFile`."""
 
     engine: str = "umap"
     """One of `ENGINES`."""

@@ -174,7 +174,7 @@ def _why_it_ended(code: int) -> str:
 
 
 def main() -> None:
-    """Be the child: read jobs, do them, and say how it goes, until there is nobody to say it to."""
+    """Run the child: read jobs, do them, and say how it goes, until there is nobody to say it to."""
     protocol = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)  # what libraries print goes where errors go
     sys.stdout = sys.stderr

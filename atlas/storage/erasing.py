@@ -197,7 +197,7 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
         ledger_id: Of the ledger as it was read; empty where that is not known.
 
     Raises:
-        PlanOutdated: The store was restored, embedded anew or purged of a record meanwhile.
+        PlanOutdated: The store was restored, embedded again or purged of a record meanwhile.
     """
     ledger = directory.parent / LEDGER
     if directory.name != CACHE or not ledger_id or not ledger.exists():
@@ -206,8 +206,8 @@ def caching(directory: Path, ledger_id: str) -> Iterator[None]:
     with _lock(directory.parent).held():
         if ledger_id_at(ledger) != ledger_id:
             raise PlanOutdated(
-                "the store was restored, embedded anew or purged of a record while this was worked out, so it is not "
-                "kept; do it anew"
+                "the store was restored, embedded again or purged of a record while this was worked out, so it is not "
+                "kept; do it again"
             )
         yield
 

@@ -225,7 +225,7 @@ def _profile(name: str, value: str | None) -> Profile:
 
 
 def _decoded(value: str | None) -> RankingWeights:
-    """Weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
+    """Read weights from JSON. An earlier version did not know all of them, and those are as they are built in."""
     if value is None:
         raise ValueError("it is not there any more")
     held = json.loads(value)

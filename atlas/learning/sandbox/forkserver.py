@@ -175,7 +175,7 @@ def _untold(status: int, usage: resource.struct_rusage, is_late: bool, request: 
 
 
 def _become(request: Answer, results: int, printed: int, directory: str, token: str) -> NoReturn:
-    """Become the fork: confine it, run the program, say how it ended."""
+    """Run the program in this fork, confined, and say how it ended."""
     leave, write, encode = os._exit, os.write, json.dumps  # a program may put others in their place
     try:
         try:

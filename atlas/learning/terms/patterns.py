@@ -21,7 +21,7 @@ class Pattern:
 
     sort: str
     hole_sorts: tuple[str, ...]
-    """Sort of each hole: an expression, the rest of a block, or the name of a variable."""
+    """The kind of each hole: an expression, the rest of a block, or the name of a variable."""
 
 
 def match(pattern: Pattern, term: Term) -> Term | None:

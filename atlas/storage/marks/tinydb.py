@@ -83,7 +83,7 @@ class AtomicJSONStorage(Storage):
             self._batch = None
 
     def version(self) -> object:
-        """Changes whenever the file is replaced."""
+        """Return another value whenever the file is replaced."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -174,7 +174,7 @@ class TinyMetadataStore:
             self._storage.write(tables)
 
     def version(self) -> object:
-        """Changes whenever any process has replaced marks."""
+        """Return another value whenever any process has replaced marks."""
         return self._storage.version()
 
 

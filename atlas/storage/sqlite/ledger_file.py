@@ -35,7 +35,7 @@ class LedgerFile:
         """True where it was smaller once, and was not checked since: what SQLite writes may make it as large again."""
 
     def problem(self) -> StoreError | None:
-        """That the file which was opened is not there any more, or None."""
+        """Return the error that says the opened file is not there any more, or None."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""What a text is found by: its words and their stems, the parts of its identifiers, its CJK characters in pairs.
+"""The terms that a text is found by: its words and their stems, the parts of its identifiers, its CJK characters in pairs.
 
 SQLite's tokenizer `unicode61` parts a text at what is neither letter nor digit, and folds case and accents. It takes
 `getUserById` for one word, and so a whole run of CJK, which has no spaces. `searchable` adds what it would miss, and
@@ -6,7 +6,7 @@ SQLite's tokenizer `unicode61` parts a text at what is neither letter nor digit,
 
 The index is kept by giving SQLite each old text once more, to be taken out word by word. So `searchable` must say the
 same of a text for as long as the schema is the same: it uses fixed ranges of characters and Unicode 3.2's
-normalisation, not what this Python knows of Unicode. To change what it says is a new schema, which indexes anew.
+normalisation, not what this Python knows of Unicode. To change what it says is a new schema, which indexes all again.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _pairs(before: str, token: str) -> Iterator[Term]:
 
 
 def _normalised(text: str) -> str:
-    """Characters that look alike made alike: full and half width, ligatures, letters and their accents in one."""
+    """Return a text whose look-alike characters are the same: full and half width, ligatures, letters and their accents in one."""
     if text.isascii():
         return text
     return _LIKENED.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)
@@ -197,7 +197,7 @@ def _derived(identifier: str) -> Iterator[Term]:
 
 
 def _of_word(word: str) -> Iterator[Term]:
-    """Its parts, where it has several, and the stems that differ from what they are stems of."""
+    """Return the parts of a word that has several, and each stem that differs from its word."""
     if _PLAIN.fullmatch(word):  # as most are
         yield from _stems(word.lower())
         return

@@ -2,7 +2,7 @@
 
 Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
 `query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
-segmentation fault rather than an error. So every use holds one inter-process lock, a client is opened anew when another
+segmentation fault rather than an error. So every use holds one inter-process lock, a client is opened again when another
 process has written, and the files are compared with what their last writer left before they are opened.
 """
 
@@ -283,9 +283,9 @@ class ChromaIndex:
         )
 
     def _digest(self) -> str:
-        """Over every file that ChromaDB reads without checking it.
+        """Compute a checksum over every file that ChromaDB reads without checking it.
 
-        Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made anew on each opening.
+        Below ChromaDB's threshold nothing is kept in HNSW files: those without metadata are made again on each opening.
         """
         digest = hashlib.blake2b(digest_size=16)
         kept = [metadata.parent for metadata in self._directory.glob("*/index_metadata.pickle")]

@@ -91,7 +91,7 @@ def _entry(memory: MemorySystem, hit: Hit[JournalEntry], text: str, weights: Ran
 
 
 def _sources(of: Memory[Any], record_id: str, text: str, named: Mapping[str, str]) -> list[Source]:
-    """The texts of a record, the passage of a long one that is nearest in meaning first."""
+    """Return the texts of a record. Of a long one, the passage that is nearest in meaning comes first."""
     window = of.passage(record_id, text)
     nearest = [Source("Nearest passage", window, is_part=True)] if window else []
     return [*nearest, *(Source(name, held) for name, held in named.items())]

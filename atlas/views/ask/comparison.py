@@ -110,7 +110,7 @@ def nudges_sentence(weights: RankingWeights) -> str:
 def compare(
     memory: MemorySystem, query: str, left: RankingWeights, right: RankingWeights, *, where: Where | None = None
 ) -> Comparison:
-    """The best hits for a query with either weights; nothing counts as retrieved."""
+    """Return the best hits for a query with either weights. Nothing counts as retrieved."""
     embedder = CachedEmbedder(memory.experience.embedder)
     memories = [memory.experience.ranked_with(weights, embedder=embedder) for weights in (left, right)]
     found = [each.retrieve(query, LOOKED_FOR, where=where, count_retrieval=False) for each in memories]

@@ -64,7 +64,7 @@ class Overview:
 
 
 def overview(memory: MemorySystem, n_bytes: int = 0) -> Overview:
-    """Return the overview of a memory as it is now; `n_bytes` is what its store takes on disk."""
+    """Return the overview of a memory as it is now. `n_bytes` is what its store takes on disk."""
     counts = memory.experience.values("outcome")
     return Overview(
         rate=SuccessRate.of(counts),

@@ -1,4 +1,4 @@
-"""What a page says of an act that is done, and can be undone."""
+"""An act that is done, as a page tells it, and can be undone."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def scope_options(memory: MemorySystem) -> ScopeOptions:
 
 
 def known_tags(records: Records) -> dict[str, int]:
-    """How many records hold each tag, most frequent first."""
+    """Return how many records hold each tag, most frequent first."""
     tags: Counter[str] = Counter()
     for held in records.column("marks.tags").values():
         tags.update([held] if isinstance(held, str) else held)

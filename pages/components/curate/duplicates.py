@@ -10,12 +10,12 @@ from pages.components.shared.memory_map import page_worker
 
 
 def page_duplicates(memory: MemorySystem) -> FoundDuplicates:
-    """What is known of them now."""
+    """Return the groups that are known now."""
     return live_duplicates(memory).known()
 
 
 def live_duplicates(memory: MemorySystem) -> LiveDuplicates:
-    """What looks for them."""
+    """Return the live search for them."""
     return _live(str(memory.storage.path), memory.storage.read_only, id(memory), _memory=memory)
 
 

@@ -1,1 +1,1 @@
-"""What was done to a store: operations, earlier versions, undo, the trash and purges."""
+"""The history of a store: operations, earlier versions, undo, the trash and purges."""

@@ -1,4 +1,4 @@
-"""What an operation changed, field by field: each touched record as it was before and after it."""
+"""The changes of an operation, field by field: each touched record as it was before and after it."""
 
 from __future__ import annotations
 

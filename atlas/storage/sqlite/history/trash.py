@@ -1,4 +1,4 @@
-"""What was deleted, and bringing some of it back: the history holds every deleted record as it was."""
+"""The trash: deleted records as the history holds them, and bringing some back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a record said before it was edited, from the history's before-images."""
+"""Earlier versions of a record, from the history's before-images."""
 
 from __future__ import annotations
 

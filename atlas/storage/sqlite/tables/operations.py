@@ -1,4 +1,4 @@
-"""What was done to a store: operations, and each touched record as it was before.
+"""Operations on a store, and each touched record as it was before.
 
 Every writing transaction names its operation; the first change creates the operation's row and later ones add to it, so
 that an import of many batches is one operation, and what was committed before a crash can still be undone.
@@ -104,7 +104,7 @@ class Recorder:
         )
 
     def _create_operation(self) -> None:
-        """Done with the first change: what changes nothing is no operation."""
+        """Create the operation with its first change, so that nothing done is no operation."""
         draft = self._draft
         self._connection.execute(
             "INSERT INTO operations (id, kind, actor, created_at, reason, undoes) VALUES (?, ?, ?, ?, ?, ?) "
@@ -227,7 +227,7 @@ def read_moment(connection: sqlite3.Connection) -> Moment:
 def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
-            "the store was restored, embedded anew or purged of a record since it was read; nothing was done. "
+            "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
             "Read it and plan anew"
         )
 

@@ -1,4 +1,4 @@
-"""What the ledger keeps as text in its rows, read back. Whatever ATLAS cannot have written is said to be damage.
+"""Texts in the ledger's rows, read back. A text that ATLAS cannot have written is reported as damage.
 
 SQLite finds damage to its pages, but keeps no checksums: a bit that flips inside a text comes back as it is.
 """

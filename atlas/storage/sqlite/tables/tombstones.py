@@ -1,4 +1,4 @@
-"""What was purged, by id alone: rows of the ledger's `meta` table, so that nothing brings such a record back.
+"""Ids of purged records: rows of the ledger's `meta` table, so that nothing brings such a record back.
 
 No hash of what a record said is kept: one of a short secret could be guessed. So the same text under another id is
 another record.

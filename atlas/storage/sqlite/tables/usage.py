@@ -1,4 +1,4 @@
-"""What agents did with records: each use with its outcome, and how often a search returned them.
+"""Uses of records by agents: each use with its outcome, and how often a search returned them.
 
 Kept in the ledger rather than with the marks: at 10,000 marked records, one use written through the JSON file costs a
 rewrite of all of it (`benchmarks/storing.py` measures both), and a search would have to rewrite it too.

@@ -1,7 +1,7 @@
 """The tables of keyword search: an FTS5 table for each collection, so that a word is as rare as it is among its like.
 
 They keep no text of their own. A view is their content, so that each can be checked against the records, and built
-anew from them; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` knows.
+from them again; triggers keep them in step. All of it calls `searchable`, which every connection of `Database` knows.
 """
 
 from __future__ import annotations
