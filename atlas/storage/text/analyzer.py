@@ -1,4 +1,4 @@
-"""The terms that a text is found by: its words and their stems, the parts of its identifiers, its CJK characters in pairs.
+"""The terms that find a text: its words and their stems, the parts of its identifiers, its CJK characters in pairs.
 
 SQLite's tokenizer `unicode61` parts a text at what is neither letter nor digit, and folds case and accents. It takes
 `getUserById` for one word, and so a whole run of CJK, which has no spaces. `searchable` adds what it would miss, and
@@ -139,7 +139,10 @@ def _pairs(before: str, token: str) -> Iterator[Term]:
 
 
 def _normalised(text: str) -> str:
-    """Return a text whose look-alike characters are the same: full and half width, ligatures, letters and their accents in one."""
+    """Return a text whose look-alike characters are the same.
+
+    These are full and half width, ligatures, and letters with their accents in one or beside them.
+    """
     if text.isascii():
         return text
     return _LIKENED.sub(lambda run: unicodedata.ucd_3_2_0.normalize("NFKC", run[0]), text)

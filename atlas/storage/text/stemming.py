@@ -86,7 +86,7 @@ def _completed(word: str) -> str:
 
 
 def _replaced(word: str, endings: Mapping[str, str], *, above: int) -> str:
-    """Take a step of 2 to 4: replace the longest of the endings if the measure of what comes before it is above a number."""
+    """Take a step of 2 to 4: replace the longest of the endings, if the measure of the rest is above a number."""
     for n_letters in range(_LONGEST, 1, -1):
         ending = word[-n_letters:]
         if ending in endings:

@@ -2,7 +2,7 @@
 
 Measured on chromadb 1.5.9: processes that add at once, each with its own client, lose rows; a client does not see in
 `query` what others have added since it opened; and damaged HNSW files crash the whole process on opening, with a
-segmentation fault rather than an error. So every use holds one inter-process lock, a client is opened again when another
+segmentation fault rather than an error. So every use holds one inter-process lock, a client is reopened when another
 process has written, and the files are compared with what their last writer left before they are opened.
 """
 
