@@ -18,8 +18,9 @@ SET = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = e
 
 def read_texts(connection: sqlite3.Connection, beginning: str) -> dict[str, str]:
     """Return each text whose name begins so, by the rest of its name, in the order of names."""
+    beyond = beginning[:-1] + chr(ord(beginning[-1]) + 1)  # a range, which the table's key answers
     rows = connection.execute(
-        "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? ORDER BY name", (len(beginning), beginning)
+        "SELECT name, value FROM meta WHERE name >= ? AND name < ? ORDER BY name", (beginning, beyond)
     ).fetchall()
     return {name.removeprefix(beginning): str(value) for name, value in rows}
 
