@@ -35,8 +35,8 @@ test test-slow: export HF_HUB_OFFLINE = 1
 test: $(VENV)/.dev browser ## set up if needed, then all tests: unit, contract, integration, ui, browser
 	@echo "==> unit, contract, integration and page tests"
 	@$(PYTEST) $(PARALLEL) -m "not slow" --ignore tests/e2e tests
-	@echo "==> browser tests"  # one at a time: beside others, a page may be drawn anew under the pointer
-	@$(PYTEST) -m "not slow" tests/e2e
+	@echo "==> browser tests"  # two processes, each with a dashboard and a browser of its own
+	@$(PYTEST) -n 2 --dist loadfile -m "not slow" tests/e2e
 
 test-slow: $(VENV)/.dev browser ## set up if needed, then the tests that count in full, which `make test` leaves out
 	@$(PYTEST) -m slow tests

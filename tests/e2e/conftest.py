@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -27,6 +28,9 @@ SHOTS = Path(__file__).parent / "shots"
 GIVE_UP_SECONDS = 120
 """How long anything may take before a test calls it broken; far above what it takes on a busy machine."""
 
+REST_MILLISECONDS = 50
+"""How often `settle` looks; as often as the page is drawn would keep a whole processor busy with drawing it."""
+
 expect.set_options(timeout=GIVE_UP_SECONDS * 1000)
 
 QUIET = [
@@ -37,6 +41,8 @@ QUIET = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+THEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 
 REST = """
 globalThis.atlasRest = { asked: 0, began: -1, runs: 0, places: '', since: 0 }
@@ -167,10 +173,11 @@ def settle(page: Page) -> None:
             const now = performance.now()
             if (places !== atlasRest.places) Object.assign(atlasRest, { places, since: now })
             const lasts = (one) => one.playState === 'running' && one.effect?.getTiming().iterations !== Infinity
-            return atlasRest.began > atlasRest.asked && now - atlasRest.since > 200
+            return atlasRest.began > atlasRest.asked && now - atlasRest.since >= 200
                 && document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'
                 && !document.querySelector('[data-testid=stSkeleton]') && !document.getAnimations().some(lasts)
-        }"""
+        }""",
+        polling=REST_MILLISECONDS,
     )
 
 
@@ -195,14 +202,16 @@ def shoot(page: Page, name: str, *, themes: bool = False) -> None:
     """Keep a picture of the page, for people to look at.
 
     Args:
-        themes: Whether in the dark, too.
+        themes: Whether in the other theme too, dark or light; the page then stays in that one.
     """
     SHOTS.mkdir(exist_ok=True)
     settle(page)
-    page.screenshot(path=SHOTS / f"{name}.png")
-    if themes:
-        page.emulate_media(color_scheme="dark")
-        settle(page)
-        page.screenshot(path=SHOTS / f"{name}-dark.png")
-        page.emulate_media(color_scheme="light")
-        settle(page)
+    if not themes:
+        page.screenshot(path=SHOTS / f"{name}.png")
+        return
+    is_dark = page.evaluate("() => matchMedia('(prefers-color-scheme: dark)').matches")
+    before, after = THEMES[::-1] if is_dark else THEMES
+    page.screenshot(path=SHOTS / f"{name}-{before}.png")
+    page.emulate_media(color_scheme=after)
+    settle(page)
+    page.screenshot(path=SHOTS / f"{name}-{after}.png")
