@@ -25,7 +25,7 @@ def resident():  # not `ru_maxrss`: a child inherits that of the process that st
 with Store.open(Path(sys.argv[1])) as store:
     before = resident()
     vector = np.ones(384, np.float32)
-    aio.run(store.collection("atlas_experiences").query(vector, 10))
+    store.collection("atlas_experiences").query(vector, 10)
     print(resident() - before)
 """
 

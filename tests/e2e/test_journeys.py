@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 import atlas
 from app import SECTIONS
+from atlas.protocols.infra import Embedder
 from tests.e2e.conftest import REPOSITORY, Serve, choose, dashboard, settle, shoot, tall
 from tests.e2e.scoping import expect_narrowed
 from tests.e2e.tables import click_row, expect_row, rows
@@ -38,7 +39,7 @@ def kitchen(made: Path, serve: Serve) -> str:
     return serve(made)
 
 
-def fill(store: Path, encoder: atlas.Embedder) -> Path:
+def fill(store: Path, encoder: Embedder) -> Path:
     """Return a store, in which four attempts are now."""
     steps = [atlas.Step(thought=f"Think {n}", action=f"stir({n})", observation=f"Stirred {n}") for n in range(1, 31)]
     soup = attempt("Cook a soup of potatoes and leek", steps=tuple(steps), source="kitchen", solution="def cook(): ...")

@@ -6,7 +6,7 @@
 //   map.destroy()
 //   map.look(), map.where(point)                           what it shows, and where on the stage a point lies; for tests
 //
-// A layer is an object of plain values and typed arrays; `unpack` makes one of the bytes that atlas/views/map_packets.py
+// A layer is an object of plain values and typed arrays; `unpack` makes one of the bytes that atlas/views/map/packets.py
 // packs. All that names something is untrusted text, and is only ever drawn on a canvas or set as textContent.
 //
 //   points   { key, n, xy: Float32Array(2n), outcome: Uint8Array(n) 0 succeeded 1 failed 2 unknown,
