@@ -12,7 +12,7 @@ SCHEMA_1 = Path(__file__).with_name("schema_1.sql")
 
 
 def make_version_1(path: Path) -> None:
-    """Write a closed store's ledger anew as version 1 wrote it, with all that it holds."""
+    """Write a closed store's ledger again as version 1 wrote it, with all that it holds."""
     ledger, newer = path / "atlas.sqlite", path / "newer.sqlite"
     for beside in path.glob("atlas.sqlite-*"):
         beside.unlink()
@@ -35,7 +35,7 @@ def make_version_1(path: Path) -> None:
 
 
 def make_version_2(path: Path) -> None:
-    """Write a closed store's ledger anew as version 2 wrote it, with all that it holds."""
+    """Write a closed store's ledger again as version 2 wrote it, with all that it holds."""
     make_version_3(path)
     with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
         connection.executescript(
@@ -46,7 +46,7 @@ def make_version_2(path: Path) -> None:
 
 
 def make_version_3(path: Path) -> None:
-    """Write a closed store's ledger anew as version 3 wrote it, which kept marks in their files alone."""
+    """Write a closed store's ledger again as version 3 wrote it, which kept marks in their files alone."""
     with closing(sqlite3.connect(path / "atlas.sqlite")) as connection:
         connection.executescript(
             "DROP TABLE marks; DROP TABLE marks_files; DROP TABLE lost_marks; DROP TABLE pending_marks; "

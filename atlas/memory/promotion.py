@@ -99,7 +99,7 @@ class Promoter:
         ids = [entry.id for entry in promotion.entries]
         shown = (*promotion.entries, *([promotion.task] if promotion.task else []))
         if tuple(self._journal.get_many([entry.id for entry in shown])) != shown:
-            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it anew")
+            raise PlanOutdated("an entry has changed since its promotion was planned; nothing was done. Plan it again")
         journal = self._journal.within("promote", promotion.reason)
         self._write(promotion, journal.operation_id)
         journal.note_promotion(ids, _name(promotion))

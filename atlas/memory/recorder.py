@@ -242,7 +242,7 @@ class remember:  # noqa: N801 - read as a verb: `@atlas.remember(memory)`
 
     def _begin(self) -> Run:
         if self._open is not None:
-            raise InvalidInput("this block is under way already; call atlas.remember anew for each block")
+            raise InvalidInput("this block is under way already; call atlas.remember again for each block")
         task = self._task
         if isinstance(task, str) and task.strip():
             task = Task(_task_id(task), self._domain, task)

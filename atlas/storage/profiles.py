@@ -82,7 +82,7 @@ class ProfileBook:
         """
         found = self._find(name)
         if found.problem:
-            raise InvalidInput(f"the profile {found.name!r} {found.problem}; save it anew, or delete it")
+            raise InvalidInput(f"the profile {found.name!r} {found.problem}; save it again, or delete it")
         return found
 
     def in_use(self) -> Profile:
@@ -169,7 +169,7 @@ class ProfileBook:
             held = self._notes.write(rows, expected=expected, moves=True)
         except PlanOutdated as error:
             raise PlanOutdated(
-                "the profile was changed again since; nothing was taken back. Look at it anew"
+                "the profile was changed again since; nothing was taken back. Look at it again"
             ) from error
         return Earlier(rows=held, written=dict(rows))
 

@@ -66,7 +66,7 @@ class OwnRefining(RefineStrategy):
 
 class OwnLoader(PrimitiveLoader):
     def load(self) -> dict[str, CodeConcept]:
-        return {"base": concept("base", "begin anew", id="base", source="primitive")}
+        return {"base": concept("base", "begin again", id="base", source="primitive")}
 
 
 class OwnComposition(CompositionStrategy):

@@ -140,10 +140,10 @@ def test_a_deleted_id_may_be_used_again(store):
     add_many(store)
     store.delete(["r0"])
     store.follow()
-    store.add(["r0"], [axis(5)], [{"n": -1}], ["anew"])
+    store.add(["r0"], [axis(5)], [{"n": -1}], ["again"])
     assert store.query(axis(5), 1).ids == ["r0"]
     assert store.query(axis(0), 1).ids == ["r1"]
-    assert store.get(["r0"])[0]["document"] == "anew"
+    assert store.get(["r0"])[0]["document"] == "again"
 
 
 def test_an_updated_record_is_found_by_what_it_is_now(store):

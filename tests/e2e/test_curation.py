@@ -111,7 +111,7 @@ def test_a_plan_that_no_longer_holds_is_not_applied_but_made_anew(page: Page, op
     dialog.get_by_role("button", name="Prune 1 experience").click()
     expect(dialog.get_by_text("Nothing was done.").first).to_be_visible()
     assert chosen in contents(store)
-    dialog.get_by_role("button", name="Plan anew").click()
+    dialog.get_by_role("button", name="Plan again").click()
     dialog.get_by_role("button", name="Prune 1 experience").click()
     expect(page.get_by_text("Pruned 1 experience")).to_be_visible()
     assert chosen not in contents(store)

@@ -148,7 +148,7 @@ def test_clearing_forgets_every_entry_as_one_operation_and_numbers_go_on(memory_
     assert memory_store.memory.experience.get(kept)
     (last, *_) = memory_store.memory.history(1)
     assert (last.kind, last.reason, last.counts["removed"]) == ("delete", "cleared", 3)
-    assert memory_store.add(9, "task", "User asked: anew") == 4
+    assert memory_store.add(9, "task", "User asked: again") == 4
     memory_store.memory.undo(last.id)
     assert sorted(row["id"] for row in memory_store.get_recent()) == [1, 2, 3, 4]
     memory_store.clear()

@@ -83,7 +83,7 @@ def merged_row(
         PlanOutdated: The record is not there any more.
     """
     if row is None:
-        raise PlanOutdated(f"{kept_id!r} was deleted since the plan was made; nothing was done. Plan anew")
+        raise PlanOutdated(f"{kept_id!r} was deleted since the plan was made; nothing was done. Plan again")
     return Merge(
         kept_id=kept_id,
         embedding=row["embedding"],

@@ -88,7 +88,7 @@ def plan_concept_merge(
     """
     for concept_id in (concept_id for ids in groups for concept_id in ids):
         if concept_id not in subjects:
-            raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted. Choose anew")
+            raise InvalidInput(f"there is no concept {concept_id!r} to merge; it may have been deleted. Choose again")
     parted = [_parted([subjects[concept_id] for concept_id in ids]) for ids in groups]
     into = {other.concept.id: best.concept for best, others in parted for other in others}
     planned = tuple(_group(best, others, into, subjects) for best, others in parted)

@@ -83,7 +83,7 @@ def plan_merge(
     """
     for record_id in (record_id for ids in groups for record_id in ids):
         if record_id not in subjects:
-            raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted. Choose anew")
+            raise InvalidInput(f"there is no record {record_id!r} to merge; it may have been deleted. Choose again")
     members = [[subjects[record_id] for record_id in ids] for ids in groups]
     planned = tuple(_plan(group, group[0] if keep_first else max(group, key=_worth)) for group in members)
     return MergePlan(groups=planned, n_total=n_total, moment=moment)

@@ -234,10 +234,10 @@ def check_compact(log: EntryLog, plan: CompactPlan) -> None:
         n_pinned = sum(marks.pinned for marks in log.store.marks(concerned).values())
         if n_gone:
             raise PlanOutdated(
-                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan anew"
+                f"{n_gone} of the entries were deleted since this was planned; nothing was done. Plan again"
             )
         if n_pinned:
-            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan anew")
+            raise PlanOutdated(f"{n_pinned} of the entries are pinned now, so they stay; nothing was done. Plan again")
         log.store.check_unchanged(concerned, plan.moment)
 
 

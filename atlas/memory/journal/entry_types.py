@@ -82,7 +82,7 @@ class EntryTypes:
                     recalled = EntryType(**json.loads(text))
                     _check(recalled)
                 except (InvalidInput, TypeError, ValueError) as error:
-                    logger.warning("the entry type %r cannot be read, so register it anew: %s", name, error)
+                    logger.warning("the entry type %r cannot be read, so register it again: %s", name, error)
                 else:
                     self._known[recalled.name] = recalled
         return kept

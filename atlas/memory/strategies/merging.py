@@ -56,7 +56,7 @@ def plan_strategy_merge(
     """
     for strategy_id in (strategy_id for ids in groups for strategy_id in ids):
         if strategy_id not in strategies:
-            raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted. Choose anew")
+            raise InvalidInput(f"there is no strategy {strategy_id!r} to merge; it may have been deleted. Choose again")
     planned = tuple(_group([strategies[strategy_id] for strategy_id in ids], marks) for ids in groups)
     return StrategyMergePlan(groups=planned, n_total=n_total, moment=moment)
 

@@ -172,7 +172,7 @@ class StrategyWriter:
     def apply(self, plan: StrategyWritePlan) -> list[str]:
         """Write exactly what a plan says. See `ChromaStrategyBank.apply_write`."""
         if frozenset(self.store.ids()) != plan.held:
-            raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan anew")
+            raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
         scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
         if plan.joined:
             scoped.update(*self.columns(*plan.joined), unchanged_since=plan.moment)

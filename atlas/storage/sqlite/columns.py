@@ -82,7 +82,7 @@ def check_alone(connection: sqlite3.Connection, collection: str, key: str, ids: 
         (collection, json.dumps(list(ids)), collection, key),
     ).fetchone()
     if row:
-        raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose anew")
+        raise PlanOutdated(f"{row[0]!r} has the {key} {row[1]!r} by now; nothing was done. Read it and choose again")
 
 
 def read_beginnings(database: Database, collection: str, seqs: Seqs, n_characters: int) -> list[tuple[str, str, str]]:

@@ -45,7 +45,7 @@ class LedgerFile:
         if self._identity not in (None, (status.st_dev, status.st_ino)):
             return StoreUnavailable(
                 f"another file is at {self.path} than was there when the store was opened; nothing was written. Close "
-                "the store and open it anew"
+                "the store and open it again"
             )
         return None
 

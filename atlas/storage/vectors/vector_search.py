@@ -120,7 +120,7 @@ class Nearest:
             try:
                 return self._follow(self.index)
             except IndexUnusable as error:
-                logger.info("building the index of %s anew: %s", self._collection, error)
+                logger.info("building the index of %s again: %s", self._collection, error)
                 self.index.clear()
             try:
                 return self._follow(self.index)
@@ -213,11 +213,11 @@ class Nearest:
         with self.index.held(LOCK_SECONDS) as is_held:
             seal = self.index.seal()
             if not is_held or self._flaw(seal, now) or seal.revision < self._tail.base.revision:
-                return None  # where it is held: it was deleted or made anew meanwhile
+                return None  # where it is held: it was deleted or made again meanwhile
             try:
                 return _best([*self._ask(self.index, seal, vector, k), *self._tail.query(vector, k)], k)
             except IndexUnusable as error:
-                logger.info("the index of %s is out of use until it is built anew: %s", self._collection, error)
+                logger.info("the index of %s is out of use until it is built again: %s", self._collection, error)
                 self.index.clear()
                 return None
 

@@ -67,7 +67,7 @@ class DeleteProposal:
         """
         if self.request.propose(memory).view != self.view:
             many = plural(self.kind.noun)
-            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan anew")
+            raise PlanOutdated(f"the {many} have changed since this was planned; nothing was done. Plan again")
         records: Any = self.kind.records(memory)
         scoped = records.within("delete")
         scoped.delete(list(self.going))

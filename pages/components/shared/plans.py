@@ -197,7 +197,7 @@ def _draw_outdated(memory: MemorySystem, shown: _Shown, outdated: str) -> None:
     st.warning("The store has changed since this was planned. Nothing was done.", icon=":material/sync_problem:")
     st.text(outdated)
     if shown.is_repeatable:
-        st.button("Plan anew", key="plan_anew", type="primary", on_click=_replan, args=(memory, shown, shown.request))
+        st.button("Plan again", key="plan_anew", type="primary", on_click=_replan, args=(memory, shown, shown.request))
     else:
         st.button("Close", key="plan_cancel", on_click=close_plan)
 

@@ -1,4 +1,4 @@
-"""What entries hold of those just before them: gone with what was deleted, told anew with what was changed."""
+"""What entries hold of those just before them: gone with what was deleted, told again with what was changed."""
 
 from __future__ import annotations
 

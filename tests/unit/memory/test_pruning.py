@@ -204,7 +204,7 @@ def test_a_plan_is_refused_when_a_record_has_changed_since(stored, change):
         stored.mark({ids["bad"]: Marks(pinned=True)})
     else:
         stored.record_use(ids["bad"], True)
-    with pytest.raises(PlanOutdated, match=r"nothing was done\. Plan anew"):
+    with pytest.raises(PlanOutdated, match=r"nothing was done\. Plan again"):
         stored.apply_prune(plan)
     assert stored.get(ids["bad"])
 

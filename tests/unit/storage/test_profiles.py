@@ -233,7 +233,7 @@ def test_a_damaged_profile_costs_no_search_and_no_other_profile(memory, book, va
     default, bad, good = book.every()
     assert (default, good.weights) == (BUILT_IN, WORDY)
     assert said in bad.problem
-    with pytest.raises(atlas.InvalidInput, match="save it anew, or delete it"):
+    with pytest.raises(atlas.InvalidInput, match="save it again, or delete it"):
         book.use("bad")
     book.delete("bad")
     assert [profile.name for profile in book.every()] == [DEFAULT, "good"]

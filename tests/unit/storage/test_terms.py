@@ -146,7 +146,7 @@ def test_a_long_query_asks_for_its_beginning():
 
 
 def test_the_same_text_says_the_same_in_every_version_of_this_schema():
-    """Else what is in the index could not be taken out again: to change it is a new schema that indexes anew."""
+    """Else what is in the index could not be taken out again: to change it is a new schema that indexes again."""
     said = searchable(EVERYTHING) + searchable("".join(map(chr, range(0x20, 0xD800))))
     assert hashlib.sha256(said.encode()).hexdigest() == (
         "ba91b0351d42d0b53318ad4ce4fdde212cb07d1dd18b0bdf4c6f31abe4350960"

@@ -144,5 +144,5 @@ def _origin(connection: sqlite3.Connection, operation: Operation) -> tuple[str, 
 
 def _link(connection: sqlite3.Connection, operation: Operation, undo_id: str) -> None:
     connection.execute("UPDATE operations SET undone_by = ? WHERE id = ?", (undo_id, operation.id))
-    if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone anew
+    if operation.undoes:  # an undo was taken back: what it had undone is done again, and can be undone again
         connection.execute("UPDATE operations SET undone_by = NULL WHERE id = ?", (operation.undoes,))

@@ -228,7 +228,7 @@ def _check_same_ledger(connection: sqlite3.Connection, moment: Moment) -> None:
     if read_moment(connection).ledger_id != moment.ledger_id:
         raise PlanOutdated(
             "the store was restored, embedded again or purged of a record since it was read; nothing was done. "
-            "Read it and plan anew"
+            "Read it and plan again"
         )
 
 
@@ -245,7 +245,7 @@ def check_unchanged(connection: sqlite3.Connection, collection: str, moment: Mom
     ).fetchone()
     if row:
         raise PlanOutdated(
-            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan anew"
+            f"the store has changed since the plan was made ({row[0]} {row[1][:8]}); nothing was done. Plan again"
         )
 
 
@@ -260,7 +260,7 @@ def check_records_unchanged(
         (collection, RECORD, MARKS if with_marks else RECORD, moment.change, json.dumps(list(ids))),
     ).fetchone()
     if row:
-        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it anew")
+        raise PlanOutdated(f"{row[0]!r} has changed since it was read; nothing was done. Read it and change it again")
 
 
 def count_operations(connection: sqlite3.Connection) -> int:

@@ -68,7 +68,7 @@ def take_back_uses(connection: sqlite3.Connection, operation_id: str, *, counts:
     ).fetchall()
     for seq, collection, record_id, kind, success in events:
         if counts and kind != USE and _counts(connection, collection, record_id, kind):
-            continue  # the attempt was recorded anew meanwhile
+            continue  # the attempt was recorded again meanwhile
         connection.execute("UPDATE events SET undone = ? WHERE seq = ?", (not counts, seq))
         sign = 1 if counts else -1
         connection.execute(
@@ -172,7 +172,7 @@ def check_unused(database: Database, collection: str, seen: Mapping[str, Usage])
     """Raise `PlanOutdated` if a record's usage is not what was seen, as part of a transaction inside one."""
     if read_usage(database, collection, list(seen)) != dict(seen):
         raise PlanOutdated(
-            "experiences that the plan removes have been used since it was made; nothing was done. Plan anew"
+            "experiences that the plan removes have been used since it was made; nothing was done. Plan again"
         )
 
 

@@ -307,7 +307,7 @@ def test_a_row_that_protea_weighs_anew_is_still_the_same(memory, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", ["DELETE FROM memory WHERE id <= 3", "UPDATE memory SET content = 'anew' WHERE id = 1"]
+    "change", ["DELETE FROM memory WHERE id <= 3", "UPDATE memory SET content = 'again' WHERE id = 1"]
 )
 def test_a_log_whose_first_rows_are_gone_or_reworded_is_still_the_same(memory, tmp_path, change):
     path = protea(tmp_path / "a.sqlite", [{}] * 10, [(5, 6, "related")], LATE)
