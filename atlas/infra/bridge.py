@@ -66,7 +66,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         return _result(future, loop)
     except BaseException:  # an interrupt of this thread, for one, ends the coroutine too
-        future.cancel()
+        if not loop.is_closed():
+            future.cancel()
         raise
 
 
@@ -74,16 +75,26 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     """Return what a sync function gives, from a thread. Coroutines that it runs by `run` run on the awaiting loop.
 
     If this is cancelled, the thread goes on to its end, and what it raises then is logged.
+
+    Raises:
+        RuntimeError: The function raised `StopIteration`, which no coroutine can raise.
     """
     loop = asyncio.get_running_loop()
     context = contextvars.copy_context()
     context.run(_callers.set, loop)
-    future = _threads().submit(context.run, lambda: function(*args, **kwargs))
+    future = _threads().submit(context.run, _called, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
         future.add_done_callback(_log_failure)
         raise
+
+
+def _called(function: Callable[[], T]) -> T:
+    try:
+        return function()
+    except StopIteration as error:  # asyncio's futures refuse it, and whoever awaits one would wait for ever
+        raise RuntimeError(f"it raised {error!r}") from error
 
 
 def _log_failure(future: Future[Any]) -> None:
@@ -121,13 +132,27 @@ def _result(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
                 raise
             if loop.is_closed():
                 raise RuntimeError("the event loop was closed before what ran on it came to its end") from None
+            if not loop.is_running() and _is_ending():
+                raise RuntimeError("the process ends, and the event loop was stopped before its tasks ended") from None
+
+
+def _is_ending() -> bool:
+    """Return whether the interpreter shuts down. It waits for our threads, and takes no more work for them."""
+    try:
+        _threads().submit(int)
+    except RuntimeError:
+        return True
+    return False
 
 
 def _loop_for_this_call() -> asyncio.AbstractEventLoop | None:
-    """Return the caller's loop or ours, or None where this thread runs ours and would wait for itself."""
+    """Return the caller's loop or ours, or None where this thread runs ours and would wait for itself.
+
+    A thread that runs a loop of its own is no twin's: the caller's loop may be waiting for what it does.
+    """
     running = _running_loop()
     callers = _callers.get()
-    if callers is not None and callers is not running and callers.is_running():
+    if running is None and callers is not None and callers.is_running():
         return callers
     ours = _own.loop()
     return None if running is ours else ours
@@ -178,8 +203,9 @@ def _threads() -> ThreadPoolExecutor:
 
 
 def _after_fork() -> None:
-    global _own
+    global _own, _callers
     _own = _Own()  # a child has the parent's objects, but none of its threads
+    _callers = ContextVar("atlas_callers_loop", default=None)  # nor do its loops run, though they say so
 
 
 if hasattr(os, "register_at_fork"):

@@ -21,6 +21,7 @@ from atlas.learning.strategies import (
     ProvenCompression,
     StitchCompressionStrategy,
 )
+from atlas.llm.budget import operation
 from atlas.maps.map import OnProgress
 from atlas.memory.concepts.memory import COLLECTION
 from atlas.memory.system import MemorySystem
@@ -80,14 +81,14 @@ def compressed_now(
     on_progress(0, 100, "reading attempts")
     ids = successful_ids(memory, where)
     strategy = strategy or strategy_of()
-    proposal = run(
-        strategy.propose(
-            read_attempts(memory, ids[:MAX_ATTEMPTS]),
-            memory.concepts.get_many(memory.concepts.ids()),
-            progress=lambda stage, share: on_progress(round(100 * share), 100, stage),
-            cancelled=cancelled,
-        )
+    proposing = strategy.propose(
+        read_attempts(memory, ids[:MAX_ATTEMPTS]),
+        memory.concepts.get_many(memory.concepts.ids()),
+        progress=lambda stage, share: on_progress(round(100 * share), 100, stage),
+        cancelled=cancelled,
     )
+    with operation():
+        proposal = run(proposing)
     found = _found(proposal, len(ids))
     return replace(
         found,

@@ -15,6 +15,7 @@ from atlas.core.settings import RankingWeights
 from atlas.core.types import Task, Trajectory
 from atlas.infra.bridge import in_thread
 from atlas.infra.twin import twin
+from atlas.llm.budget import operation
 from atlas.memory.attribution import TrajectoryAttribution, UseCounter
 from atlas.memory.concepts.memory import ChromaConceptLibrary
 from atlas.memory.context import (
@@ -253,6 +254,7 @@ class MemorySystemImpl:
 
     abuild_context = twin(build_context)
 
+    @operation()
     def store(self, trajectory: Trajectory) -> dict[str, Any]:
         """Remember an attempt, and count its outcome for what it used.
 

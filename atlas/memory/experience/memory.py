@@ -84,6 +84,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     astore = twin(store)
 
+    @operation()
     def store_many(
         self, trajectories: Iterable[Trajectory], on_progress: Progress | None = None, *, skip_known: bool = False
     ) -> list[str]:
@@ -107,6 +108,7 @@ class ChromaExperienceMemory(Memory[Experience]):
 
     astore_many = twin(store_many)
 
+    @operation()
     def restore_many(self, exported: Sequence[ExportedExperience]) -> list[str]:
         """Put exported experiences back with their ids, marks and usage, and vectors where the model is the same.
 

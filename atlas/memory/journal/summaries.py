@@ -15,6 +15,7 @@ import numpy as np
 
 from atlas.core.errors import InvalidInput, LLMError, LLMReplyInvalid
 from atlas.core.types import JournalEntry, Vectors
+from atlas.llm.budget import operation
 from atlas.llm.structured_output import as_data, ask, model_name
 from atlas.memory.base.ranking import maximal_marginal_relevance
 from atlas.memory.journal.importance import telling_words
@@ -220,7 +221,8 @@ class Summariser:
                 on_progress(next(number), len(drafts))
             return written
 
-        return tuple(await asyncio.gather(*map(told, drafts, sources)))
+        with operation():
+            return tuple(await asyncio.gather(*map(told, drafts, sources)))
 
     async def written(self, draft: SummaryDraft, entries: Sequence[JournalEntry]) -> SummaryDraft:
         """Return the draft as the model writes it, else as it is, with why.

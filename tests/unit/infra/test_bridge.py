@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -102,6 +105,38 @@ def test_what_would_end_more_than_itself_is_an_error_of_the_call(kind):
         assert isinstance(error, RuntimeError)
 
 
+def test_a_sync_function_that_raises_stop_iteration_is_not_waited_for_for_ever():
+    async def asking():
+        await asyncio.wait_for(in_thread(lambda: next(iter(()))), 20)
+
+    with pytest.raises(RuntimeError, match=r"it raised StopIteration\(\)"):
+        asyncio.run(asking())
+
+
+def test_a_sync_call_within_a_sync_call_within_an_awaited_one_does_not_wait_for_the_blocked_loop():
+    async def innermost():
+        return run(asyncio.sleep(0))
+
+    async def inner():
+        return run(innermost())
+
+    async def outer():
+        await in_thread(run, inner())
+
+    came = []
+
+    def ask():
+        try:
+            asyncio.run(outer())
+        except BlockingCall as error:
+            came.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(20)
+    assert len(came) == 1
+
+
 def test_more_calls_may_wait_than_a_loop_has_threads():
     n_calls = 100
     barrier = threading.Barrier(n_calls, timeout=60)
@@ -170,6 +205,40 @@ def test_what_a_cancelled_call_raises_later_is_logged(caplog):
                 break
             threading.Event().wait(0.1)
     assert "a call that was cancelled went on, and failed: quota exceeded" in caplog.text
+
+
+STOPPED = """
+import asyncio
+from atlas.infra.bridge import in_thread, run
+
+async def timed_out():
+    try:
+        await asyncio.wait_for(in_thread(run, asyncio.sleep(3600)), 0.1)
+    except TimeoutError:
+        print("timed out")
+
+asyncio.new_event_loop().run_until_complete(timed_out())
+"""
+
+
+def test_a_process_whose_loop_was_stopped_with_a_call_under_way_ends():
+    ended = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "timed out\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_an_awaited_call_forks_does_not_wait_for_the_parents_loop():
+    def forking():
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os._exit(run(asyncio.sleep(0, 3)))
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    async def asking():
+        return await in_thread(forking)
+
+    assert asyncio.run(asking()) == 3
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
