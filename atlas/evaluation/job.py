@@ -60,7 +60,10 @@ def usable_profiles(memory: MemorySystem) -> dict[str, dict[str, float]]:
 
 
 class LiveEvaluation(LiveResult[OwnEvaluation]):
-    """The latest measurement of one store, shared by all who look at it; the worker measures."""
+    """The latest measurement of one store, shared by all who look at it.
+
+    The worker measures.
+    """
 
     def ask(self) -> None:
         """Have the worker measure."""
