@@ -174,9 +174,10 @@ class StrategyWriter:
         if frozenset(self.store.ids()) != plan.held:
             raise PlanOutdated("strategies came or went since this was planned; nothing was done. Plan again")
         scoped = self.store if self.store.operation_id else self.store.within("store", "from successful attempts")
+        joined_columns, added_columns = self.columns(*plan.joined), self.columns(*plan.added)  # before any write
         if plan.joined:
-            scoped.update(*self.columns(*plan.joined), unchanged_since=plan.moment)
-        return scoped.add_unknown(*self.columns(*plan.added)) if plan.added else []
+            scoped.update(*joined_columns, unchanged_since=plan.moment)
+        return scoped.add_unknown(*added_columns) if plan.added else []
 
     def _abstracted_all(
         self, succeeded: Sequence[Trajectory], known: set[str], on_progress: Progress | None

@@ -376,6 +376,20 @@ def test_attempts_that_a_store_has_become_strategies_as_planned(bank, store):
     assert bank.get(there.id).sources == (known,)
 
 
+def test_applying_writes_nothing_where_what_is_new_cannot_be_embedded(bank, store):
+    class Failing(HashEmbedder):
+        def encode_batch(self, texts, on_progress=None):
+            raise OSError("quota exceeded")
+
+    bank.write(attempt(REFUND))
+    plan = bank.plan_write([attempt(REFUND), attempt("a grid")])
+    assert (len(plan.joined), len(plan.added)) == (1, 1)
+    before = store.history()
+    with pytest.raises(OSError, match="quota exceeded"):
+        bank.ranked_with(bank.weights, embedder=Failing()).apply_write(plan)
+    assert store.history() == before
+
+
 def test_a_plan_to_write_is_void_where_strategies_came_since(bank):
     plan = bank.plan_write([attempt("a grid")])
     bank.add(strategy())
