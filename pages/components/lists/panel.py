@@ -17,8 +17,8 @@ from atlas.views.shared.versions import VersionView
 from pages.components.lists.edit_forms import EditForm, draw_form
 from pages.components.lists.editing import draw_note, draw_tags
 from pages.components.lists.record_table import Columns, close_opened, experience_table
+from pages.components.lists.versions import ChangesTo, draw_versions
 from pages.components.shared.purging import draw_purging
-from pages.components.shared.versions import ChangesTo, draw_versions
 
 
 class Detail(Protocol):

@@ -1,4 +1,4 @@
-"""No class is more than three classes of ATLAS deep."""
+"""The layout keeps its limits: how deep classes stand upon each other, and how wide a folder is."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import atlas
 
 MOST = 3
+WIDEST = 16
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def test_no_class_is_more_than_three_classes_deep():
     assert {f"{one.__module__}.{one.__qualname__}": depth(one) for one in classes() if depth(one) > MOST} == {}
+
+
+def test_no_folder_of_modules_is_wider_than_sixteen():
+    folders = {path.parent for top in ("atlas", "pages") for path in (REPOSITORY / top).rglob("*.py")}
+    assert {str(folder): width(folder) for folder in folders if width(folder) > WIDEST} == {}
+
+
+def width(folder: Path) -> int:
+    """Return how many modules a folder holds beside its `__init__`."""
+    return sum(path.name != "__init__.py" for path in folder.glob("*.py"))
 
 
 def classes() -> Iterator[type]:
