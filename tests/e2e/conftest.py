@@ -14,7 +14,6 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -42,7 +41,7 @@ QUIET = [
     "--disable-sync",
 ]
 
-THEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+THEMES = ("light", "dark")
 
 REST = """
 globalThis.atlasRest = { asked: 0, began: -1, runs: 0, places: '', since: 0 }

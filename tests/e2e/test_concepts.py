@@ -45,10 +45,9 @@ def test_a_concept_is_opened_edited_and_taken_back(page: Page, serve: Serve, sto
     expect(page.get_by_role("tab", name="Uses")).to_be_visible()
     page.get_by_role("tab", name="Uses").click()
     expect(page.get_by_test_id("stGraphVizChart").locator("svg")).to_contain_text("turn_twice")
-    settle(page)
-    opened = page.url
     click_row(page, "it calls", table=1)
-    expect(page).not_to_have_url(opened)
+    expect(page.get_by_test_id("stText").get_by_text("Turn a grid.", exact=True)).to_be_visible()
+    settle(page)
     page.get_by_role("tab", name="Examples").click()
     expect(page.get_by_role("img").and_(page.locator("[src^='data:image/svg']")).first).to_be_visible()
     shoot(page, "concept", themes=True)
