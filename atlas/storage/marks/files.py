@@ -21,6 +21,10 @@ BY_HAND = "by hand"
 """The actor of a change that was found in a file: nobody said who made it."""
 
 
+TRIES = 10
+"""How often a marks file that somebody spoils meanwhile is written again."""
+
+
 class MarksFiles:
     """One file for each collection whose records were ever marked."""
 
@@ -114,11 +118,14 @@ class MarksFiles:
             self._ledger.marks.take_in(collection, held, self._ledger.draft("mark", actor=BY_HAND, reason=why))
 
     def _write(self, collection: str, marks: Mapping[str, Marks]) -> None:
-        try:
-            self._file(collection).replace(marks)
-        except StoreDamaged as error:
-            self._set_aside(collection, error)
-            self._file(collection).replace(self._ledger.marks.read(collection))
+        for _ in range(TRIES):
+            try:
+                self._file(collection).replace(marks)
+                return
+            except StoreDamaged as error:
+                self._set_aside(collection, error)
+                marks = self._ledger.marks.read(collection)
+        self._file(collection).replace(marks)
 
     def _set_aside(self, collection: str, error: Exception) -> None:
         path = self._directory / marks_file(collection)

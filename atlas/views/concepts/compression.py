@@ -10,7 +10,7 @@ from typing import Any
 from atlas.core.settings import Settings
 from atlas.jobs.compression import LiveCompression as LiveCompression
 from atlas.jobs.compression import add_found, read_attempts, succeeded, successful_ids
-from atlas.jobs.compression_file import FoundCompression
+from atlas.jobs.compression_file import FoundCompression as FoundCompression
 from atlas.learning.extraction import programs_of
 from atlas.learning.search.limits import Limits
 from atlas.learning.search.stitch import StitchEngine

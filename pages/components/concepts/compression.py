@@ -9,14 +9,14 @@ from typing import Any
 import streamlit as st
 
 from atlas import MemorySystem, Settings
-from atlas.jobs.compression import LiveCompression
-from atlas.jobs.compression_file import FoundCompression
 from atlas.views.concepts.compression import (
     MAX_PROGRAMS,
     BeforeAfter,
     Compressible,
+    FoundCompression,
     FoundFunction,
     FoundRow,
+    LiveCompression,
     added_with,
     compressible,
     found_function,

@@ -14,12 +14,13 @@ from atlas import MemorySystem
 from atlas.views.lists.hits import HitCard
 from atlas.views.lists.listing import Listing, Row, n_pages
 from atlas.views.shared.kinds import Kind
-from atlas.views.shared.state import StoreState, store_state
+from atlas.views.shared.state import StoreState
 from atlas.views.shared.wording import plural
 from pages.components.lists.cards import draw_cards, is_as_cards
 from pages.components.lists.record_table import Columns, opened_id, origin_of, selectable_table
 from pages.components.lists.selection import select
 from pages.components.shared.scope import URL, digest
+from pages.components.shared.snapshot import store_state
 
 SEARCHING = "Searching. The first search loads the embedding model, which takes some seconds …"
 

@@ -11,13 +11,13 @@ from atlas import MemorySystem
 from atlas.views.lists.selection import Chosen
 from atlas.views.shared.kinds import Kind, kind_on
 from atlas.views.shared.scope import offered
-from atlas.views.shared.state import store_state
 from atlas.views.shared.wording import counted
 from pages.components.lists.editing import READ_ONLY, change_marks, draw_bury, draw_pin
 from pages.components.lists.selection import Selection, clear_selection, current_selection
 from pages.components.shared.plans import draw_plan
 from pages.components.shared.purging import draw_purge
 from pages.components.shared.scope import page_tags
+from pages.components.shared.snapshot import store_state
 
 _CHOSEN, _TAGS = "tray_chosen", "tray_tags"
 
