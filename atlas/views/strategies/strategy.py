@@ -221,9 +221,9 @@ def _verdict(found: StrategyEffect) -> str:
         return f"{names} no attempt and no task, and may be in both rows, so nothing says whether it helps."
     points = f"{abs(found.difference) * 100:.0f} points {'more' if found.difference >= 0 else 'less'} often"
     surely = {
-        "helps": "It helps: the intervals do not meet.",
-        "hurts": "It hurts: the intervals do not meet.",
-        "unclear": "That may be chance: the intervals meet.",
+        "helps": "It helps: the intervals do not overlap.",
+        "hurts": "It hurts: the intervals do not overlap.",
+        "unclear": "That may be chance: the intervals overlap.",
     }[found.verdict]
     return f"Attempts with it succeeded {points}. {surely}"
 
