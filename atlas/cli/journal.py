@@ -62,9 +62,7 @@ def _add_reading(parts: Any) -> None:
     command.add_argument("--all", action="store_true", help="include archived entries")
     command = add_command(parts, "show", _show, "print an entry and the entries it is linked to")
     command.add_argument("id", help="its id, or the beginning of it")
-    command.add_argument(
-        "--depth", type=count, default=1, help="maximum number of links to follow from the entry (default: 1)"
-    )
+    command.add_argument("--depth", type=count, default=1, help="how many links away an entry may be (default: 1)")
     command = add_command(parts, "rejected", _rejected, "list what the gates kept out and why, or accept an entry")
     command.add_argument("-n", type=count, default=20, help="number of entries (default: 20)")
     command.add_argument("--accept", metavar="ID", help="write this one after all, by its id or the beginning of it")

@@ -69,7 +69,7 @@ def test_what_was_found_is_shown_with_its_proof_and_both_versions(dashboard: Das
     assert found.learned[0].concept.code in shown_code(app)
     assert found.rewritings[0].before in shown_code(app)
     assert found.rewritings[0].after in shown_code(app)
-    assert "Program 1 of 4, which with it does the same" in said(app)
+    assert "Program 1 of 4: with the function, it does the same" in said(app)
     assert app.button(key="compress_run").label == "Compress again"
     assert_no_problem(app)
 
@@ -97,7 +97,7 @@ def test_what_could_not_be_run_is_not_chosen_at_first(dashboard: Dashboard, tmp_
     (choice,) = (box for box in app.multiselect if str(box.key).startswith("compress_chosen"))
     assert choice.value == []
     assert app.button(key="compress_apply").disabled
-    assert "no test of it shows whether it does" in said(app)
+    assert "is not checked by any test" in said(app)
 
 
 def test_a_store_that_changed_since_says_so(dashboard: Dashboard, store):

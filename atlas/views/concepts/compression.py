@@ -31,7 +31,7 @@ COUNTED_AT_ONCE = 400
 LITTLE = 0.02
 """Share of the tokens. Programs that repeat a function on purpose save several times that."""
 
-SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "no test of it shows whether it does"
+SAME, DIFFERENT, UNPROVEN = "does the same", "does something else", "is not checked by any test"
 VERDICTS = {True: SAME, False: DIFFERENT, None: UNPROVEN}
 
 

@@ -152,7 +152,7 @@ def strategy_detail(memory: MemorySystem, strategy_id: str) -> StrategyDetail | 
         suggestion=Text(strategy.suggestion),
         parameters=strategy.parameters,
         rationale=text_of(strategy.rationale),
-        background=Part("Said by what wrote it", metadata) if metadata else None,
+        background=Part("From its writer", metadata) if metadata else None,
         marks=memory.strategies.marks([strategy_id]).get(strategy_id, NO_MARKS),
         editable=EditableStrategy.of(strategy),
         rate=rate,

@@ -166,7 +166,7 @@ def _draw_function(function: FoundFunction, row: FoundRow) -> None:
 
 def _draw_before_after(program: BeforeAfter, position: str, *, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{position}, which with it {program.verdict}")
+        st.caption(f"{position}: with the function, it {program.verdict}")
         if program.is_there:
             st.page_link("pages/experiences.py", label="Open", icon=":material/open_in_new:",
                          query_params={"id": program.experience_id})  # fmt: skip
